@@ -9,4 +9,9 @@ from tiny_checkpoint import TRAITS
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 
 EXPERTS = ExpertTraits(count=8, chosen=3, inner=24, shared=24, groups=4, chosen_groups=2, scale=2.5, dense=1)
-LLADA2 = replace(TRAITS, family="llada2_moe", layers=3, block=8, rotary_width=4, experts=EXPERTS, rope_theta=6e5)
+LLADA2 = replace(TRAITS, family="llada2_moe", layers=3, block=8, mask=303, rotary_width=4, experts=EXPERTS)
+DREAM = replace(
+    TRAITS, family="Dream", visibility="full", block=32, mask=303, shift=True, qk_norm=False, qkv_bias=True
+)
+
+FAMILY_TRAITS: dict[str, Traits] = {"llada2": LLADA2, "dream": DREAM}

@@ -118,5 +118,38 @@ def _llada2_experts(files: Files, x: Array, name: str) -> Array:
     return made + gated(files, x, f"{name}.shared_experts") if config["num_shared_experts"] else made
 
 
+def qwen2(folder: Path, tokens: Array, seen: Array) -> Array:
+    """The logits [T, V] of Qwen2's network: biases of queries, keys and values."""
+    files = Files(folder)
+    theta, width = files.config["rope_theta"], files.config["head_dim"]
+    return _body(files, tokens, seen, theta ** -(np.arange(0, width, 2) / width), ("model", "lm_head"))
+
+
+def _body(
+    files: Files, tokens: Array, seen: Array, frequencies: Array, names: tuple[str, str], grown: Array | None = None
+) -> Array:
+    """names: of the body and of the head. grown: [T] factors of the queries."""
+    config, (body, head) = files.config, names
+    heads, keys, width = config["num_attention_heads"], config["num_key_value_heads"], config["head_dim"]
+    x = files.tensors[f"{body}.embed_tokens.weight"][tokens]
+    for number in range(config["num_hidden_layers"]):
+        layer = f"{body}.layers.{number}"
+        normed = files.norm(x, f"{layer}.input_layernorm.weight")
+        q, k, v = (
+            files.linear(normed, f"{layer}.self_attn.{one}_proj").reshape(len(tokens), count, width)
+            for one, count in (("q", heads), ("k", keys), ("v", keys))
+        )
+        q, k = turned(q, frequencies), turned(k, frequencies)
+        q = q if grown is None else q * grown[:, None, None]
+        x = x + files.linear(attended(q, k, v, seen, width**-0.5), f"{layer}.self_attn.o_proj")
+        x = x + gated(files, files.norm(x, f"{layer}.post_attention_layernorm.weight"), f"{layer}.mlp")
+    return files.logits(files.norm(x, f"{body}.norm.weight"), f"{head}.weight", f"{body}.embed_tokens.weight")
+
+
+def dream(folder: Path, tokens: Array) -> Array:
+    """The logits [T, V] of Dream: every position sees every other one."""
+    return qwen2(folder, tokens, np.ones((len(tokens), len(tokens)), np.bool_))
+
+
 #: By `model_type`.
-PLAIN: dict[str, Callable[[Path, Array], Array]] = {"llada2_moe": llada2}
+PLAIN: dict[str, Callable[[Path, Array], Array]] = {"llada2_moe": llada2, "Dream": dream}

@@ -104,8 +104,10 @@ def tiny_decoder(traits: Traits = TRAITS, seed: int = 0) -> Decoder:
     return decoder
 
 
-def write_checkpoint(folder: Path, template: str = CHATML, seed: int = 0, **changed: Any) -> Path:
-    """Writes a whole checkpoint whose traits are TRAITS with these changed; returns its folder."""
+def write_checkpoint(
+    folder: Path, template: str = CHATML, seed: int = 0, traits: Traits = TRAITS, **changed: Any
+) -> Path:
+    """Writes a whole checkpoint of these traits with some changed; returns its folder."""
     write_texts(folder, template)
-    save_decoder(folder, tiny_decoder(replace(TRAITS, **changed), seed))
+    save_decoder(folder, tiny_decoder(replace(traits, **changed), seed))
     return folder

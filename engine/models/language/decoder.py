@@ -16,7 +16,7 @@ from torch import nn
 
 from cinnabar.engine.models.language.cache import NOWHERE, Cache
 from cinnabar.engine.models.language.experts import FeedForward, Mixture
-from cinnabar.engine.models.language.rotary import Rotary
+from cinnabar.engine.models.language.rotary import Rotary, Turn
 from cinnabar.engine.models.language.traits import Traits
 
 #: Attention of queries, keys and values, each [R, H, T or S, W] with equally many heads; returns [R, H, T, W].
@@ -57,12 +57,12 @@ class Attention(nn.Module):
     def forward(
         self,
         x: torch.Tensor,
-        turn: tuple[torch.Tensor, torch.Tensor],
+        turn: Turn,
         attend: Attend,
         cache: Cache | None,
         layer: int,
     ) -> torch.Tensor:
-        """x: [R, T, D]; turn: cosines and sines [R, 1, T, W]; returns [R, T, D]."""
+        """x: [R, T, D]; returns [R, T, D]."""
         rows, length, _ = x.shape
         q = self.q_proj(x).view(rows, length, self.heads, self.head_width)
         k = self.k_proj(x).view(rows, length, self.key_heads, self.head_width)
@@ -70,6 +70,8 @@ class Attention(nn.Module):
         if self.normed:
             q, k = self.q_norm(q), self.k_norm(k)
         q, k = _turned(q.transpose(1, 2), turn), _turned(k.transpose(1, 2), turn)
+        if turn.scale is not None:
+            q = q * turn.scale
         if cache is not None:
             k, v = cache.put(layer, k, v)
         if self.heads != self.key_heads:
@@ -80,15 +82,15 @@ class Attention(nn.Module):
         return made
 
 
-def _turned(x: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+def _turned(x: torch.Tensor, turn: Turn) -> torch.Tensor:
     """x: [R, H, T, W], its halves turned against each other by the angles of the positions.
 
     With a rotary width below W only the first numbers turn.
     """
-    rotary = turn[0].shape[-1]
+    rotary = turn.cosines.shape[-1]
     x, still = x[..., :rotary], x[..., rotary:]
     first, second = x.chunk(2, -1)
-    turned = x * turn[0] + torch.cat([-second, first], -1) * turn[1]
+    turned = x * turn.cosines + torch.cat([-second, first], -1) * turn.sines
     return torch.cat([turned, still], -1) if still.shape[-1] else turned
 
 
@@ -107,7 +109,7 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: torch.Tensor,
-        turn: tuple[torch.Tensor, torch.Tensor],
+        turn: Turn,
         attend: Attend,
         cache: Cache | None,
         layer: int,
@@ -145,17 +147,24 @@ class Decoder(nn.Module):
         """The device of the weights."""
         return self.model.norm.weight.device
 
-    def forward(self, tokens: torch.Tensor, positions: torch.Tensor, cache: Cache | None = None) -> torch.Tensor:
+    def forward(
+        self,
+        tokens: torch.Tensor,
+        positions: torch.Tensor,
+        cache: Cache | None = None,
+        opened: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Returns the hidden states [R, T, D] of tokens at these positions, both [R, T] int64.
 
         A position of NOWHERE pads a row: no other position sees it. With a `cache` the tokens also see what it holds,
-        and their keys and values are appended to it; `Cache.keep` takes them away again.
+        and their keys and values are appended to it; `Cache.keep` takes them away again. opened: [R] int64, the first
+        position of each row's open block, which only `token_causal` visibility asks for; None if none is open.
         """
         keys = positions
         if cache is not None:
             cache.place(positions)
             keys = cache.positions
-        seen = visible(self.traits, positions, keys).unsqueeze(1)
+        seen = visible(self.traits, positions, keys, opened).unsqueeze(1)
 
         def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
             return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
@@ -183,15 +192,20 @@ class Decoder(nn.Module):
         return scores
 
 
-def visible(traits: Traits, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+def visible(
+    traits: Traits, queries: torch.Tensor, keys: torch.Tensor, opened: torch.Tensor | None = None
+) -> torch.Tensor:
     """[R, T, S] bool, whether the query at each of [R, T] positions sees the key at each of [R, S] positions.
 
-    A padding query sees all places, so that its softmax is over something.
+    A padding query sees all places, so that its softmax is over something. opened: see `Decoder.forward`.
     """
     at, of = queries.unsqueeze(2), keys.unsqueeze(1)
     held = of != NOWHERE
     if traits.visibility == "causal":
         held = held & (of <= at)
+    elif traits.visibility == "token_causal":
+        before = of <= at
+        held = held & (before if opened is None else before | (at >= opened[:, None, None]))
     elif traits.visibility == "block_causal":
         block = traits.block
         held = held & (of.div(block, rounding_mode="floor") <= at.div(block, rounding_mode="floor"))

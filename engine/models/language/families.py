@@ -20,6 +20,8 @@ from cinnabar.schemas.errors import ModelError
 
 #: The kinds of rotary scaling that `rotary.py` computes.
 ROPES = ("default", "linear", "llama3", "yarn")
+#: The mask tokens of releases whose config.json names none.
+LLADA2_MASK, DREAM_MASK = 156_895, 151_666
 #: The length of a block of SDAR's first releases, in whose config.json it is missing.
 SDAR_BLOCK = 4
 #: LLaDA denoises its whole answer; released samplers go through it in parts of this length. LLaDA 2 was trained with it.
@@ -105,7 +107,7 @@ def config_of(traits: Traits) -> dict[str, Any]:
             "rope": True,
             "weight_tying": traits.tied,
         }
-    own: dict[str, Any] = {} if traits.family == "qwen2" else {"attention_bias": traits.qkv_bias}
+    own: dict[str, Any] = {} if traits.family in ("qwen2", "Dream") else {"attention_bias": traits.qkv_bias}
     if traits.visibility == "block_causal":
         own |= {"block_size": traits.block, "revises": traits.revises}
     if traits.experts is not None:
@@ -284,7 +286,7 @@ def _llada2(settings: Settings) -> Traits:
         body,
         visibility="block_causal",
         block=settings.whole("block_size", "block_length", default=LLADA_BLOCK),
-        mask=settings.token("mask_token_id"),
+        mask=_mask(settings, body, LLADA2_MASK),
         shift=False,
         qk_norm=settings.flag("use_qk_norm", True),
         qkv_bias=settings.flag("use_qkv_bias"),
@@ -293,6 +295,21 @@ def _llada2(settings: Settings) -> Traits:
         rotary_width=rotary,
         experts=_experts(settings),
     )
+
+
+def _mask(settings: Settings, body: Traits, usual: int) -> int | None:
+    """Returns the mask token: the one that is named, else the usual one if the vocabulary is so large."""
+    named = settings.token("mask_token_id")
+    return usual if named is None and usual < body.vocabulary else named
+
+
+def _dream(settings: Settings) -> Traits:
+    settings.demand("use_mrope", False, default=False)
+    # Of the same `model_type`, but trained in blocks and without the shift.
+    settings.demand("block_size", None, default=None)
+    body = _qwen2(settings)
+    mask = _mask(settings, body, DREAM_MASK)
+    return replace(body, family="Dream", visibility="full", block=LLADA_BLOCK, mask=mask)
 
 
 def _experts(settings: Settings) -> ExpertTraits:
@@ -322,6 +339,7 @@ FAMILIES: Mapping[str, Family] = {
     "sdar": Family("SDAR", "SDARForCausalLM", _sdar),
     "llada": Family("LLaDA", "LLaDAModelLM", _llada, tensor_names.LLADA),
     "llada2_moe": Family("LLaDA 2", "LLaDA2MoeModelLM", _llada2, tensor_names.llada2),
+    "Dream": Family("Dream", "DreamModel", _dream),
     "qwen2": Family("Qwen2", "Qwen2ForCausalLM", _qwen2),
     "qwen3": Family("Qwen3", "Qwen3ForCausalLM", _qwen3, template={"enable_thinking": False}),
     "llama": Family("Llama", "LlamaForCausalLM", _llama),

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-#: Which earlier positions a position sees: those up to itself, those up to the end of its block, or all.
-Visibility = Literal["causal", "block_causal", "full"]
+#: Which positions a position sees: those up to itself, those up to the end of its block, or all. With `token_causal` a
+#: position of the open block sees all up to the block's end, and any other one those up to itself.
+Visibility = Literal["causal", "block_causal", "token_causal", "full"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from family_traits import EXPERTS, LLADA2
+from family_traits import DREAM, EXPERTS, LLADA2
 from plain_decoders import PLAIN
 from tiny_checkpoint import tiny_decoder
 
@@ -16,7 +16,6 @@ from cinnabar.engine.models.language.checkpoint import load_decoder, save_decode
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.traits import Traits
 
-MASK = 303
 #: Each case is there for the trait that its name gives.
 CASES: dict[str, Traits] = {
     "llada2": LLADA2,
@@ -29,17 +28,19 @@ CASES: dict[str, Traits] = {
     "llada2-wide-shared-expert-all-groups": replace(
         LLADA2, qk_norm=False, experts=replace(EXPERTS, chosen_groups=4, shared=48, dense=0, scale=1.0)
     ),
+    "dream": DREAM,
+    "dream-tied-other-theta": replace(DREAM, tied=True, rope_theta=1e6, key_heads=1),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_logits_equal_those_of_a_plain_implementation(case: str, tmp_path: Path) -> None:
-    save_decoder(tmp_path, tiny_decoder(replace(CASES[case], mask=MASK)))
+    save_decoder(tmp_path, tiny_decoder(CASES[case]))
     _, traits = read_family(tmp_path)
-    assert traits == replace(CASES[case], mask=MASK)
+    assert traits == CASES[case]
     ours = load_decoder(tmp_path, traits, torch.device("cpu"), "float32")
     tokens = np.random.RandomState(7).randint(0, 352, 41)
-    tokens[24:35:2] = MASK
+    tokens[24:35:2] = traits.mask
     found = ours.logits(ours(torch.from_numpy(tokens)[None], torch.arange(41)[None]))[0].numpy()
     expected = PLAIN[traits.family](tmp_path, tokens)
     assert np.abs(found - expected).max() < 1e-4
