@@ -13,5 +13,6 @@ LLADA2 = replace(TRAITS, family="llada2_moe", layers=3, block=8, mask=303, rotar
 DREAM = replace(
     TRAITS, family="Dream", visibility="full", block=32, mask=303, shift=True, qk_norm=False, qkv_bias=True
 )
+FAST_DLLM = replace(DREAM, family="Fast_dLLM_Qwen", visibility="block_causal", block=8)
 
-FAMILY_TRAITS: dict[str, Traits] = {"llada2": LLADA2, "dream": DREAM}
+FAMILY_TRAITS: dict[str, Traits] = {"llada2": LLADA2, "dream": DREAM, "fast-dllm": FAST_DLLM}

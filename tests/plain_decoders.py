@@ -151,5 +151,10 @@ def dream(folder: Path, tokens: Array) -> Array:
     return qwen2(folder, tokens, np.ones((len(tokens), len(tokens)), np.bool_))
 
 
+def fast_dllm(folder: Path, tokens: Array) -> Array:
+    """The logits [T, V] of Fast-dLLM v2: block-causal."""
+    return qwen2(folder, tokens, blocks(len(tokens), Files(folder).config["bd_size"]))
+
+
 #: By `model_type`.
-PLAIN: dict[str, Callable[[Path, Array], Array]] = {"llada2_moe": llada2, "Dream": dream}
+PLAIN: dict[str, Callable[[Path, Array], Array]] = {"llada2_moe": llada2, "Dream": dream, "Fast_dLLM_Qwen": fast_dllm}

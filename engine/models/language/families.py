@@ -21,11 +21,13 @@ from cinnabar.schemas.errors import ModelError
 #: The kinds of rotary scaling that `rotary.py` computes.
 ROPES = ("default", "linear", "llama3", "yarn")
 #: The mask tokens of releases whose config.json names none.
-LLADA2_MASK, DREAM_MASK = 156_895, 151_666
+LLADA2_MASK, DREAM_MASK, FAST_MASK, NEMOTRON_MASK = 156_895, 151_666, 151_665, 100
 #: The length of a block of SDAR's first releases, in whose config.json it is missing.
 SDAR_BLOCK = 4
 #: LLaDA denoises its whole answer; released samplers go through it in parts of this length. LLaDA 2 was trained with it.
 LLADA_BLOCK = 32
+#: So were Fast-dLLM v2 and Nemotron-Labs-Diffusion.
+BLOCK = 32
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,10 @@ def config_of(traits: Traits) -> dict[str, Any]:
             "rope": True,
             "weight_tying": traits.tied,
         }
-    own: dict[str, Any] = {} if traits.family in ("qwen2", "Dream") else {"attention_bias": traits.qkv_bias}
+    own: dict[str, Any] = {} if traits.family in ("qwen2", "Dream", "Fast_dLLM_Qwen") else {"attention_bias": traits.qkv_bias}
     if traits.visibility == "block_causal":
-        own |= {"block_size": traits.block, "revises": traits.revises}
+        key = "bd_size" if traits.family == "Fast_dLLM_Qwen" else "block_size"
+        own |= {key: traits.block, "revises": traits.revises}
     if traits.experts is not None:
         experts = traits.experts
         own |= {
@@ -312,6 +315,18 @@ def _dream(settings: Settings) -> Traits:
     return replace(body, family="Dream", visibility="full", block=LLADA_BLOCK, mask=mask)
 
 
+def _fast_dllm(settings: Settings) -> Traits:
+    body = _qwen2(settings)
+    return replace(
+        body,
+        family="Fast_dLLM_Qwen",
+        visibility="block_causal",
+        block=settings.whole("bd_size", "block_size", default=BLOCK),
+        mask=_mask(settings, body, FAST_MASK),
+        revises=settings.flag("revises"),
+    )
+
+
 def _experts(settings: Settings) -> ExpertTraits:
     """Returns the traits of LLaDA 2's experts. Raises ModelError if there are fewer than a token needs."""
     inner, shared = settings.whole("moe_intermediate_size"), settings.values.get("num_shared_experts")
@@ -340,6 +355,7 @@ FAMILIES: Mapping[str, Family] = {
     "llada": Family("LLaDA", "LLaDAModelLM", _llada, tensor_names.LLADA),
     "llada2_moe": Family("LLaDA 2", "LLaDA2MoeModelLM", _llada2, tensor_names.llada2),
     "Dream": Family("Dream", "DreamModel", _dream),
+    "Fast_dLLM_Qwen": Family("Fast-dLLM v2", "Fast_dLLM_QwenForCausalLM", _fast_dllm),
     "qwen2": Family("Qwen2", "Qwen2ForCausalLM", _qwen2),
     "qwen3": Family("Qwen3", "Qwen3ForCausalLM", _qwen3, template={"enable_thinking": False}),
     "llama": Family("Llama", "LlamaForCausalLM", _llama),

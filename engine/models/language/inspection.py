@@ -84,7 +84,7 @@ def _told(path: Path, traits: Traits) -> dict[str, Any]:
     family = family_of(traits)
     said = read_settings(path / CONFIG).values
     told = CONFIG
-    if traits.visibility != "causal" and not any(said.get(key) for key in ("block_size", "block_length")):
+    if traits.visibility != "causal" and not any(said.get(key) for key in ("block_size", "block_length", "bd_size")):
         # A release that was trained with other blocks than its family's first one runs badly and says nothing.
         told = f"the family: {CONFIG} has no `block_size`"
         named = _BLOCK_NAME.search(path.resolve().name)

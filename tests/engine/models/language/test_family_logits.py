@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from family_traits import DREAM, EXPERTS, LLADA2
+from family_traits import DREAM, EXPERTS, FAST_DLLM, LLADA2
 from plain_decoders import PLAIN
 from tiny_checkpoint import tiny_decoder
 
@@ -30,6 +30,8 @@ CASES: dict[str, Traits] = {
     ),
     "dream": DREAM,
     "dream-tied-other-theta": replace(DREAM, tied=True, rope_theta=1e6, key_heads=1),
+    "fast-dllm": FAST_DLLM,
+    "fast-dllm-blocks-of-32-tied": replace(FAST_DLLM, block=32, tied=True),
 }
 
 
