@@ -14,5 +14,29 @@ DREAM = replace(
     TRAITS, family="Dream", visibility="full", block=32, mask=303, shift=True, qk_norm=False, qkv_bias=True
 )
 FAST_DLLM = replace(DREAM, family="Fast_dLLM_Qwen", visibility="block_causal", block=8)
+#: With one window of the first training in 16 tokens, so that small texts reach beyond it.
+NEMOTRON = replace(
+    TRAITS,
+    family="nemotron_labs_diffusion",
+    visibility="token_causal",
+    block=8,
+    mask=303,
+    qk_norm=False,
+    rope={
+        "rope_type": "yarn",
+        "factor": 32.0,
+        "original_max_position_embeddings": 16,
+        "beta_fast": 32.0,
+        "beta_slow": 1.0,
+        "mscale": 1.0,
+        "mscale_all_dim": 1.0,
+        "llama_4_scaling_beta": 0.1,
+    },
+)
 
-FAMILY_TRAITS: dict[str, Traits] = {"llada2": LLADA2, "dream": DREAM, "fast-dllm": FAST_DLLM}
+FAMILY_TRAITS: dict[str, Traits] = {
+    "llada2": LLADA2,
+    "dream": DREAM,
+    "fast-dllm": FAST_DLLM,
+    "nemotron": NEMOTRON,
+}

@@ -156,5 +156,27 @@ def fast_dllm(folder: Path, tokens: Array) -> Array:
     return qwen2(folder, tokens, blocks(len(tokens), Files(folder).config["bd_size"]))
 
 
+def nemotron(folder: Path, tokens: Array) -> Array:
+    """The logits [T, V] of Nemotron-Labs-Diffusion; its open block begins at the first mask and ends with the text."""
+    files = Files(folder)
+    width, rope = files.config["head_dim"], files.config["rope_scaling"]
+    at, first = np.arange(len(tokens)), int(np.flatnonzero(tokens == files.config["mask_token_id"])[0])
+    seen = (at[None, :] <= at[:, None]) | (at[:, None] >= first)
+    original, theta = rope["original_max_position_embeddings"], files.config["rope_theta"]
+    plain = theta ** -(np.arange(0, width, 2) / width)
+    # YaRN: waves that turn 32 times or more within the first window stay, those that turn once at most are stretched.
+    places = [width * np.log(original / (turns * 2 * np.pi)) / (2 * np.log(theta)) for turns in (32, 1)]
+    low, high = max(np.floor(places[0]), 0), min(np.ceil(places[1]), width - 1)
+    stretched = np.clip((np.arange(width // 2) - low) / (high - low), 0, 1)
+    frequencies = plain * (1 - stretched) + plain / rope["factor"] * stretched
+    grown = 1 + rope["llama_4_scaling_beta"] * np.log(1 + at // original)
+    return _body(files, tokens, seen, frequencies, ("encoder", "diffusion_head"), grown)
+
+
 #: By `model_type`.
-PLAIN: dict[str, Callable[[Path, Array], Array]] = {"llada2_moe": llada2, "Dream": dream, "Fast_dLLM_Qwen": fast_dllm}
+PLAIN: dict[str, Callable[[Path, Array], Array]] = {
+    "llada2_moe": llada2,
+    "Dream": dream,
+    "Fast_dLLM_Qwen": fast_dllm,
+    "nemotron_labs_diffusion": nemotron,
+}

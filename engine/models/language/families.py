@@ -110,6 +110,8 @@ def config_of(traits: Traits) -> dict[str, Any]:
             "weight_tying": traits.tied,
         }
     own: dict[str, Any] = {} if traits.family in ("qwen2", "Dream", "Fast_dLLM_Qwen") else {"attention_bias": traits.qkv_bias}
+    if traits.visibility == "token_causal":
+        own |= {"block_size": traits.block}
     if traits.visibility == "block_causal":
         key = "bd_size" if traits.family == "Fast_dLLM_Qwen" else "block_size"
         own |= {key: traits.block, "revises": traits.revises}
@@ -327,6 +329,20 @@ def _fast_dllm(settings: Settings) -> Traits:
     )
 
 
+def _nemotron(settings: Settings) -> Traits:
+    # `autoregressive` is the same network without training in denoising.
+    settings.demand("dlm_paradigm", "bidirectional", "block_diff", default="bidirectional")
+    settings.demand("sliding_window", None, default=None)
+    body = _with_attention_bias(settings, "nemotron_labs_diffusion")
+    return replace(
+        body,
+        visibility="token_causal",
+        block=settings.whole("block_size", default=BLOCK),
+        mask=_mask(settings, body, NEMOTRON_MASK),
+        shift=False,
+    )
+
+
 def _experts(settings: Settings) -> ExpertTraits:
     """Returns the traits of LLaDA 2's experts. Raises ModelError if there are fewer than a token needs."""
     inner, shared = settings.whole("moe_intermediate_size"), settings.values.get("num_shared_experts")
@@ -356,6 +372,9 @@ FAMILIES: Mapping[str, Family] = {
     "llada2_moe": Family("LLaDA 2", "LLaDA2MoeModelLM", _llada2, tensor_names.llada2),
     "Dream": Family("Dream", "DreamModel", _dream),
     "Fast_dLLM_Qwen": Family("Fast-dLLM v2", "Fast_dLLM_QwenForCausalLM", _fast_dllm),
+    "nemotron_labs_diffusion": Family(
+        "Nemotron-Labs-Diffusion", "NemotronLabsDiffusionModel", _nemotron, tensor_names.nemotron
+    ),
     "qwen2": Family("Qwen2", "Qwen2ForCausalLM", _qwen2),
     "qwen3": Family("Qwen3", "Qwen3ForCausalLM", _qwen3, template={"enable_thinking": False}),
     "llama": Family("Llama", "LlamaForCausalLM", _llama),

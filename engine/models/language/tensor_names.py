@@ -58,6 +58,11 @@ LLADA = renamed(
     }
 )
 
+def nemotron(name: str, _: Traits) -> tuple[Part, ...]:
+    """Returns the tensor in Nemotron-Labs-Diffusion, which calls its body an encoder."""
+    return (Part(name.replace("lm_head.", "diffusion_head.") if name.startswith("lm_") else f"encoder.{name[6:]}"),)
+
+
 _LLADA2_NAMES = {
     "embed_tokens": "word_embeddings",
     "self_attn.o_proj": "attention.dense",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_traits import DREAM, FAST_DLLM, LLADA2
+from family_traits import DREAM, FAST_DLLM, LLADA2, NEMOTRON
 from tiny_checkpoint import TRAITS
 
 from cinnabar.engine.models.language.decoder import Decoder
@@ -112,6 +112,7 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
             "sdar": replace(TRAITS, mask=3, revises=True, block=16, qkv_bias=True, output_bias=True),
             "llada2_moe": replace(LLADA2, mask=3, revises=True, qkv_bias=True, output_bias=True),
             "Dream": DREAM,
+            "nemotron_labs_diffusion": NEMOTRON,
             "Fast_dLLM_Qwen": FAST_DLLM,
             "llada": replace(TRAITS, mask=3, visibility="full", block=32, qk_norm=False, qkv_bias=True),
             "qwen2": replace(TRAITS, visibility="causal", block=1, shift=True, qk_norm=False, qkv_bias=True, tied=True),
