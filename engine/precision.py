@@ -15,7 +15,8 @@ from typing import Literal, cast, get_args
 
 from cinnabar.schemas.errors import UsageError
 
-Precision = Literal["float32", "bfloat16"]
+#: With `int8` and `int4` the weights of a language model are whole numbers, and all else is in bfloat16.
+Precision = Literal["float32", "bfloat16", "int8", "int4"]
 #: The precision without any setting.
 DEFAULT: Precision = "float32"
 #: The environment variable that sets another one.
@@ -32,9 +33,18 @@ def precision_asked() -> Precision | None:
     return cast(Precision, named)
 
 
-def reading_precision() -> Precision:
-    """Returns the precision for reading documents: the one that the environment sets, else float32."""
+def language_precision() -> Precision:
+    """Returns the precision of language models: the one that the environment sets, else float32."""
     return precision_asked() or DEFAULT
+
+
+def reading_precision() -> Precision:
+    """Returns the precision of the reader: the one that the environment sets, else float32.
+
+    It is small, so its weights are never whole numbers, and beside a language model of these it stays as it is.
+    """
+    asked = language_precision()
+    return DEFAULT if asked in ("int8", "int4") else asked
 
 
 def in_precision(model: str, precision: Precision) -> str:

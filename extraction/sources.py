@@ -25,7 +25,7 @@ from cinnabar.engine.models.remote.serving import (
     is_remote,
     served,
 )
-from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
+from cinnabar.engine.precision import DEFAULT, Precision, in_precision, language_precision, reading_precision
 from cinnabar.extraction.run_options import Device
 from cinnabar.schemas.errors import ModelError, UsageError
 
@@ -224,9 +224,9 @@ def model_source(
         from cinnabar.engine.models.loading import device_of
 
         device_of(device)
-    precision = reading_precision()
     if language:
-        return _language(name, device, precision)
+        return _language(name, device, language_precision())
+    precision = reading_precision()
     fingerprint = in_precision(config.fingerprint(local_fingerprint(name)), precision)
     load = Named(name, device, config, precision)
     return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
@@ -236,7 +236,8 @@ def _language(name: str, device: str, precision: Precision) -> LanguageSource:
     """Returns the source of a language model whose config.json and files of weights are sound."""
     read_family(name)
     stored = stored_tensors(Path(name)).values()
-    width = {"float32": 4, "bfloat16": 2}[precision]
+    # Of whole numbers this is more than they take.
+    width = 4 if precision == "float32" else 2
     return LanguageSource(
         str(Path(name).resolve()),
         device,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,13 @@ from safetensors.torch import save_file
 from cinnabar.engine.models.language.configuration import CONFIG
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import config_of, family_of
+from cinnabar.engine.models.language.quantised import (
+    Bits,
+    is_quantised,
+    quantise,
+    quantise_modules,
+    quantised_bytes,
+)
 from cinnabar.engine.models.language.tensor_names import Part
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import SIZES, Stored, stored_tensors
@@ -26,7 +34,9 @@ from cinnabar.schemas.errors import ModelError
 _COMPUTED = ("rotary_emb.inv_freq",)
 #: Ends of names of tensors that stay in float32: experts are chosen by small differences.
 _EXACT = (".expert_bias",)
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+#: The dtypes of activations, and of weights that are no whole numbers.
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.bfloat16, "int4": torch.bfloat16}
+_BITS: dict[Precision, Bits] = {"int8": 8, "int4": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,11 @@ def check_contents(folder: Path, contents: Contents) -> None:
 
 def weight_bytes(contents: Contents, precision: Precision) -> int:
     """Returns the memory that the weights take in this precision."""
-    return contents.parameters * _DTYPES[precision].itemsize
+    bits, whole = _BITS.get(precision), contents.parameters * _DTYPES[precision].itemsize
+    if bits is None:
+        return whole
+    shapes = [shape for name, (shape, _) in contents.places.items() if is_quantised(name, shape)]
+    return whole - sum(math.prod(shape) * 2 - quantised_bytes(shape, bits) for shape in shapes)
 
 
 def cache_bytes(traits: Traits, precision: Precision) -> int:
@@ -131,6 +145,8 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
         advice = "take a smaller model or a larger machine"
         if precision == "float32":
             advice = f"{VARIABLE}=bfloat16 needs half; or {advice}"
+        elif precision == "bfloat16":
+            advice = f"{VARIABLE}=int8 or int4 needs less; or {advice}"
         raise ModelError(
             f"{folder}: the weights need {needed / 1e9:.2f} GB in {precision}, and {free / 1e9:.2f} GB are free on"
             f" {device}; {advice}"
@@ -162,7 +178,7 @@ def free_memory(device: torch.device) -> int | None:
 def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: Precision) -> Decoder:
     """Returns the decoder with a checkpoint's weights, in this precision, on this device, for evaluation.
 
-    On a CPU weights of this precision stay mapped from their files. Raises ModelError for missing or odd tensors, and
+    On a CPU weights of this precision stay mapped from their files; whole numbers are made at once. Raises ModelError for missing or odd tensors, and
     for too little memory.
     """
     contents = read_contents(folder, traits)
@@ -170,7 +186,10 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     check_memory(folder, weight_bytes(contents, precision), device, precision)
     with torch.device("meta"):
         decoder = Decoder(traits)
-    state = dict(_tensors(contents, _DTYPES[precision], device))
+    bits = _BITS.get(precision)
+    if bits is not None:
+        quantise_modules(decoder, bits)
+    state = dict(_state(contents, _DTYPES[precision], device, bits))
     if traits.tied:
         state["lm_head.weight"] = state["model.embed_tokens.weight"]
     decoder.load_state_dict(state, assign=True)
@@ -179,8 +198,22 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     return decoder.to(device).eval().requires_grad_(False)
 
 
-def _tensors(contents: Contents, dtype: torch.dtype, device: torch.device) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields the tensors by our names."""
+def _state(
+    contents: Contents, dtype: torch.dtype, device: torch.device, bits: Bits | None
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yields what a decoder's `load_state_dict` takes; with `bits` its projections are quantised."""
+    for name, tensor in _tensors(contents, dtype, device, bits is not None):
+        if bits is not None and is_quantised(name, tuple(tensor.shape)):
+            stem = name.removesuffix("weight")
+            yield from zip((f"{stem}values", f"{stem}scales"), quantise(tensor, bits), strict=True)
+        else:
+            yield name, tensor
+
+
+def _tensors(
+    contents: Contents, dtype: torch.dtype, device: torch.device, quantised: bool
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yields the tensors by our names; those that are to be `quantised` are in float32."""
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
         for path in {stored.path for stored in contents.stored.values()}:
@@ -194,7 +227,8 @@ def _tensors(contents: Contents, dtype: torch.dtype, device: torch.device) -> It
             return whole if part.rows is None else whole[part.begin : part.begin + part.rows]
 
         for name, (shape, parts) in contents.places.items():
-            kept = torch.float32 if name.endswith(_EXACT) else dtype
+            exact = name.endswith(_EXACT) or (quantised and is_quantised(name, shape))
+            kept = torch.float32 if exact else dtype
             if len(parts) == 1:
                 yield name, read(parts[0]).to(device, kept)
                 continue

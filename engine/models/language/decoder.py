@@ -1,9 +1,9 @@
 """One transformer decoder for all families, which differ in their traits only.
 
 Pre-norm layers with RMS norms (arXiv 1910.07467), grouped-query attention (2305.13245) with rotary positions
-(2104.09864) and a gated feed-forward net (2002.05202) or experts. Block-causal attention follows block diffusion (2503.09573): a
-position sees all positions up to the end of its own block. The names of the parameters are those of Qwen3 in
-`transformers`.
+(2104.09864) and a gated feed-forward net (2002.05202) or experts. Block-causal attention follows block diffusion
+(2503.09573): a position sees all positions up to the end of its own block. The names of the parameters are those of
+Qwen3 in `transformers`.
 """
 
 from __future__ import annotations

@@ -57,32 +57,40 @@ class Router(nn.Module):
         return chosen, weights * traits.scale
 
 
+class ExpertMatrices(nn.Module):
+    """A matrix for each expert: [E, O, I]."""
+
+    def __init__(self, count: int, width: int, made: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(count, made, width).normal_(0.0, width**-0.5))
+
+    def forward(self, x: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+        """Returns [N, O], the product of rows `ends[e - 1]` to `ends[e]` of `x` [N, I] with the matrix of expert e."""
+        made: torch.Tensor = F.grouped_mm(x, self.weight.transpose(1, 2), offs=ends)
+        return made
+
+
 class Experts(nn.Module):
-    """The matrices of all experts: of gates and inner values [E, 2I, D], back to the width [E, D, I]."""
+    """Gated feed-forward nets; gates and inner values are one matrix."""
 
     def __init__(self, width: int, count: int, inner: int) -> None:
         super().__init__()
-        self.gate_up_proj = nn.Parameter(torch.empty(count, 2 * inner, width).normal_(0.0, width**-0.5))
-        self.down_proj = nn.Parameter(torch.empty(count, width, inner).normal_(0.0, inner**-0.5))
+        self.count = count
+        self.gate_up_proj = ExpertMatrices(count, width, 2 * inner)
+        self.down_proj = ExpertMatrices(count, inner, width)
 
     def forward(self, x: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """x: [N, D]; chosen, weights: [N, K]; returns [N, D], the weighted sum of what the chosen experts compute."""
-        count, each = len(self.down_proj), chosen.shape[1]
+        each = chosen.shape[1]
         order = chosen.flatten().argsort(stable=True)
         # Counted on the device: tokens per expert as numbers on the host would stop it in every layer.
-        ends = F.one_hot(chosen.flatten(), count).sum(0).cumsum(0).int()
-        gate, up = _grouped(x[order // each], self.gate_up_proj, ends).chunk(2, -1)
-        made = _grouped(F.silu(gate) * up, self.down_proj, ends)
+        ends = F.one_hot(chosen.flatten(), self.count).sum(0).cumsum(0).int()
+        gate, up = self.gate_up_proj(x[order // each], ends).chunk(2, -1)
+        made = self.down_proj(F.silu(gate) * up, ends)
         back = torch.empty_like(made)
         back[order] = made
         summed = (back.view(len(x), each, -1).float() * weights.unsqueeze(-1)).sum(1)
         return summed.to(x.dtype)
-
-
-def _grouped(x: torch.Tensor, weights: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
-    """Returns the product of rows `ends[e - 1]` to `ends[e]` of `x` with the matrix of each expert e."""
-    made: torch.Tensor = F.grouped_mm(x, weights.transpose(1, 2), offs=ends)
-    return made
 
 
 class Mixture(nn.Module):

@@ -24,10 +24,11 @@ ROPES = ("default", "linear", "llama3", "yarn")
 LLADA2_MASK, DREAM_MASK, FAST_MASK, NEMOTRON_MASK = 156_895, 151_666, 151_665, 100
 #: The length of a block of SDAR's first releases, in whose config.json it is missing.
 SDAR_BLOCK = 4
-#: LLaDA denoises its whole answer; released samplers go through it in parts of this length. LLaDA 2 was trained with it.
-LLADA_BLOCK = 32
-#: So were Fast-dLLM v2 and Nemotron-Labs-Diffusion.
+#: LLaDA and Dream denoise their whole answer; released samplers go through it in parts of this length. LLaDA 2,
+#: Fast-dLLM v2 and Nemotron-Labs-Diffusion were trained with it.
 BLOCK = 32
+#: The families that always have biases of queries, keys and values.
+_BIASED = ("qwen2", "Dream", "Fast_dLLM_Qwen")
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def config_of(traits: Traits) -> dict[str, Any]:
             "rope": True,
             "weight_tying": traits.tied,
         }
-    own: dict[str, Any] = {} if traits.family in ("qwen2", "Dream", "Fast_dLLM_Qwen") else {"attention_bias": traits.qkv_bias}
+    own: dict[str, Any] = {} if traits.family in _BIASED else {"attention_bias": traits.qkv_bias}
     if traits.visibility == "token_causal":
         own |= {"block_size": traits.block}
     if traits.visibility == "block_causal":
@@ -267,7 +268,7 @@ def _llada(settings: Settings) -> Traits:
         epsilon=settings.number("rms_norm_eps", default=1e-5),
         window=settings.whole("max_sequence_length"),
         visibility="full",
-        block=settings.whole("block_length", default=LLADA_BLOCK),
+        block=settings.whole("block_length", default=BLOCK),
         mask=settings.token("mask_token_id"),
         qkv_bias=settings.flag("include_qkv_bias"),
         tied=settings.flag("weight_tying"),
@@ -284,13 +285,13 @@ def _llada2(settings: Settings) -> Traits:
     rotary = int(body.head_width * settings.number("partial_rotary_factor", default=0.5))
     if rotary < 2 or rotary % 2 or rotary > body.head_width:
         raise ModelError(
-            f"{settings.path}: expected `partial_rotary_factor` to give an even part of the {body.head_width} numbers of"
-            f" a head, found {rotary}"
+            f"{settings.path}: expected `partial_rotary_factor` to give an even part of a head of {body.head_width}"
+            f" numbers, found {rotary}"
         )
     return replace(
         body,
         visibility="block_causal",
-        block=settings.whole("block_size", "block_length", default=LLADA_BLOCK),
+        block=settings.whole("block_size", "block_length", default=BLOCK),
         mask=_mask(settings, body, LLADA2_MASK),
         shift=False,
         qk_norm=settings.flag("use_qk_norm", True),
@@ -314,7 +315,7 @@ def _dream(settings: Settings) -> Traits:
     settings.demand("block_size", None, default=None)
     body = _qwen2(settings)
     mask = _mask(settings, body, DREAM_MASK)
-    return replace(body, family="Dream", visibility="full", block=LLADA_BLOCK, mask=mask)
+    return replace(body, family="Dream", visibility="full", block=BLOCK, mask=mask)
 
 
 def _fast_dllm(settings: Settings) -> Traits:

@@ -22,7 +22,7 @@ from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import load_texts
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.loading import device_of
-from cinnabar.engine.precision import Precision, reading_precision
+from cinnabar.engine.precision import Precision, language_precision
 from cinnabar.schemas.errors import ModelError
 
 _T = TypeVar("_T")
@@ -40,7 +40,7 @@ class Inspection:
 
 def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Precision | None = None) -> Inspection:
     """Returns what a folder in Hugging Face form holds and needs. Raises UsageError if it is no such folder."""
-    path, on, asked = checkpoint_folder(folder), device_of(device), precision or reading_precision()
+    path, on, asked = checkpoint_folder(folder), device_of(device), precision or language_precision()
     found = Inspection()
     read = _attempt(found, lambda: read_family(path)[1])
     if read is None:

@@ -15,7 +15,7 @@ from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.loading import device_of
-from cinnabar.engine.precision import Precision, in_precision, reading_precision
+from cinnabar.engine.precision import Precision, in_precision, language_precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,10 @@ def load_language_model(
 ) -> LanguageModel:
     """Returns the language model of a folder in Hugging Face form, on this device.
 
-    Without a `precision` it has the one for reading (engine/precision.py). Raises UsageError if the folder is none, and
+    Without a `precision` it has the one of language models (engine/precision.py). Raises UsageError if the folder is none, and
     ModelError if something in it is missing, odd or too large; texts are checked before weights are read.
     """
-    path, reading = checkpoint_folder(folder).resolve(), precision or reading_precision()
+    path, reading = checkpoint_folder(folder).resolve(), precision or language_precision()
     return _loaded(path, device, reading, in_precision(model_fingerprint(path), reading))
 
 

@@ -81,9 +81,9 @@ def llada2(name: str, traits: Traits) -> tuple[Part, ...]:
         return (Part(f"{layer}attention.query_key_value.{kind}", begin, rows),)
     stem, _, matrix = name.partition(".experts.")
     if matrix and traits.experts is not None:
-        pieces = ("gate_proj", "up_proj") if matrix == "gate_up_proj" else (matrix,)
+        pieces = ("gate_proj.weight", "up_proj.weight") if matrix == "gate_up_proj.weight" else (matrix,)
         numbers = range(traits.experts.count)
-        return tuple(Part(f"{stem}.experts.{number}.{piece}.weight") for number in numbers for piece in pieces)
+        return tuple(Part(f"{stem}.experts.{number}.{piece}") for number in numbers for piece in pieces)
     for ours, theirs in _LLADA2_NAMES.items():
         name = name.replace(ours, theirs)
     return (Part(name),)

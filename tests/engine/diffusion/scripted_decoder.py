@@ -37,7 +37,7 @@ class ScriptedDecoder(Decoder):
         tokens: torch.Tensor,
         positions: torch.Tensor,
         cache: Cache | None = None,
-        opened: torch.Tensor | None = None,
+        opened: torch.Tensor | None = None,  # noqa: ARG002, as in its base
     ) -> torch.Tensor:
         """Returns in place of hidden states the numbers of what `logits` will say."""
         if cache is not None:

@@ -53,7 +53,8 @@ FULL = replace(BLOCK, visibility="full")
 SHIFTED = replace(FULL, shift=True)
 BLOCK_SHIFTED = replace(BLOCK, shift=True)
 TOKEN_CAUSAL = replace(BLOCK, visibility="token_causal")
-EXPERTS = replace(BLOCK, experts=ExpertTraits(count=6, chosen=2, inner=16, shared=16, groups=2, dense=1), rotary_width=4)
+MIXTURE = ExpertTraits(count=6, chosen=2, inner=16, shared=16, groups=2, dense=1)
+EXPERTS = replace(BLOCK, experts=MIXTURE, rotary_width=4)
 KINDS = {
     "block": BLOCK,
     "revising": REVISING,

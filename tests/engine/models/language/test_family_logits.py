@@ -1,4 +1,4 @@
-"""Families without a class in `transformers`: our decoder computes what a plain implementation of their network does."""
+"""Families without a class in `transformers`: our decoder computes what plain implementations of them do."""
 
 from __future__ import annotations
 
