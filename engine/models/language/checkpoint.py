@@ -178,8 +178,8 @@ def free_memory(device: torch.device) -> int | None:
 def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: Precision) -> Decoder:
     """Returns the decoder with a checkpoint's weights, in this precision, on this device, for evaluation.
 
-    On a CPU weights of this precision stay mapped from their files; whole numbers are made at once. Raises ModelError for missing or odd tensors, and
-    for too little memory.
+    On a CPU weights of this precision stay mapped from their files, but for experts and whole numbers. Raises
+    ModelError for missing or odd tensors, and for too little memory.
     """
     contents = read_contents(folder, traits)
     check_contents(folder, contents)

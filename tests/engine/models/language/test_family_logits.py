@@ -54,20 +54,36 @@ def test_logits_equal_those_of_a_plain_implementation(case: str, tmp_path: Path)
     assert np.abs(expected).max() > 0.5
 
 
-def test_the_body_of_nemotron_is_that_of_ministral(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "traits"),
+    [("Ministral3", NEMOTRON), ("Qwen2", DREAM), ("Qwen2", FAST_DLLM)],
+    ids=["nemotron", "dream", "fast-dllm"],
+)
+def test_the_body_computes_what_that_of_transformers_does_with_its_mask(
+    kind: str, traits: Traits, tmp_path: Path
+) -> None:
     import transformers
 
-    save_decoder(tmp_path, tiny_decoder(NEMOTRON))
-    ours = load_decoder(tmp_path, NEMOTRON, torch.device("cpu"), "float32")
+    save_decoder(tmp_path, tiny_decoder(traits))
+    ours = load_decoder(tmp_path, traits, torch.device("cpu"), "float32")
     config = json.loads((tmp_path / "config.json").read_text())
-    rope = {"rope_theta": config.pop("rope_theta"), **config.pop("rope_scaling")}
-    theirs = transformers.Ministral3ForCausalLM(transformers.Ministral3Config(**config, rope_parameters=rope)).eval()
+    rope = {"rope_theta": config.pop("rope_theta"), "rope_type": "default", **(config.pop("rope_scaling") or {})}
+    made = getattr(transformers, f"{kind}Config")(**config, rope_parameters=rope)
+    theirs = getattr(transformers, f"{kind}ForCausalLM")(made).eval()
     theirs.load_state_dict(ours.state_dict())
     tokens, at = torch.arange(100, 141)[None], torch.arange(41)
     for first in (None, 24):
-        seen = at[None, :] <= at[:, None]
-        seen = seen if first is None else seen | (at >= first)[:, None]
         with torch.no_grad():
-            expected = theirs(tokens, attention_mask=seen[None, None]).logits
+            expected = theirs(tokens, attention_mask=seen(traits, at, first)[None, None]).logits
         found = ours.logits(ours(tokens, at[None], None, None if first is None else torch.tensor([first])))
         assert (found - expected).abs().max() < 1e-4
+
+
+def seen(traits: Traits, at: torch.Tensor, first: int | None) -> torch.Tensor:
+    """[T, T] bool, by the words of the families' papers; the open block begins at `first`."""
+    if traits.visibility == "full":
+        return torch.ones(len(at), len(at), dtype=torch.bool)
+    if traits.visibility == "block_causal":
+        return (at // traits.block)[None, :] <= (at // traits.block)[:, None]
+    before = at[None, :] <= at[:, None]
+    return before if first is None else before | (at >= first)[:, None]
