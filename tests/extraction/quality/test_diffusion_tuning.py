@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from family_traits import FAMILY_TRAITS
+from safetensors.torch import load_file
 from tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.models.language.language_model import load_language_model
