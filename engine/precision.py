@@ -1,10 +1,12 @@
 """The precision of a model's matrix products: a setting, and a part of every record's key.
 
-The environment variable `CINNABAR_PRECISION` sets it. The default is float32 on every machine, so that the same
-documents give the same records everywhere. bfloat16 reads 1.7 times as fast on a processor with AVX512-BF16 (11 sets,
-171 documents, 6 of 2,846 values differ), but on a processor with AMX it was slower and lost .023 of F1 on data/samples
-and .04 on unseen kinds of documents. The loss comes from the encoder's states: with pointers and scores in float32 as
-many values change.
+The environment variable `CINNABAR_PRECISION` sets it. `int8`, the default of the reader, computes in integers
+(engine/models/integer_products.py) where the processor has fast and exact products of these, and in float32 elsewhere.
+The two agree to .0002 of the encoder's states, so both have the same records and the same key. bfloat16 is as fast on a
+processor with AVX512-BF16 (11 sets, 171 documents, 6 of 2,846 values differ), but on a processor with AMX it was slower
+and lost .023 of F1 on data/samples and .04 on unseen kinds of documents. The loss comes from the encoder's states: with
+pointers and scores in float32 as many values change. Language models have float32 unless another precision is asked
+for. `w8a16` and `w4a16` are theirs alone: their weights are whole numbers of 8 or 4 bits, and all else is in bfloat16.
 """
 
 from __future__ import annotations
@@ -15,10 +17,9 @@ from typing import Literal, cast, get_args
 
 from cinnabar.schemas.errors import UsageError
 
-#: With `int8` and `int4` the weights of a language model are whole numbers, and all else is in bfloat16.
-Precision = Literal["float32", "bfloat16", "int8", "int4"]
-#: The precision without any setting.
-DEFAULT: Precision = "float32"
+Precision = Literal["int8", "float32", "bfloat16", "w8a16", "w4a16"]
+#: The precision of the reader without any setting.
+DEFAULT: Precision = "int8"
 #: The environment variable that sets another one.
 VARIABLE = "CINNABAR_PRECISION"
 
@@ -33,22 +34,20 @@ def precision_asked() -> Precision | None:
     return cast(Precision, named)
 
 
-def language_precision() -> Precision:
-    """Returns the precision of language models: the one that the environment sets, else float32."""
-    return precision_asked() or DEFAULT
-
-
 def reading_precision() -> Precision:
-    """Returns the precision of the reader: the one that the environment sets, else float32.
+    """Returns the precision of the reader: the one that the environment sets for it, else int8."""
+    asked = precision_asked()
+    return DEFAULT if asked in (None, "w8a16", "w4a16") else asked
 
-    It is small, so its weights are never whole numbers, and beside a language model of these it stays as it is.
-    """
-    asked = language_precision()
-    return DEFAULT if asked in ("int8", "int4") else asked
+
+def language_precision() -> Precision:
+    """Returns the precision of language models: the one that the environment sets for them, else float32."""
+    asked = precision_asked()
+    return "float32" if asked in (None, "int8") else asked
 
 
 def in_precision(model: str, precision: Precision) -> str:
-    """Returns the fingerprint of a model in this precision: its own one for the default precision."""
-    if precision == DEFAULT:
+    """Returns the fingerprint of a model in this precision: its own one for int8 and float32."""
+    if precision in ("int8", "float32"):
         return model
     return hashlib.sha256(f"{model} {precision}".encode()).hexdigest()[:16]

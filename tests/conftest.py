@@ -34,7 +34,7 @@ settings.load_profile("quick" if QUICK else "cinnabar")
 # The tests use no cache of an earlier run or of the user.
 os.environ["CINNABAR_CACHE"] = ""
 # Training would use bfloat16 on processors that have it; tests of a precision name theirs.
-os.environ["CINNABAR_PRECISION"] = "float32"
+os.environ["CINNABAR_PRECISION"] = "int8"
 
 
 @pytest.hookimpl(tryfirst=True)

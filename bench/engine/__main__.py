@@ -20,7 +20,7 @@ from bench.engine.figures import Measure, Settings
 from bench.engine.workload import small_model
 from bench.reporting import machine_line, table
 from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.engine.precision import reading_precision
+from cinnabar.engine.precision import language_precision
 
 MODEL = Path("tests") / "data" / "small_diffusion_model"
 HEAD = ("what", "wanted", "got", "")
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def heading(model: LanguageModel) -> str:
     """Returns date, machine, commit, precision and model."""
-    return f"{machine_line(model.decoder.device, model.fingerprint)}, {reading_precision()}"
+    return f"{machine_line(model.decoder.device, model.fingerprint)}, {language_precision()}"
 
 
 if __name__ == "__main__":

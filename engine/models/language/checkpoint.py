@@ -35,8 +35,13 @@ _COMPUTED = ("rotary_emb.inv_freq",)
 #: Ends of names of tensors that stay in float32: experts are chosen by small differences.
 _EXACT = (".expert_bias",)
 #: The dtypes of activations, and of weights that are no whole numbers.
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.bfloat16, "int4": torch.bfloat16}
-_BITS: dict[Precision, Bits] = {"int8": 8, "int4": 4}
+_DTYPES: dict[Precision, torch.dtype] = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "w8a16": torch.bfloat16,
+    "w4a16": torch.bfloat16,
+}
+_BITS: dict[Precision, Bits] = {"w8a16": 8, "w4a16": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,7 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
         if precision == "float32":
             advice = f"{VARIABLE}=bfloat16 needs half; or {advice}"
         elif precision == "bfloat16":
-            advice = f"{VARIABLE}=int8 or int4 needs less; or {advice}"
+            advice = f"{VARIABLE}=w8a16 or w4a16 needs less; or {advice}"
         raise ModelError(
             f"{folder}: the weights need {needed / 1e9:.2f} GB in {precision}, and {free / 1e9:.2f} GB are free on"
             f" {device}; {advice}"

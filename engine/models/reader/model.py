@@ -11,6 +11,7 @@ from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import WHOLE, Row, Scores
+from cinnabar.engine.models.integer_products import with_integer_products
 from cinnabar.engine.models.reader.answers.answering import answer
 from cinnabar.engine.models.reader.answers.choices import choice_windows
 from cinnabar.engine.models.reader.answers.described_options import (
@@ -88,7 +89,8 @@ class Reader:
         precision: Precision = DEFAULT,
         sentences: Callable[[], SentenceEncoder] | None = None,
     ) -> None:
-        self.network = network.eval().to(device)
+        network = network.eval().to(device)
+        self.network = with_integer_products(network) if precision == "int8" else network
         self.wordpieces = wordpieces
         self.fingerprint = in_precision(config.fingerprint(fingerprint), precision)
         self.calibration = calibration

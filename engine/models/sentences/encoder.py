@@ -19,6 +19,7 @@ import numpy.typing as npt
 import torch
 
 from cinnabar.engine.models.identity import SHIPPED, about
+from cinnabar.engine.models.integer_products import with_integer_products
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.models.reader.network.encoder import Encoder
 from cinnabar.engine.models.weights import checked_tensors, restore
@@ -48,7 +49,8 @@ class SentenceEncoder:
 
     def __init__(self, encoder: Encoder, wordpieces: WordPieces, fingerprint: str, precision: Precision) -> None:
         self.fingerprint = fingerprint
-        self._encoder = encoder.eval().requires_grad_(False)
+        encoder = encoder.eval().requires_grad_(False)
+        self._encoder = with_integer_products(encoder) if precision == "int8" else encoder
         self._wordpieces = wordpieces
         self._bfloat16 = precision == "bfloat16"
         self._kept: OrderedDict[str, Vectors] = OrderedDict()

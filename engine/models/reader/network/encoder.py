@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from cinnabar.engine.models.integer_products import project
 from cinnabar.engine.models.reader.inputs.wordpieces import CASES, GAPS, PLACES
 
 #: The logit of an impossible place; it is finite, so that no arithmetic makes a NaN of it.
@@ -39,19 +40,18 @@ class Layer(nn.Module):
         n, length, _ = x.shape
         return x.view(n, length, self.heads, -1).transpose(1, 2)
 
-    def attend(self, x: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
-        """Attends from x, [N, Q, H], to keys and values, [N, heads, K, D], with a bias like [N, heads, Q, K].
+    def attend(self, x: Tensor, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
+        """Attends from x, [N, Q, H], with its queries, [N, heads, Q, D], to keys and values, [N, heads, K, D].
 
-        Returns [N, Q, H].
+        bias: like [N, heads, Q, K], added to the scores. Returns [N, Q, H].
         """
-        q = self.split(self.query(x))
-        if _plain_is_faster(q, bias):
-            scores = torch.matmul(q * (1 / math.sqrt(q.shape[-1])), keys.transpose(-1, -2))
+        if _plain_is_faster(queries, bias):
+            scores = torch.matmul(queries * (1 / math.sqrt(queries.shape[-1])), keys.transpose(-1, -2))
             with torch.autocast(x.device.type, enabled=False):
                 weights = torch.softmax(scores + bias.to(scores.dtype), -1)
             mixed = torch.matmul(weights, values)
         else:
-            mixed = F.scaled_dot_product_attention(q, keys, values, bias.to(q.dtype))
+            mixed = F.scaled_dot_product_attention(queries, keys, values, bias.to(queries.dtype))
         n, _, length, _ = mixed.shape
         x = self.attention_norm(x + self.output(mixed.transpose(1, 2).reshape(n, length, -1)))
         out: Tensor = self.norm(x + self.outer(F.gelu(self.inner(x))))
@@ -59,7 +59,8 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         """Applies self-attention over x: [N, L, H]."""
-        return self.attend(x, self.split(self.key(x)), self.split(self.value(x)), bias)
+        queries, keys, values = map(self.split, project(x, self.query, self.key, self.value))
+        return self.attend(x, queries, keys, values, bias)
 
 
 def _plain_is_faster(q: Tensor, bias: Tensor) -> bool:

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from cinnabar.engine.models.integer_products import project
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, ROWS, STATES, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.network.encoder import FLOOR, Encoder, Layer
@@ -174,14 +175,13 @@ class Network(nn.Module):
     def project_windows(self, states: Tensor) -> WindowStates:
         """Returns the projections of the windows' states, [N, T, H] from `encode_windows`; they depend on no slot."""
         layers = [layer for layer in self.decoder if isinstance(layer, Layer)]
+        attention = project(states, *(part for layer in layers for part in (layer.key, layer.value)))
+        pointers = project(states, self.start_window, self.end_start, self.end_window, self.row_window)
         return WindowStates(
             states,
-            tuple(layer.split(layer.key(states)) for layer in layers),
-            tuple(layer.split(layer.value(states)) for layer in layers),
-            self.start_window(states),
-            self.end_start(states),
-            self.end_window(states),
-            self.row_window(states),
+            tuple(layer.split(key) for layer, key in zip(layers, attention[::2], strict=True)),
+            tuple(layer.split(value) for layer, value in zip(layers, attention[1::2], strict=True)),
+            *pointers,
         )
 
     def decode(self, windows: WindowStates, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Decoded:
@@ -206,9 +206,10 @@ class Network(nn.Module):
             bias = self.region_attention[i][region].permute(0, 3, 1, 2) + hidden_window
             bias = bias + spread[:, None] * self.match_attention[i][None, :, None, None]
             bias = torch.cat([hidden_slots.expand(-1, bias.shape[1], -1, -1), bias], -1)
-            keys = torch.cat([layer.split(layer.key(x)), windows.keys[i]], 2)
-            values = torch.cat([layer.split(layer.value(x)), windows.values[i]], 2)
-            x = layer.attend(x, keys, values, bias)
+            queries, own_keys, own_values = map(layer.split, project(x, layer.query, layer.key, layer.value))
+            keys = torch.cat([own_keys, windows.keys[i]], 2)
+            values = torch.cat([own_values, windows.values[i]], 2)
+            x = layer.attend(x, queries, keys, values, bias)
         place = torch.arange(sheet.ids.shape[1], device=window.device)
         distance = distance_buckets(place[None, None, :] - board.anchor[..., None])
         near = self.region_pointer(region)[..., 0] + self.distance_pointer(distance)[..., 0]

@@ -27,7 +27,7 @@ from cinnabar.engine.precision import Precision, reading_precision
 
 CPU = torch.device("cpu")
 ALL = FAMILY_TRAITS | {"sdar": TRAITS}
-BITS: list[tuple[Precision, Bits]] = [("int8", 8), ("int4", 4)]
+BITS: list[tuple[Precision, Bits]] = [("w8a16", 8), ("w4a16", 4)]
 
 
 def drawn(*shape: int) -> torch.Tensor:
@@ -126,10 +126,10 @@ def test_a_language_model_is_loaded_as_asked_and_the_reader_stays(
 ) -> None:
     write_checkpoint(tmp_path)
     whole = load_language_model(tmp_path, "cpu")
-    monkeypatch.setenv("CINNABAR_PRECISION", "int4")
+    monkeypatch.setenv("CINNABAR_PRECISION", "w4a16")
     model = load_language_model(tmp_path, "cpu")
     assert model.fingerprint != whole.fingerprint
     assert isinstance(model.decoder.model.layers[0].self_attn.q_proj, QuantisedLinear)
     assert model.decoder.lm_head.weight.dtype == torch.bfloat16
     told = inspect_checkpoint(tmp_path, "cpu").facts
-    assert (told["precision"], reading_precision()) == ("int4", "float32")
+    assert (told["precision"], reading_precision()) == ("w4a16", "int8")
