@@ -67,7 +67,7 @@ class Contents:
 def read_contents(folder: Path, traits: Traits) -> Contents:
     """Compares the headers of a checkpoint's files with what a decoder of these traits needs.
 
-    Raises ModelError if there are fewer tensors than layers.
+    Raises ModelError if there are fewer tensors than layers or experts.
     """
     there, family = stored_tensors(folder), family_of(traits)
     if traits.layers > len(there):
@@ -75,6 +75,11 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
         raise ModelError(
             f"{folder}: config.json tells {traits.layers} layers, and the files of weights have {len(there)} tensors in"
             " all; they are not of the same release"
+        )
+    if traits.experts is not None and traits.experts.dense < traits.layers and traits.experts.count > len(there):
+        raise ModelError(
+            f"{folder}: config.json tells {traits.experts.count} experts, and the files of weights have {len(there)}"
+            " tensors in all; they are not of the same release"
         )
     with torch.device("meta"):
         shapes = {name: tuple(one.shape) for name, one in Decoder(traits).state_dict().items()}
