@@ -34,7 +34,7 @@ def streamed(page: PageWords) -> tuple[list[int], list[str]]:
 
 def plain_pdf(data: bytes, name: str) -> Document:
     """A PDF in the order of its content streams."""
-    with patch("cinnabar.extraction.ingest.pdf.pages.linearise", streamed):
+    with patch("cinnabar.extraction.ingest.pdf.page_content.linearise", streamed):
         return parse(data, name)
 
 
