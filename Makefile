@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report routing-fit ablation-report class-report class-fit party-report lexicon-report ocr-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report ocr-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints tables-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -96,6 +96,12 @@ routing-report: setup  ## measure the choice among the five kinds of data/sample
 hostile-report: setup  ## compare hostile PDFs and mails with what is known of them (DATA=folder ARGS="--kind pdf")
 	@$(PY) -m bench.hostile_report "$(DATA)/hostile" $(ARGS)
 
+mutation-report: setup  ## read mutated files of every kind, count outcomes by code (ARGS="--kind pdf --count 20000")
+	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.mutation_report $(ARGS)
+
+parsing-report: setup  ## measure pages/s of PDFs, beside an older commit (SETS="folders" ARGS="--before main")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.parsing_speed $(SETS) $(ARGS)
+
 routing-fit: setup  ## fit the coefficients of that choice (SETS="folders" ARGS="--folds N --judge folders --write")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_fit $(SETS) $(ARGS)
 
@@ -113,6 +119,9 @@ party-report: setup  ## count fields that take each other's values, as seller an
 
 lexicon-report: setup  ## count the unseen labels in eight languages that are most like names of their own concept
 	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report
+
+tables-report: setup  ## measure F1 with tables as rows beside plain order (SETS="folders" ARGS="--limit 12")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.tables_report $(SETS) $(ARGS)
 
 ocr-report: setup  ## measure OCR of drawn pages: words found, seconds, F1 from scans (ARGS="--pages 2 --documents 0")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.ocr_report $(ARGS)

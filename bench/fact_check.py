@@ -152,6 +152,8 @@ _READERS: dict[str, Any] = {
     "mail.to.name": lambda mail: _people(mail, "To", "name"),
     "mail.cc.address": lambda mail: _people(mail, "Cc", "address"),
     "mail.cc.name": lambda mail: _people(mail, "Cc", "name"),
+    "mail.bcc.address": lambda mail: _people(mail, "Bcc", "address"),
+    "mail.bcc.name": lambda mail: _people(mail, "Bcc", "name"),
     "mail.reply_to.address": lambda mail: _people(mail, "Reply-To", "address"),
     "mail.reply_to.name": lambda mail: _people(mail, "Reply-To", "name"),
     "mail.subject": lambda mail: " ".join(str(mail["Subject"] or "").split()) or None,

@@ -1,10 +1,12 @@
 """OCR of pages whose text is known: words found, seconds, and F1 beside the text layer.
 
-    python -m bench.ocr_report [SET...] [--pages 3] [--documents 4] [--engine tesseract:eng] [--all-languages]
+    python -m bench.ocr_report [SET...] [--pages 3] [--documents 4] [--engine tesseract:eng] [--languages de,ru]
 
 The first pages of PDFs of the sets are drawn at 150 and 300 dots an inch: as printed, turned by 90 and 180 degrees,
 laid askew, blurred, and as a noisy grey JPEG. A word counts as found if the picture's text has it as often as the text
-layer. Then the documents of the sets are filled from their text layer, and from scans of all their pages at 200 dots.
+layer. Pages in other languages (`ocr_languages`) are read by RapidOCR, with and without Tesseract behind it, and by
+Tesseract alone. Then the documents of the sets are filled from their text layer, and from scans of all their pages at
+200 dots.
 """
 
 from __future__ import annotations
@@ -25,17 +27,19 @@ import pypdfium2
 from PIL import Image, ImageFilter
 
 from bench.labelled_sets import figures_of
+from bench.ocr_languages import SAMPLES
 from bench.reporting import table
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.ingest.ocr.engines import OcrEngine, tesseract_languages
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.extraction.pipeline import Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD, _CHARACTER = re.compile(r"[^\W_]+"), re.compile(r"[^\W_]")
 # Fewer words make no page of text.
 _LEAST_WORDS = 20
 _SCAN_DPI = 200
@@ -104,39 +108,65 @@ def drawn(pdf: Path, dpi: int) -> Iterator[Image.Image]:
             yield page.render(scale=dpi / 72).to_pil().convert("L")
 
 
-def texts_of(sets: Sequence[EvaluationSet], english: bool) -> Iterator[tuple[str, Path, str]]:
-    """The language, the path and the first page's text of each PDF with a page of text."""
+def texts_of(sets: Sequence[EvaluationSet]) -> Iterator[tuple[Path, str]]:
+    """The path and the first page's text of each English PDF with a page of text."""
     for one in sets:
         for line in one.truths:
             path = one.folder / line["file"]
             if path.suffix != ".pdf":
                 continue
             document = parse(path.read_bytes(), str(path))
-            language = str(document.facts["document.language"].value) if "document.language" in document.facts else "?"
+            language = document.facts.get("document.language")
             page = document.parts[0]
             text = document.text[page.start : page.end]
-            if len(_WORD.findall(text)) >= _LEAST_WORDS and (language == "en") == english:
-                yield language, path, text
+            if len(_WORD.findall(text)) >= _LEAST_WORDS and language is not None and language.value == "en":
+                yield path, text
 
 
-def words_found(
-    pages: Sequence[tuple[str, Path, str]], variants: Sequence[str], pool: ParserPool, by: Callable[[str, str], str]
-) -> dict[tuple[str, int], WordCount]:
-    """The counts by a name made of language and variant, and by resolution."""
+def words_found(pages: Sequence[tuple[Path, str]], pool: ParserPool) -> dict[tuple[str, int], WordCount]:
+    """The counts by variant and resolution."""
     counts: dict[tuple[str, int], WordCount] = defaultdict(WordCount)
     with tempfile.TemporaryDirectory() as folder:
-        for language, path, text in pages:
+        for path, text in pages:
             for dpi in (150, 300):
                 page = next(drawn(path, dpi))
-                for variant in variants:
+                for variant, change in VARIANTS.items():
                     picture = Path(folder) / "page.png"
-                    VARIANTS[variant](page, dpi).save(picture, dpi=(dpi, dpi))
+                    change(page, dpi).save(picture, dpi=(dpi, dpi))
                     begun = time.perf_counter()
                     ((_, found),) = pool.parse_many([picture])
                     seconds = time.perf_counter() - begun
                     read = found if isinstance(found, Document) else None
-                    counts[by(language, variant), dpi].add(text, read, seconds)
+                    counts[variant, dpi].add(text, read, seconds)
     return counts
+
+
+def language_rows(languages: Sequence[str]) -> Iterator[list[str]]:
+    """The rows of other languages, with "-" for an engine that lacks the language or a page without a font."""
+    installed = tesseract_languages()
+    behind = OcrEngine().chosen_languages()
+    # RapidOCR's module is there only with the extra.
+    from cinnabar.extraction.ingest.ocr.rapid import RapidReader
+    from cinnabar.extraction.ingest.ocr.tesseract import TesseractReader
+
+    alone, both = RapidReader(), RapidReader(behind)
+    for language in languages:
+        sample = SAMPLES[language]
+        own = TesseractReader(sample.tesseract) if sample.tesseract in installed else None
+        pattern = _CHARACTER if sample.ideographs else _WORD
+        wanted = Counter(pattern.findall(sample.text))
+        for dpi in (150, 300):
+            page = sample.drawn(dpi)
+            cells = [language, f"{dpi}", f"{wanted.total()}"]
+            for reader in (alone, both if behind else None, own):
+                if page is None or reader is None:
+                    cells += ["-", "-"]
+                    continue
+                page.save(picture := io.BytesIO(), "PNG")
+                begun = time.perf_counter()
+                found = Counter(pattern.findall(" ".join(reader.read(picture.getvalue()).text)))
+                cells += [f"{(wanted & found).total() / wanted.total():.1%}", f"{time.perf_counter() - begun:.1f}"]
+            yield cells
 
 
 def f1_of_scans(one: EvaluationSet, count: int, pool: ParserPool, model: Model) -> list[str]:
@@ -162,32 +192,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", type=Path, default=[Path("data/samples")])
-    parser.add_argument("--pages", type=int, default=3, help="English pages, and pages of each other language")
+    parser.add_argument("--pages", type=int, default=3, help="English pages")
     parser.add_argument("--documents", type=int, default=4, help="documents of each set for F1; 0 for none")
     parser.add_argument("--engine", default="rapidocr")
-    parser.add_argument("--all-languages", action="store_true", help="also other languages, as printed")
+    parser.add_argument("--languages", default=",".join(SAMPLES), help="other languages; '' for none")
     parser.add_argument("--workers", type=int, default=1)
     said = parser.parse_args(arguments)
     sets = [one for path in said.sets for one in find_sets(path)]
     heads = ["dpi", "pages", "words", "found", "added", "sure", "s/page"]
     with ParserPool(said.workers, settings=ParserSettings(ocr_engine=said.engine)) as pool:
-        english = sorted(texts_of(sets, english=True), key=lambda one: one[1].name)[: said.pages]
-        counts = words_found(english, list(VARIANTS), pool, lambda _, variant: variant)
+        english = sorted(texts_of(sets), key=lambda one: one[0].name)[: said.pages]
+        counts = words_found(english, pool)
         print(f"English pages by {said.engine}\n")
         print(table(["page", *heads], _rows(counts)))
-        if said.all_languages:
-            others: dict[str, list[tuple[str, Path, str]]] = defaultdict(list)
-            for one in texts_of(sets, english=False):
-                others[one[0]].append(one)
-            chosen = [page for pages in others.values() for page in pages[: said.pages]]
-            counts = words_found(chosen, ["printed"], pool, lambda language, _: language)
-            print("\nOther languages, as printed\n")
-            print(table(["language", *heads], _rows(counts)))
         if said.documents:
             model = load_model("default", "cpu")
             rows = [f1_of_scans(one, said.documents, pool, model) for one in sets if one.folder.name in _SCANNED]
             print(f"\nF1 from the text layer, and from poor scans at {_SCAN_DPI} dpi\n")
             print(table(["set", "documents", "text layer", "scan"], rows))
+    if said.languages:
+        print("\nOther languages: words found as printed (in Chinese and Japanese characters), and seconds\n")
+        heads = ["language", "dpi", "words", "RapidOCR", "s", "with Tesseract behind", "s", "Tesseract alone", "s"]
+        print(table(heads, list(language_rows(said.languages.split(",")))))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds, memory = used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
     print(f"\n{seconds:.0f} s of processor time in parsers and OCR; the largest process took {memory} MiB")

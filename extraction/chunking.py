@@ -31,10 +31,11 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The characters [start, end) of a document."""
+    """The characters [start, end) of a document; `copy`: exact data elsewhere in the document say the same."""
 
     start: int
     end: int
+    copy: bool = False
 
 
 def overlap_of(limit: int) -> int:

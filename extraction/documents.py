@@ -13,10 +13,11 @@ import numpy.typing as npt
 from cinnabar.schemas.facts import FactValue
 
 #: `notes` are comments and annotations, `fields` the values of form fields that no page shows, `hidden` is text that no
-#: reader sees; `quote` and `signature` are parts of a mail's body, `sheet` and `slide` those of office files.
+#: reader sees; `quote` and `signature` are parts of a mail's body, `sheet` and `slide` those of office files; `invoice`
+#: is the data of an electronic invoice, which its pages repeat.
 PartKind = Literal[
     "page", "headers", "body", "attachment", "message",
-    "sheet", "slide", "notes", "fields", "hidden", "quote", "signature",
+    "sheet", "slide", "notes", "fields", "hidden", "quote", "signature", "invoice",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from cinnabar.engine.filler import Prompted
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.chunking import LEAST_LIMIT, Chunk, chunks, overlap_of, window_chunks
-from cinnabar.extraction.documents import Document
+from cinnabar.extraction.documents import Document, Words
 from cinnabar.extraction.token_bound import check_length, too_long
 from cinnabar.schemas.form.form import Form
 
@@ -69,6 +70,13 @@ def chunks_for(
     Of a model whose prompt tells the form these are fewer. `tokens` are those of the document, if they are counted
     already. Raises UsageError if the context is below LEAST_LIMIT.
     """
+    stretches = stretches_of(document)
+    if len(stretches) > 1:
+        return [
+            Chunk(stretch.start + piece.start, stretch.start + piece.end, stretch.copy)
+            for stretch in stretches
+            for piece in chunks_for(cut_out(document, stretch.start, stretch.end), counter, context, form)
+        ]
     beside = counter if form is not None and isinstance(counter, Prompted) else None
     most = counter.context_tokens if beside is None or form is None else beside.context_beside(form)
     limit = min(context or most, most)
@@ -82,6 +90,47 @@ def chunks_for(
         if found:
             return found
     return chunks(document, limit, overlap_of(limit), counter.count_tokens)
+
+
+def stretches_of(document: Document) -> list[Chunk]:
+    """Returns the stretches of a document that are read apart: the pages around the data of an invoice, and the rest.
+
+    The data of an electronic invoice lie in an attachment of the PDF whose pages show them, after these pages.
+    """
+    text, parts = document.text, document.parts
+    found: list[Chunk] = []
+    done = 0
+    for part in parts:
+        if part.kind != "invoice" or part.parent < 0:
+            continue
+        file = parts[part.parent]
+        beside = (one.start for one in parts if one.page and one.parent == file.parent)
+        start = min((at for at in beside if done <= at < file.start), default=None)
+        if start is not None and text[part.start : part.end].strip():
+            found += [Chunk(done, start), Chunk(start, file.start, copy=True)]
+            done = file.start
+    found.append(Chunk(done, len(text)))
+    return [one for one in found if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
+
+
+def cut_out(document: Document, start: int, end: int) -> Document:
+    """Returns the stretch [start, end) of a document as a document, with the parts and words that begin in it."""
+    words = document.words
+    first, last = np.searchsorted(words.start, [start, end])
+    within = Words(
+        words.start[first:last] - start,
+        words.end[first:last] - start,
+        words.box[first:last],
+        words.part[first:last],
+        None if words.sure is None else words.sure[first:last],
+    )
+    # Words name their parts by index.
+    parts = tuple(
+        replace(one, start=min(max(one.start - start, 0), end - start), end=min(max(one.end - start, 0), end - start))
+        for one in document.parts
+    )
+    parts = tuple(replace(one, kind="body") if one.kind == "invoice" else one for one in parts)
+    return replace(document, text=document.text[start:end], parts=parts, words=within)
 
 
 def passage_of(document: Document, start: int = 0, end: int | None = None) -> Passage:

@@ -25,7 +25,7 @@ from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.spelling import Spelling
-from cinnabar.extraction.storage.store import UNAVAILABLE, Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, UNAVAILABLE, Store
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import UsageError
@@ -99,11 +99,14 @@ class Extraction(BatchedRun):
                 named.setdefault(_spelled(item, spelled), item)
             chosen = list(named.items())[: options.limit]
             names = [name for name, _ in chosen]
-            about = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
+            about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
+            if parsers.passwords:
+                # Their number and nothing else of them: with another number, locked documents are tried again.
+                about[PASSWORD_COUNT] = len(parsers.passwords)
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
-            done = self._begun().done
+            run = self._begun()
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
-            settled, left = sift([replace(examine(item, paths, known), path=name) for name, item in chosen], done)
+            settled, left = sift([replace(examine(item, paths, known), path=name) for name, item in chosen], run)
             self._settle(settled)
             self._tell_finished(left)
             self.batches = self._in_batches(left)

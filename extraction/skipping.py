@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from typing import Protocol
 
 from cinnabar.extraction.ingest import SUFFIXES
 from cinnabar.extraction.ingest.sandbox import name_of
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.schemas.errors import DocumentError
 
 
-def sift(inputs: Iterable[Input], done: Callable[[str], bool]) -> tuple[list[Outcome], list[Input]]:
+class _Finished(Protocol):
+    """The things that earlier runs have done."""
+
+    def done(self, digest: str) -> bool: ...
+    def known_problem(self, path: str, problem: DocumentError) -> bool: ...
+
+
+def sift(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], list[Input]]:
     """Returns the outcomes of inputs that are unreadable, done or duplicates, and the inputs left to read.
 
-    A duplicate has the same bytes as an earlier path. `done` returns True if the document with this digest is done.
+    A duplicate has the same bytes as an earlier path. An unreadable input whose problem is in quarantine is done.
     """
     first: dict[str, str] = {}
     settled: list[Outcome] = []
@@ -22,13 +31,16 @@ def sift(inputs: Iterable[Input], done: Callable[[str], bool]) -> tuple[list[Out
     for item in sorted(inputs, key=_is_nameless):
         if item.problem is not None:
             problem = item.problem
+            if finished.known_problem(item.path, problem):
+                settled.append(Outcome(item.path, "skipped", "done"))
+                continue
             settled.append(Outcome(item.path, "quarantined", problem.code, problem.detail))
         elif item.digest in first:
             other = first[item.digest]
             settled.append(Outcome(item.path, "skipped", "duplicate", digest=item.digest, duplicate_of=other))
         else:
             first[item.digest] = item.path
-            if done(item.digest):
+            if finished.done(item.digest):
                 settled.append(Outcome(item.path, "skipped", "done", digest=item.digest))
             else:
                 left.append(item)

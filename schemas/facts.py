@@ -29,6 +29,7 @@ class FactInfo:
 
 
 _FROM, _NAME, _ADDRESS = "from sender author", "name", "address email mail"
+_BCC = "bcc blind"
 _TO, _CC, _REPLY = "to recipient recipients receiver addressee addressees", "cc copy copies", "reply"
 _FILES, _TIME = "attachment attachments attached enclosures", "date time datetime timestamp day at on"
 
@@ -40,6 +41,10 @@ FACTS: dict[str, FactInfo] = {
     "mail.to.name": FactInfo("texts", "Names in To, one for each address, empty where none is given.", (_TO, _NAME)),
     "mail.cc.address": FactInfo("texts", "Addresses in Cc.", (_CC, _ADDRESS)),
     "mail.cc.name": FactInfo("texts", "Names in Cc, one for each address, empty where none is given.", (_CC, _NAME)),
+    "mail.bcc.address": FactInfo("texts", "Addresses in Bcc, which only the sender's copy has.", (_BCC, _ADDRESS)),
+    "mail.bcc.name": FactInfo(
+        "texts", "Names in Bcc, one for each address, empty where none is given.", (_BCC, _NAME)
+    ),
     "mail.reply_to.address": FactInfo("texts", "Addresses in Reply-To.", (_REPLY, "to", _ADDRESS)),
     "mail.reply_to.name": FactInfo(
         "texts", "Names in Reply-To, one for each address, empty where none is given.", (_REPLY, "to", _NAME)

@@ -15,6 +15,7 @@ from cinnabar.engine.models.transfer import Carried, carried, unpacked
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.ingest.message import Sent
+from cinnabar.extraction.ingest.ocr.page_store import PackedPages
 from cinnabar.extraction.ingest.sandbox import MAX_FILE, modified_at, name_of
 from cinnabar.extraction.ingest.worker import read_file
 from cinnabar.extraction.inputs import Input
@@ -48,9 +49,10 @@ def _content(item: Input) -> Sent | DocumentError:
     return Sent(name_of(content), data, modified_at(content))
 
 
-def size_of(batch: Sequence[Letter]) -> int:
-    """Returns the bytes of the documents."""
-    return sum(len(letter.content.data) for letter in batch if isinstance(letter.content, Sent))
+def size_of(batch: Sequence[Letter], pages: PackedPages) -> int:
+    """Returns the bytes of the documents, and of their pages that OCR read."""
+    kept = sum(len(page) for named in pages.values() for page in named.values())
+    return kept + sum(len(letter.content.data) for letter in batch if isinstance(letter.content, Sent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from cinnabar.extraction.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.shipping import letters, needs, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
+from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.sources import Place
@@ -65,12 +66,14 @@ class _Hand:
 class Supervisor:
     """Fills batches on the machines of a cluster, a bounded number at a time.
 
-    `place` is the run's output: engines on this machine keep their encodings there. A context manager: its exit ends
+    `place` is the run's output: engines on this machine keep their encodings there, and this process the pages that OCR
+    read on all machines. A context manager: its exit ends
     the processes. They start with the first batch.
     """
 
     def __init__(self, cluster: Cluster, assignment: Assignment, place: Place | None = None) -> None:
         self._ray, self._assignment, self._place = cluster.ray, assignment, place
+        self._pages = None if place is None else PageStore(place.out / PAGES)
         self._pulse = Heartbeat(cluster)
         self._hands: list[_Hand] = []
         self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
@@ -129,6 +132,8 @@ class Supervisor:
                     continue
                 hand.works.remove(work)
                 if hand.kind is Parsing:
+                    if self._pages is not None:
+                        self._pages.add(found)
                     parsed.append(work)
                 else:
                     left -= 1
@@ -197,9 +202,10 @@ class Supervisor:
             except RunError as error:  # a mailbox does not answer
                 waiting.extend(self._again(work, error))
                 continue
-            work.size = size_of(sent)
-            number, work.parsed = parser.actor.parse.options(num_returns=2).remote(sent)
-            self._give(parser, work, number)
+            kept = {} if self._pages is None else self._pages.pages_of(letter.digest for letter in sent)
+            work.size = size_of(sent, kept)
+            read, work.parsed = parser.actor.parse.options(num_returns=2).remote(sent, kept)
+            self._give(parser, work, read)
 
     def _next(self) -> list[Any]:
         """Returns the finished references, one at a time; [] if none finishes within a moment."""

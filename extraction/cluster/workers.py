@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cinnabar.extraction.cluster.shipping import Letter
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.message import Sent
+from cinnabar.extraction.ingest.ocr.page_store import CarriedPages, PackedPages
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.schemas.errors import DocumentError, UsageError
@@ -35,16 +36,18 @@ class Parsing:
     def __init__(self, processes: int, max_tokens: int | None = None, settings: ParserSettings = DEFAULT) -> None:
         # The parsers of hostile bytes must not know the token.
         os.environ.pop("RAY_AUTH_TOKEN", None)
-        self._pool = ParserPool(processes, max_tokens=max_tokens, settings=settings)
+        self._pages = CarriedPages()
+        self._pool = ParserPool(processes, max_tokens=max_tokens, settings=settings, pages=self._pages)
 
     def start(self) -> None:
         """Does nothing; its return shows that the process is ready."""
 
-    def parse(self, batch: Sequence[Letter]) -> tuple[int, list[_Parsed]]:
-        """Returns the number of parsed documents, and all inputs of the batch.
+    def parse(self, batch: Sequence[Letter], pages: PackedPages) -> tuple[PackedPages, list[_Parsed]]:
+        """Returns the pages that OCR read here, and all inputs of the batch; `pages` need not be read again.
 
-        The coordinator fetches only the number; the documents go straight to an engine.
+        The coordinator fetches and keeps the pages; the documents go straight to an engine.
         """
+        self._pages.carry(pages)
         sound = [letter.content for letter in batch if isinstance(letter.content, Sent)]
         found = iter(self._pool.parse_many(sound))
         parsed: list[_Parsed] = []
@@ -52,7 +55,7 @@ class Parsing:
             content = letter.content
             got = content if isinstance(content, DocumentError) else next(found)[1]
             parsed.append((letter.path, letter.digest, got))
-        return len(sound), parsed
+        return self._pages.taken(), parsed
 
 
 class Filling:

@@ -17,12 +17,14 @@ from cinnabar.schemas.facts import FactValue
 MAX_CHARACTERS = 20_000_000
 #: Bytes of all pictures of a document.
 MAX_PICTURES = 128 << 20
-#: Parts of a document, which are told one by one: with the longest names they fit the frame of a document.
+#: Parts of a document, which are told one by one.
 _MAX_PARTS = 40_000
 #: Named places of a document.
 MAX_PLACES = 400_000
 # Characters of the name of a place, and of all names.
 _MAX_LABEL, _MAX_LABELS = 200, 8_000_000
+# Characters of the name of a part, of all names, and of a media type.
+_MAX_NAME, _MAX_NAMES, _MAX_TYPE = 1024, 2_000_000, 200
 
 T = TypeVar("T", bound=np.generic)
 
@@ -88,7 +90,7 @@ class DocumentBuilder:
         self._separate = False
         self._places: list[int] = []
         self._labels: list[str] = []
-        self._labelled = 0
+        self._labelled = self._named = 0
         self._pictures: list[Picture] = []
         self.pictured = 0
 
@@ -128,12 +130,12 @@ class DocumentBuilder:
             self._labels.append(clean(label)[:_MAX_LABEL])
 
     def show(self, picture: bytes, scale: float = 1.0) -> None:
-        """Adds a picture of the open part, to be read by OCR; beyond the bound the document is flagged `truncated`.
+        """Adds a picture of the open part, to be read by OCR; beyond the bound the document is flagged `ocr_limit`.
 
         picture: an encoded image; scale: its pixels to a point of the part's width and height.
         """
         if self.pictured + len(picture) > MAX_PICTURES:
-            self.flags.add("truncated")
+            self.flags.add("ocr_limit")
             return
         self.pictured += len(picture)
         self._pictures.append(Picture(self._open[-1], picture, scale))
@@ -158,9 +160,15 @@ class DocumentBuilder:
         if (self._separate or begun) and not inline:
             self._raw("\n\n")
             self._separate = False
+        name, media_type = clean(name)[:_MAX_NAME], clean(media_type)[:_MAX_TYPE]
+        self._named += len(name)
+        if self._named > _MAX_NAMES:
+            # The frame of a document has room for so many; the part keeps its text.
+            self.flags.add("truncated")
+            name = ""
         parent = self._open[-1] if self._open else -1
         self._open.append(len(self._parts))
-        self._parts.append(Part(kind, self.length, self.length, clean(name), page, width, height, parent, media_type))
+        self._parts.append(Part(kind, self.length, self.length, name, page, width, height, parent, media_type))
 
     def close(self) -> None:
         """Ends the part that was opened last."""

@@ -78,6 +78,7 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("gzip archive", "application/gzip", (".gz", ".tgz"), "archives.reader:add_archive"),
     Format("bzip2 archive", "application/x-bzip2", (".bz2", ".tbz2"), "archives.reader:add_archive"),
     Format("xz archive", "application/x-xz", (".xz", ".txz"), "archives.reader:add_archive"),
+    Format("7z archive", "application/x-7z-compressed", (".7z",), "archives.reader:add_archive"),
     Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
     Format("PNG", "image/png", (".png",), "ocr.image_file:add_image"),
     Format("JPEG", "image/jpeg", (".jpg", ".jpeg"), "ocr.image_file:add_image", ("image/jpg", "image/pjpeg")),
@@ -104,7 +105,6 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"II*\x00", "TIFF"),
     (b"MM\x00*", "TIFF"),
     (b"Rar!", "a RAR archive: unpack it first, or pack it as .zip"),
-    (b"7z\xbc\xaf", "a 7z archive: unpack it first, or pack it as .zip"),
     (b"\x78\x9f\x3e\x22", "TNEF"),
     (b"\x7fELF", "a program"),
     (b"%!PS", "PostScript"),
@@ -116,6 +116,31 @@ _LATER_MAGIC = (
     (re.compile(rb".{4}ftyp(?:hei[cxms]|hev[cxms]|mif1|msf1)", re.DOTALL), "HEIC"),
     (re.compile(rb"BM.{4}\x00{4}.{4}[\x0c\x28\x34\x38\x40\x6c\x7c]\x00{3}", re.DOTALL), "BMP"),
 )
+# The beginnings of other files, for the message alone.
+_OTHERS: tuple[tuple[bytes, str], ...] = (
+    (b"MZ", "a program for Windows"),
+    (b"\xcf\xfa\xed\xfe", "a program for macOS"),
+    (b"SQLite format 3\x00", "a database of SQLite"),
+    (b"PAR1", "a table of Parquet"),
+    (b"ID3", "sound"),
+    (b"\xff\xfb", "sound"),
+    (b"OggS", "sound or video"),
+    (b"fLaC", "sound"),
+    (b"RIFF", "sound or video"),
+    (b"\x1aE\xdf\xa3", "video"),
+    (b"\x00\x00\x00\x18ftyp", "video"),
+    (b"\x00\x00\x00\x1cftyp", "video"),
+    (b"\x00\x00\x00 ftyp", "video"),
+    (b"wOF", "a font"),
+    (b"OTTO", "a font"),
+    (b"\x00\x01\x00\x00\x00", "a font"),
+    (b"MSCF", "a cabinet archive: unpack it first, or pack it as .zip"),
+    (b"!BDN", "a mailbox of Outlook (.pst): export its mails as .msg or .mbox"),
+    (b"8BPS", "an image of Photoshop: save it as .png"),
+    (b"AC10", "a drawing of AutoCAD: print it as .pdf"),
+)
+# Bytes that tell text from binary data.
+_TOLD = 4096
 _MAIL = re.compile(
     rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID"
     rb"|MIME-Version|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
@@ -153,7 +178,17 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
         return _MEDIA_TYPES[media_type]
     if media_type.startswith("text/"):
         return _NAMED["text"]
-    raise DocumentError("unsupported", f"suffix {suffix[:20]!r}; the known ones are {', '.join(SUFFIXES)}")
+    raise DocumentError("unsupported", _unknown(data, suffix))
+
+
+def _unknown(data: bytes, suffix: str) -> str:
+    """Returns in words what a file without a known format is, and what to do."""
+    what = f"the suffix {suffix[:20]!r} is of no known format" if suffix else "the name has no suffix"
+    if other := next((kind for magic, kind in _OTHERS if data.startswith(magic)), ""):
+        return f"{what}, and the content is {other}"
+    if b"\x00" in data[:_TOLD]:
+        return f"{what}, and the content is binary data of an unknown kind; docs/formats.md lists all formats"
+    return f"{what}; a text needs the suffix .txt, and docs/formats.md lists all formats"
 
 
 def _by_magic(data: bytes) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -12,6 +13,8 @@ from cinnabar.schemas.errors import DocumentError
 
 #: How many files may lie within each other, and the bytes that may be unpacked from a file in all.
 MAX_DEPTH, MAX_UNPACKED = 8, 400 << 20
+#: Mails in all mailboxes of a document: a mailbox among the attachments of each of its mails may hold others.
+MAX_MAILS = 2_000
 
 
 @dataclass(slots=True)
@@ -19,7 +22,7 @@ class Reading:
     """A document in the making, and what its readers may still do.
 
     name: of the file that is read now. depth: files around it. unpacked: bytes that were taken out of files within the
-    file.
+    file. mails: those in mailboxes within the file. begun: monotonic seconds.
     """
 
     builder: DocumentBuilder = field(default_factory=DocumentBuilder)
@@ -27,11 +30,17 @@ class Reading:
     name: str = ""
     depth: int = 0
     unpacked: int = 0
+    mails: int = 0
+    begun: float = field(default_factory=time.monotonic)
 
     @property
     def is_top(self) -> bool:
         """Returns True for the file itself: only its reader adds facts and metadata of the whole document."""
         return self.depth == 0
+
+    def is_late(self, share: float) -> bool:
+        """Returns True after this share of the document's time."""
+        return time.monotonic() - self.begun > share * self.settings.seconds
 
     def add(self, kind: PartKind, text: str, name: str = "", media_type: str = "text/plain") -> None:
         """Appends a part with this text; within another file, which has a part of its own, only the text."""
@@ -41,6 +50,12 @@ class Reading:
             self.builder.close()
         else:
             self.builder.write(text)
+
+    def count_mails(self, wanted: int) -> int:
+        """Returns how many of these mails of a mailbox may still be read, and counts them."""
+        granted = min(wanted, MAX_MAILS - self.mails)
+        self.mails += granted
+        return granted
 
     def count(self, size: int) -> None:
         """Counts bytes that a reader unpacks, before it does. Raises DocumentError("unpacked") beyond the bound."""

@@ -20,7 +20,7 @@ from cinnabar.extraction.documents import Document, Fact
 from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember
 from cinnabar.extraction.ingest.dispatch import PARSE
 from cinnabar.extraction.ingest.message import Message, Sent
-from cinnabar.extraction.ingest.ocr.page_store import PageStore
+from cinnabar.extraction.ingest.ocr.page_store import PageKeeper
 from cinnabar.extraction.ingest.ocr.pool import OcrPool
 from cinnabar.extraction.ingest.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
@@ -124,7 +124,7 @@ class ParserPool:
         max_tokens: int | None = None,
         settings: ParserSettings = DEFAULT,
         parser: str = PARSE,
-        pages: PageStore | None = None,
+        pages: PageKeeper | None = None,
     ) -> None:
         if workers < 1 or time_limit <= 0 or memory_limit < 1 << 28 or restart_after < 1:
             raise ValueError(
@@ -137,7 +137,8 @@ class ParserPool:
         module = "cinnabar.extraction.ingest.worker"
         limits = [str(time_limit), str(memory_limit), str(max_bytes), str(max_tokens or 0)]
         self._command = [sys.executable, "-P", "-m", module, parser, *limits]
-        self._settings, self._careful = settings, replace(settings, careful=True)
+        self._settings = replace(settings, seconds=time_limit)
+        self._careful = replace(self._settings, careful=True)
         self._pool = WorkerPool[_Parser](workers, "parser")
         self._ocr = OcrPool(workers, settings, pages)
 
@@ -208,8 +209,8 @@ class ParserPool:
             self._pool.end(worker)
             worker = None
             # An earlier document may have damaged the worker, so a fresh one tries again. After a timeout too, because
-            # a file within the file may cause it; a PDF by itself is slow each time.
-            if found.code != "worker_died" and path.suffix.lower() in (".pdf", *_PLAIN):
+            # a page or a file within the file may cause it.
+            if found.code != "worker_died" and path.suffix.lower() in _PLAIN:
                 return found
             careful = self._pool.start(self._made(self._careful))
             again = self._ask(careful, path, data)

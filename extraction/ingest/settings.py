@@ -15,8 +15,9 @@ class ParserSettings:
 
     passwords: tried on encrypted files. ocr: pictures and pages without text (`auto`), all pages (`always`) or none are
     read from their image. ocr_engine: `rapidocr`, or `tesseract` with languages after a colon. hidden: text that no
-    reader sees is read too. careful: contents of other kinds within a file stay closed, for a file that ended its
-    parser.
+    reader sees is read too. careful: contents of other kinds within a file stay closed, and the pages of a PDF
+    are read in processes of their own, for a file that ended its parser. seconds: of wall clock for a document, which a
+    reader of many pages plans with.
 
     Raises ValueError for an unknown `ocr`.
     """
@@ -27,6 +28,7 @@ class ParserSettings:
     ocr_engine: str = "rapidocr"
     hidden: bool = False
     careful: bool = False
+    seconds: float = 30.0
 
     def __post_init__(self) -> None:
         if self.ocr not in get_args(OcrChoice):

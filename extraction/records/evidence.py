@@ -37,13 +37,17 @@ def page_of(document: Document, evidence: Evidence | None) -> int:
 def _place(document: Document, start: int) -> str:
     """Returns where a character stands, in words: named parts and pages from outside to inside, then cell or paragraph.
 
-    A page of a file that holds nothing else has its number elsewhere.
+    A page of a file that holds nothing else has its number elsewhere. A body is named if it is one part of several, as
+    in a mail, and its text has no places of its own.
     """
     around = [part for part in document.parts if part.start <= start < part.end]
     named = [part.name or (f"page {part.page}" if part.page else part.kind) for part in around]
+    label = document.places.at(start)
     if len(around) == 1 and around[0].kind in ("page", "body"):
-        named = []
-    return " › ".join([*named, *filter(None, [document.places.at(start)])])
+        alone = not any(part.parent < 0 and part is not around[0] for part in document.parts)
+        if around[0].kind == "page" or label or alone:
+            named = []
+    return " › ".join([*named, *filter(None, [label])])
 
 
 def _boxes(document: Document, span: Span) -> Iterable[Box]:

@@ -11,6 +11,9 @@ The rows of an array are those of the chunks, in the order of their anchors. Whe
 found is one row with merged values. A row that only one of them found counts if its anchor lies on that chunk's side of
 the middle, because the chunk saw more of its surroundings. A list is complete if each chunk's part of it is, so the
 confidences of the parts are multiplied.
+
+A chunk that is a copy of exact data, as the pages of an electronic invoice are, only gives the values and the lists
+that all other chunks lack.
 """
 
 from __future__ import annotations
@@ -53,11 +56,12 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     facts = _facts_of(form)
     if len(filled) == 1 and (len(filled[0].rows) < 2 or is_known(filled[0], facts.slots)):
         return filled[0]
-    merged = part_of(form, filled[0])
-    for before, chunk, other in zip(chunks, chunks[1:], filled[1:], strict=False):
-        part = part_of(form, other)
-        part.rows = defaultdict(list, {array: own for array, own in part.rows.items() if array not in facts.arrays})
-        merged = _join(merged, part, chunk.start, before.end)
+    sources = [
+        _joined(form, [pair for pair in zip(chunks, filled, strict=False) if pair[0].copy is copy], facts.arrays)
+        for copy in (False, True)
+    ]
+    first, *copies = [part for part in sources if part is not None]
+    merged = _completed(first, copies[0]) if copies else first
     known = any(is_known(one, facts.slots) for one in filled)
     found = merged if known else without_repeats(merged, facts.arrays)
     if len(filled) == 1 and found == merged:
@@ -73,6 +77,35 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
         reopened=sum(result.reopened for result in filled),
         lists=lists,
     )
+
+
+def _joined(
+    form: Form, found: Sequence[tuple[Chunk, Filled]], bound: frozenset[int]
+) -> RecordPart | None:
+    """Returns what these chunks found, None if there are none; the rows of `bound` lists are those of the first."""
+    merged: RecordPart | None = None
+    before = 0
+    for chunk, filled in found:
+        part = part_of(form, filled)
+        if merged is None:
+            merged = part
+        else:
+            part.rows = defaultdict(list, {array: own for array, own in part.rows.items() if array not in bound})
+            merged = _join(merged, part, chunk.start, before)
+        before = chunk.end
+    return merged
+
+
+def _completed(exact: RecordPart, copy: RecordPart) -> RecordPart:
+    """Returns the exact findings, with those values and lists of the copy that they lack."""
+    leaves = {slot: leaf for slot, leaf in exact.leaves.items() if rank(leaf) == 2}
+    whole = RecordPart({**joined_leaves(exact, copy), **leaves}, lists={**copy.lists, **exact.lists})
+    for array in sorted({*exact.rows, *copy.rows}):
+        own = exact.rows.get(array)
+        whole.rows[array] = own or copy.rows[array]
+        if not own and array in copy.lists:
+            whole.lists[array] = copy.lists[array]
+    return whole
 
 
 @dataclass(frozen=True, slots=True)

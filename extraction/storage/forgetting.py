@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.models.remote.journal import Journal
+from cinnabar.extraction.ingest.formats import ARCHIVE_SUFFIXES
 from cinnabar.extraction.ingest.ocr.page_store import PAGES
 from cinnabar.extraction.sources import ENCODINGS, JOURNALS
 from cinnabar.extraction.storage import manifest as manifests
@@ -39,11 +40,18 @@ from cinnabar.schemas.errors import UsageError
 #: Stands in a run's arguments for the path of a forgotten document.
 FORGOTTEN = "(forgotten)"
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
+# The number of a mail in an mbox, behind the path of the file.
+_NUMBER = re.compile(r"#[1-9]\d*")
+# Asks for the distinct texts of a column, with one value.
+_Texts = Callable[[str, Any], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentNames:
-    """A document to forget: its digests (several if its path held other bytes in another run) and all its paths."""
+    """The document to forget, or all those in an archive or mailbox: digests and paths.
+
+    A document has several digests if its path held other bytes in another run.
+    """
 
     digests: tuple[str, ...]
     paths: tuple[str, ...]
@@ -76,9 +84,9 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     """Removes this document from this folder, or only finds what would be removed.
 
     `document` is a path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of a digest.
-    A path stands for all bytes that were ever read there, and bytes for all paths at which they were read. The
-    document's own file is not touched. Raises UsageError if no document or several documents match, or if a run is
-    writing.
+    A path stands for all bytes that were ever read there, and bytes for all paths at which they were read. The path of
+    an archive or a mailbox (mbox) stands for all files and mails in it. The document's own file is not touched. Raises
+    UsageError if no document or several documents match, or if a run is writing.
     """
     if not manifests.read_all(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
@@ -98,7 +106,7 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
 
 
 def named(out: Path, document: str) -> DocumentNames:
-    """Returns the document that this path, end of a path or beginning of a digest names.
+    """Returns the document, or those in the archive or mailbox, that this path, end of a path or digest names.
 
     Raises UsageError if no document or several documents match.
     """
@@ -116,18 +124,55 @@ def named(out: Path, document: str) -> DocumentNames:
             return texts("document FROM outcomes WHERE list_contains(?, path)", list(paths))
 
         if paths := texts("path FROM outcomes WHERE list_contains(?, path)", spellings):
+            paths = tuple(dict.fromkeys((*paths, *_within(texts, spellings))))
             digests = digests_at(paths)
         elif prefix and (digests := texts("document FROM outcomes WHERE starts_with(document, ?)", prefix)):
             if len(digests) > 1:
                 raise _ambiguous(document, digests)
+        elif paths := _within(texts, spellings):
+            digests = digests_at(paths)
         elif paths := texts("path FROM outcomes WHERE ends_with(path, '/' || ?)", path.lstrip("/")):
             digests = digests_at(paths)
             if len(paths) > 1 and len(digests) != 1:
                 raise _ambiguous(document, paths)
+        elif holders := _holders_ending(texts, path.lstrip("/")):
+            if len(holders) > 1:
+                raise _ambiguous(document, holders)
+            paths = _within(texts, holders)
+            digests = digests_at(paths)
         else:
             raise UsageError(f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents")
         others = texts("path FROM outcomes WHERE list_contains(?, document)", list(digests))
     return DocumentNames(digests, tuple(sorted({*paths, *others})))
+
+
+def _within(texts: _Texts, holders: Sequence[str]) -> tuple[str, ...]:
+    """Returns the paths of the files in these archives and of the mails in these mailboxes, and the paths of both."""
+    found: list[str] = []
+    for holder in dict.fromkeys(holders):
+        # In a folder, which is no document, each file is forgotten by its own path.
+        files = texts("path FROM outcomes WHERE starts_with(path, ? || '/')", holder) if _may_hold_files(holder) else ()
+        mails = texts("path FROM outcomes WHERE starts_with(path, ? || '#')", holder)
+        inside = (*files, *(path for path in mails if _NUMBER.fullmatch(path, len(holder))))
+        found += (holder, *inside) if inside else ()
+    return tuple(found)
+
+
+def _holders_ending(texts: _Texts, name: str) -> tuple[str, ...]:
+    """Returns the archives and mailboxes whose path ends in this name."""
+    found: dict[str, None] = {}
+    for mark in ("/", "#"):
+        for path in texts("path FROM outcomes WHERE contains(path, ?)", f"/{name}{mark}"):
+            holder = path[: path.index(f"/{name}{mark}") + len(name) + 1]
+            if _NUMBER.fullmatch(path, len(holder)) if mark == "#" else _may_hold_files(holder):
+                found[holder] = None
+    return tuple(found)
+
+
+def _may_hold_files(path: str) -> bool:
+    """Returns True if a path with files below it is an archive's rather than a folder's."""
+    here = Path(path)
+    return here.is_file() or (here.suffix.lower() in ARCHIVE_SUFFIXES and not here.is_dir())
 
 
 def _ambiguous(document: str, found: Sequence[str]) -> UsageError:

@@ -20,11 +20,11 @@ from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import STATUSES, Outcome
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, Store
 from cinnabar.extraction.storage.tables import Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.errors import DocumentError, RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.texts import schema_text
 
@@ -85,8 +85,12 @@ class Run:
             self._check_columns(source)
             self.key = Key(self._new_id(), source.name, source.fingerprint, engine_fingerprint)
             self._done = store.done_keys(
-                source.fingerprint, engine_fingerprint, quarantined=not retry_quarantined
+                source.fingerprint,
+                engine_fingerprint,
+                quarantined=not retry_quarantined,
+                passwords=arguments.get(PASSWORD_COUNT, 0),
             )
+            self._problems = {} if retry_quarantined else store.problems(source.fingerprint, engine_fingerprint)
             with failures(f"{store.out}: the schema could not be stored"):
                 write_bytes(
                     store.out / "schemas" / f"{source.fingerprint}.json",
@@ -137,6 +141,10 @@ class Run:
     def done(self, digest: str) -> bool:
         """Returns True if this document is written, or in quarantine, with this schema and engine."""
         return digest in self._done or digest in self._written
+
+    def known_problem(self, path: str, problem: DocumentError) -> bool:
+        """Returns True if the path is in quarantine with this problem, with this schema and engine."""
+        return self._problems.get(tables.printable(path)) == (problem.code, tables.printable(problem.detail))
 
     def commit_batch(self, batch: Sequence[Outcome]) -> None:
         """Commits these outcomes, all or none.

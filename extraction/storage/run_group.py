@@ -8,9 +8,9 @@ from typing import Any
 
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
-from cinnabar.extraction.storage.store import ROUTING, Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, ROUTING, Store
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.errors import RunError
+from cinnabar.schemas.errors import DocumentError, RunError
 from cinnabar.schemas.loading import SchemaSource
 
 
@@ -33,7 +33,12 @@ class RunGroup:
     ) -> None:
         quarantined = not retry_quarantined
         self._finished = {
-            source.name: store.done_keys(source.fingerprint, engine_fingerprint, quarantined=quarantined)
+            source.name: store.done_keys(
+                source.fingerprint,
+                engine_fingerprint,
+                quarantined=quarantined,
+                passwords=arguments.get(PASSWORD_COUNT, 0),
+            )
             for source, _ in schemas
         }
         placed, self._elsewhere = store.routed(str(arguments[ROUTING]))
@@ -58,6 +63,10 @@ class RunGroup:
         return digest in self._elsewhere or any(
             digest in finished and digest in self._placed[name] for name, finished in self._finished.items()
         )
+
+    def known_problem(self, path: str, problem: DocumentError) -> bool:
+        """Returns True if the path is in quarantine with this problem, in the run that gets such outcomes."""
+        return self._runs[self._first].known_problem(path, problem)
 
     def finished(self, digests: Collection[str]) -> dict[str, frozenset[str]]:
         """Returns, for each schema, those of these documents that an earlier run finished under it."""

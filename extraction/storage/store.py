@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage import manifest as manifests
@@ -37,8 +38,9 @@ KEEP_REPLACED = timedelta(days=1)
 UNAVAILABLE = "unavailable"
 #: The code of documents that a routing sent to no schema.
 OTHER_KIND = "other_kind"
-#: The argument of a run that names its routing.
-ROUTING = "routing"
+#: The argument of a run that names its routing, and the one with its number of passwords.
+ROUTING, PASSWORD_COUNT = "routing", "passwords"
+_PASSWORD = "password"
 
 
 class Store:
@@ -129,25 +131,83 @@ class Store:
                 united_columns(list(stored_columns(self.out, commits)), list(new))
 
     def done_keys(
-        self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True
+        self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True, passwords: int = 0
     ) -> set[str]:
         """Returns the digests of documents written with this schema and engine, and of quarantined ones if
         `quarantined`.
 
-        Documents that are in quarantine because a service did not answer never count.
+        Documents that are in quarantine because a service did not answer never count. With `passwords`, documents that
+        lack one count only if a run with as many passwords read them, and never without `quarantined`.
         """
         counted = ["written", "quarantined"] if quarantined else ["written"]
+        others, locked = self._locked(passwords) if passwords else (set(), set())
         done: set[str] = set()
         for path in self.files("outcomes", schema_fingerprint):
             with reading(path):
                 rows = pq.read_table(
                     path,
-                    columns=["document", "code"],
+                    columns=["document", "code", "run_id"],
                     filters=[("engine_fingerprint", "=", engine_fingerprint), ("outcome", "in", counted)],
                 )
-            found = zip(rows["document"].to_pylist(), rows["code"].to_pylist(), strict=True)
-            done.update(digest for digest, code in found if digest is not None and code != UNAVAILABLE)
+            for digest, code, run_id in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                other = run_id in others or not quarantined
+                lacking = bool(passwords) and other and (code == _PASSWORD or (digest, run_id) in locked)
+                if digest is not None and code != UNAVAILABLE and not lacking:
+                    done.add(digest)
         return done
+
+    def _locked(self, passwords: int) -> tuple[set[str], set[tuple[str, str]]]:
+        """Returns the runs with another number of passwords, and the documents with files that lacked one, by run."""
+        others: set[str] = set()
+        for path in self.files("runs"):
+            with reading(path):
+                rows = pq.read_table(path, columns=["run_id", "arguments"])
+            for run_id, arguments in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if json.loads(arguments or "{}").get(PASSWORD_COUNT, 0) != passwords:
+                    others.add(run_id)
+        locked: set[tuple[str, str]] = set()
+        for path in self.files("documents"):
+            with reading(path):
+                rows = pq.read_table(path, columns=["document", "run_id", "flags"])
+            for digest, run_id, flags in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if f"attachment_{_PASSWORD}" in (flags or ()):
+                    locked.add((digest, run_id))
+        return others, locked
+
+    def problems(self, schema_fingerprint: str, engine_fingerprint: str) -> dict[str, tuple[str, str]]:
+        """Returns the code and detail of each path in quarantine whose bytes could not be read, such as a damaged
+        archive.
+
+        A path is out of quarantine once a later run read it, or files within it.
+        """
+        outcomes = self.files("outcomes", schema_fingerprint)
+        latest: dict[str, tuple[str, str, str, str]] = {}
+        for path in outcomes:
+            with reading(path):
+                rows = pq.read_table(
+                    path,
+                    columns=["path", "run_id", "code", "detail", "engine_fingerprint"],
+                    filters=(pc.field("outcome") == "quarantined") & pc.field("document").is_null(),
+                )
+            for name, *told in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if told[0] > latest.get(name, ("",))[0]:
+                    latest[name] = (told[0], told[1], told[2] or "", told[3])
+        for path in outcomes if latest else ():
+            with reading(path):
+                rows = pq.read_table(path, columns=["path", "run_id", "outcome", "document"])
+            for name, run_id, outcome, document in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if outcome != "skipped" and document is not None and latest.get(name, (run_id,))[0] < run_id:
+                    del latest[name]
+                above = name.rpartition("/")[0]
+                while above:
+                    if above in latest and latest[above][0] < run_id:
+                        del latest[above]
+                    above = above.rpartition("/")[0]
+        return {
+            name: (code, detail)
+            for name, (_, code, detail, engine) in latest.items()
+            if engine == engine_fingerprint and code != UNAVAILABLE
+        }
 
     def routed(self, routing: str) -> tuple[dict[str, set[str]], set[str]]:
         """Returns the documents that runs with this routing sent to each schema (its fingerprint), and to none."""

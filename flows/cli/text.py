@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "parent", "media_type")
 _FACTS = ("fact", "value", "spans")
-_WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "text")
+_WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "sure", "text")
 
 
 def text(
@@ -123,10 +123,12 @@ def _parts(document: Document) -> list[dict[str, Any]]:
 
 def _words(document: Document) -> list[dict[str, Any]]:
     words, found = document.words, []
-    for start, end, box, part in zip(words.start, words.end, words.box.round(2), words.part, strict=True):
+    for index, (start, end, part) in enumerate(zip(words.start, words.end, words.part, strict=True)):
+        box = words.box[index].round(2)
         sides = (None,) * 4 if bool((box != box).any()) else tuple(round(float(side), 2) for side in box)
         page = document.parts[part].page
+        sure = None if words.sure is None else round(float(words.sure[index]), 4)
         spelled = document.text[start:end]
-        row = (int(start), int(end), int(part), page, *sides, spelled)
+        row = (int(start), int(end), int(part), page, *sides, sure, spelled)
         found.append(dict(zip(_WORDS, row, strict=True)))
     return found

@@ -6,10 +6,13 @@ import io
 import os
 import zipfile
 from contextlib import ExitStack
+from email.message import EmailMessage
 from pathlib import Path
 
+import docx
 import pytest
 from encrypted_archive import encrypted_zip
+from msoffcrypto.format.ooxml import OOXMLFile
 from reading_model import ReadingModel
 
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
@@ -23,10 +26,11 @@ from cinnabar.extraction.inputs import Input, archive_around, examine, gather
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
+from cinnabar.extraction.storage.forgetting import forget
 from cinnabar.extraction.storage.quarantine import held
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.errors import DocumentError, UsageError
 
 
 def zipped(**files: bytes) -> bytes:
@@ -79,7 +83,11 @@ def test_a_run_stores_them_and_skips_them_afterwards(folder: Path, tmp_path: Pat
     assert (first.written, first.quarantined) == (3, 1)
     assert query(out, "select name from note order by name").rows == [("B",), ("X",), ("Y",)]
     again = extract([folder], schema, out, model, RunOptions(workers=1))
-    assert (again.written, again.skipped, again.quarantined) == (0, 3, 1)
+    assert (again.written, again.skipped, again.quarantined) == (0, 4, 0)
+    (one,) = held(out)
+    assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
+    retried = extract([folder], schema, out, model, RunOptions(workers=1, retry_quarantined=True))
+    assert (retried.skipped, retried.reasons) == (3, {"broken": 1})
     with DocumentLookup(out) as lookup:
         for one in found(folder / "a.zip"):
             content = lookup.find([one.path], one.digest, None)
@@ -110,6 +118,94 @@ def test_an_encrypted_archive_opens_with_the_passwords_of_a_run(
     monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
     assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).written == 1
     assert held(out) == []
+
+
+def mail_with(name: str, content: bytes) -> bytes:
+    mail = EmailMessage()
+    mail["From"] = "a@example.org"
+    mail.set_content("name=Mail\n")
+    mail.add_attachment(content, maintype="application", subtype="octet-stream", filename=name)
+    return mail.as_bytes()
+
+
+def test_a_mail_with_a_locked_attachment_is_read_again_with_other_passwords(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.eml").write_bytes(mail_with("a.zip", encrypted_zip("x.txt", b"inside\n", "open sesame")))
+    (tmp_path / "b.eml").write_bytes(mail_with("b.txt", b"open\n"))
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+
+    def run(**options: bool) -> tuple[int, int]:
+        paths = [tmp_path / "a.eml", tmp_path / "b.eml"]
+        summary = extract(paths, schema, out, model, RunOptions(workers=1, **options))
+        return summary.written, summary.skipped
+
+    def flags() -> object:
+        return query(out, "select flags from documents where path like '%a.eml'").rows
+
+    assert run() == (2, 0) and flags() == [(["attachment_password"],)]
+    monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong")
+    assert run() == (1, 1) and flags() == [(["attachment_password"],)]
+    assert run() == (0, 2)
+    monkeypatch.setenv("CINNABAR_PASSWORDS", "open sesame")
+    # As many passwords as before: their number alone is kept.
+    assert run() == (0, 2)
+    assert run(retry_quarantined=True) == (1, 1) and flags() == [([],)]
+    monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nwronger\nopen sesame")
+    assert run() == (0, 2)
+    assert query(out, "select count(*) from note").rows == [(2,)]
+
+
+def test_an_encrypted_document_in_quarantine_is_read_again_with_other_passwords(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = io.BytesIO()
+    plain = io.BytesIO()
+    letter = docx.Document()
+    letter.add_paragraph("name=Letter")
+    letter.save(plain)
+    OOXMLFile(plain).encrypt("open sesame", words)
+    (tmp_path / "a.docx").write_bytes(words.getvalue())
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    assert extract([tmp_path / "a.docx"], schema, out, model, RunOptions(workers=1)).reasons == {"password": 1}
+    assert extract([tmp_path / "a.docx"], schema, out, model, RunOptions(workers=1)).skipped == 1
+    monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
+    assert extract([tmp_path / "a.docx"], schema, out, model, RunOptions(workers=1)).written == 1
+
+
+def test_forgetting_an_archive_or_a_mailbox_forgets_all_that_is_in_it(folder: Path, tmp_path: Path) -> None:
+    (folder / "box.mbox").write_bytes(
+        b"".join(b"From a@x.org Mon May  6 10:00:00 2024\nSubject: S\n\nname=M%d\n\n" % n for n in (1, 2))
+    )
+    (folder / "more").mkdir()
+    (folder / "more" / "c.txt").write_text("name=C\n")
+    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
+    out = tmp_path / "out"
+    extract([folder, folder / "a.zip"], schema, out, ModelSource("reading", ReadingModel), RunOptions(workers=1))
+    for name in (str(folder), str(folder / "more"), "more", "box.mbo"):
+        with pytest.raises(UsageError, match="no document"):
+            forget(out, name, dry_run=True)
+    assert len(forget(out, "a.zip", dry_run=True).digests) == 2
+    archive = forget(out, str(folder / "a.zip"))
+    assert sorted(archive.paths) == sorted(f"{folder}/a.zip{inside}" for inside in ("", "/x.txt", "/inner.zip/y.txt"))
+    assert archive.rows["runs"] == 2
+    assert query(out, "select name from note order by name").rows == [("B",), ("C",), ("M1",), ("M2",)]
+    assert f"{folder}/a.zip" not in str(query(out, "select arguments from runs").rows)
+    assert forget(out, "box.mbox").rows["data"] == 2
+    assert query(out, "select name from note order by name").rows == [("B",), ("C",)]
+
+
+def test_a_member_that_cannot_be_read_says_why(folder: Path) -> None:
+    with Unpacker() as unpacker:
+        members = unpacker.members(folder / "a.zip")
+        assert members is not None
+        unpacker.close()
+        (folder / "a.zip").unlink()
+        with pytest.raises(DocumentError) as problem:
+            members[0].read()
+    assert (problem.value.code, problem.value.detail) == ("not_a_file", "No such file or directory")
 
 
 def test_an_archive_leaves_quarantine_only_once_it_was_opened_later(folder: Path, tmp_path: Path) -> None:

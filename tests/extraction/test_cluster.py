@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import reading_model
 import torch
+from PIL import Image, ImageDraw, ImageFont
 from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
@@ -170,6 +171,22 @@ def test_a_cluster_writes_the_rows_of_one_machine(cluster: Cluster, folder: Path
     spread = extract([folder], SOURCE, tmp_path / "spread", source(), options, cluster=cluster)
     assert written(tmp_path / "spread") == written(tmp_path / "alone")
     assert (spread.inputs, spread.written, spread.steps) == (14, 11, alone.steps)
+
+
+@pytest.mark.slow
+def test_pages_that_ocr_read_on_a_cluster_are_kept_and_sent_out_again(cluster: Cluster, tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr")
+    page = Image.new("L", (600, 160), 255)
+    ImageDraw.Draw(page).text((40, 40), "name=Ada\ntotal=3.25", fill=0, font=ImageFont.load_default(40))
+    page.save(tmp_path / "scan.png")
+    options, out = RunOptions(workers=1), tmp_path / "out"
+    extract([tmp_path / "scan.png"], SOURCE, out, source(), options, cluster=cluster)
+    (kept,) = out.glob("pages/*/*.json")
+    kept.write_bytes(kept.read_bytes().replace(b"Ada", b"Eva"))
+    extract([tmp_path / "scan.png"], EARLIER, out, source(), options, cluster=cluster)
+    assert query(out, "select value_json from fields where pointer = '/name' order by value_json").rows == [
+        ('"Ada"',), ('"Eva"',),
+    ]  # fmt: skip
 
 
 KINDS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 
+from cinnabar.extraction.ingest.archives.seven_zip import SEVEN_ZIP
 from cinnabar.extraction.ingest.archives.zipped import open_zip
 from cinnabar.schemas.errors import DocumentError
 
@@ -35,6 +36,8 @@ def packed_kind(data: bytes) -> str:
         return "bzip2 archive"
     if data.startswith(b"\xfd7zXZ\x00"):
         return "xz archive"
+    if data.startswith(SEVEN_ZIP):
+        return "7z archive"
     return "tar archive" if data[257:262] == b"ustar" else ""
 
 

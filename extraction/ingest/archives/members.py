@@ -15,6 +15,7 @@ from typing import Protocol
 
 from cinnabar.extraction.ingest.archives.kinds import archive_kind, packed_kind
 from cinnabar.extraction.ingest.archives.names import DistinctNames, is_hidden, member_name
+from cinnabar.extraction.ingest.archives.seven_zip import seven_zip_members
 from cinnabar.extraction.ingest.archives.zipped import open_zip, read_member
 from cinnabar.schemas.errors import DocumentError
 
@@ -72,6 +73,8 @@ def members(data: bytes, name: str, count: _Count, passwords: Sequence[str] = ()
         found = _zipped(data, count, passwords)
     elif kind == "tar archive":
         found = _tarred(data, count)
+    elif kind == "7z archive":
+        found = _seven_zipped(data, count, passwords)
     else:
         inside = _decompressed(data, kind, count)
         if packed_kind(inside) == "tar archive":
@@ -141,6 +144,25 @@ def _zipped(data: bytes, count: _Count, passwords: Sequence[str]) -> Iterator[Me
             raise DocumentError("password", "the archive is encrypted, and no password opens it")
         for name, problem in refused:
             yield Member(name, problem=problem)
+
+
+def _seven_zipped(data: bytes, count: _Count, passwords: Sequence[str]) -> Iterator[Member]:
+    refused: list[Member] = []
+    opened = 0
+    for raw, content in seven_zip_members(data, count, passwords):
+        name = member_name(raw)
+        if is_hidden(name):
+            continue
+        if isinstance(content, bytes):
+            opened += 1
+            yield Member(name, content)
+        else:
+            refused.append(Member(name, problem=content))
+    # As of a ZIP file: encrypted files alone are one problem.
+    if refused and not opened and len({one.problem.code for one in refused if one.problem}) == 1:
+        assert refused[0].problem is not None
+        raise refused[0].problem
+    yield from refused
 
 
 def _zip_name(name: str, flags: int) -> str:

@@ -24,6 +24,7 @@ _SECONDS, _MEMORY, _MAX_LIST = 60.0, 1 << 30, 64 << 20
 _SHA256 = 64
 # So much of a file tells whether it may be an archive.
 _BEGINNING = 512
+_CHANGED = "the archive has changed since it was listed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class Unpacker:
         self._lock = threading.Lock()
         self._process: WorkerProcess | None = None
         self._open: Path | None = None
+        # Files of the archive that is open.
+        self._held = 0
 
     def __enter__(self) -> Unpacker:
         return self
@@ -95,12 +98,11 @@ class Unpacker:
         with self._lock:
             if self._open != member.file:
                 self._listed(member.file)
-            try:
-                data = self._asked({"read": member.number}, MAX_UNPACKED)
-            except DocumentError as error:
-                raise DocumentError("unreadable", "the archive has changed since it was listed") from error
+            if member.number >= self._held:
+                raise DocumentError("unreadable", _CHANGED)
+            data = self._asked({"read": member.number}, MAX_UNPACKED)
         if hashlib.sha256(data).hexdigest() != member.digest:
-            raise DocumentError("unreadable", "the archive has changed since it was listed")
+            raise DocumentError("unreadable", _CHANGED)
         return data
 
     def _listed(self, path: Path) -> list[tuple[str, int, str, DocumentError | None]] | None:
@@ -111,7 +113,7 @@ class Unpacker:
         except (ValueError, TypeError, KeyError) as error:
             self._end()
             raise DocumentError("worker_died", "the list of an archive's files is malformed") from error
-        self._open = path
+        self._open, self._held = path, len(found or ())
         return found
 
     def _asked(self, request: dict[str, Any], most: int) -> bytes:

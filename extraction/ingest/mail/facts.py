@@ -31,7 +31,7 @@ def mail_facts(root: Entity, printed: Printed) -> dict[str, Fact]:
     found: dict[str, Fact] = {}
     senders = _people(root, "From")[:1]
     _add_people(found, "mail.from", senders, printed.get("From", ()), single=True)
-    for header, name in (("To", "mail.to"), ("Cc", "mail.cc"), ("Reply-To", "mail.reply_to")):
+    for header, name in (("To", "mail.to"), ("Cc", "mail.cc"), ("Bcc", "mail.bcc"), ("Reply-To", "mail.reply_to")):
         _add_people(found, name, _people(root, header), printed.get(header, ()))
     _add(found, "mail.subject", next(iter(root.values("Subject")), ""), _first(printed, "Subject"))
     _add(found, "mail.sent", _moment(_raw(root, "Date")), _first(printed, "Date"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinnabar.extraction.ingest.mail.mime import MAX_PARTS, made, split
+from cinnabar.extraction.ingest.mail.mime import made, split
 from cinnabar.extraction.ingest.mail.reader import add_mail, add_message
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
@@ -27,10 +27,11 @@ def add_mbox(reading: Reading, data: bytes) -> None:
         add_mail(reading, data)
         return
     root = made("multipart/mixed", b"")
-    if len(begins) > MAX_PARTS:
+    most = reading.count_mails(len(begins))
+    if most < len(begins):
         root.flags.add("truncated")
     ends = [match.start() for match in begins[1:]] + [len(data)]
-    for match, end in list(zip(begins, ends, strict=True))[:MAX_PARTS]:
+    for match, end in list(zip(begins, ends, strict=True))[:most]:
         child = made("message/rfc822", b"")
         child.children.append(split(_GUARDED.sub(rb"\1", data[match.end() : end])))
         root.children.append(child)

@@ -26,12 +26,18 @@ _MAX_HEADER_BYTES = 1 << 20
 # Lines, not fields: a mail that passed many servers has some fifty fields with some three lines each.
 _MAX_HEADERS = 10_000
 _MAX_VALUE = 16_384
-_MAX_NAME = 1024
+_MAX_NAME, _MAX_DAMAGED = 1024, 100
 
 _MEDIA_TYPE = re.compile(r"[!-.0-~]{1,100}/[!-.0-~]{1,100}")
 _PARSER = BytesHeaderParser(policy=compat32)
 # Blanks before the colon are obsolete syntax (RFC 5322, 4.5) that the standard library does not know.
 _LOOSE = re.compile(rb"^([!-9;-~]{1,100})[ \t]+:", re.MULTILINE)
+# Such a line with a name that is no header is damaged, or a line of text; it must not vanish among unknown headers.
+_DAMAGED = re.compile(rb"^([!-9;-~]{1,100})[ \t]+:[^\r\n]*(?:(?:\r\n|\n|\r)[ \t][^\r\n]*)*", re.MULTILINE)
+_OBSOLETE = re.compile(
+    rb"(?i)(?:from|sender|reply-to|to|cc|bcc|message-id|in-reply-to|references|subject|comments|keywords|date|encrypted"
+    rb"|return-path|received|organization|priority|importance|mime-version|(?:resent|content|list|x)-.*)"
+)
 _FIELDS = re.compile(rb"(?:From [^\r\n]*(?:\r\n|\n|\r))?(?:(?:[!-9;-~]+[ \t]*:|[ \t])[^\r\n]*(?:\r\n|\n|\r|\Z))+")
 # A line with a header after it looks like a delimiter; it helps if the mail names a wrong boundary.
 _PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
@@ -44,8 +50,8 @@ _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 class Entity:
     """A header block with its body: a mail or a part of one.
 
-    flags: cuts and guesses. given_name: a file name from elsewhere than the headers. named_only:
-    its content is left closed, or follows it as parts of their own.
+    flags: cuts and guesses. given_name: a file name from elsewhere than the headers. named_only: its content is left
+    closed, or follows it as parts of their own. damaged: lines among the headers that are none.
     """
 
     message: Message
@@ -54,6 +60,7 @@ class Entity:
     flags: set[str] = field(default_factory=set)
     given_name: str = ""
     named_only: bool = False
+    damaged: tuple[str, ...] = ()
 
     @property
     def media_type(self) -> str:
@@ -278,7 +285,15 @@ def _entity(data: bytes) -> Entity:
     if len(head) > _MAX_HEADER_BYTES or head.count(b"\n") > _MAX_HEADERS:
         flags.add("truncated")
         head = b"\n".join(head[:_MAX_HEADER_BYTES].split(b"\n")[:_MAX_HEADERS])
-    return Entity(_PARSER.parsebytes(_LOOSE.sub(rb"\1:", head) + b"\n\n"), body, flags=flags)
+    damaged: list[str] = []
+    for line in _DAMAGED.finditer(head):
+        if not _OBSOLETE.fullmatch(line[1]):
+            flags.add("repaired")
+            damaged.append(" ".join(decode(line[0])[0].split())[:_MAX_VALUE])
+            if len(damaged) >= _MAX_DAMAGED:
+                flags.add("truncated")
+                break
+    return Entity(_PARSER.parsebytes(_LOOSE.sub(rb"\1:", head) + b"\n\n"), body, flags=flags, damaged=tuple(damaged))
 
 
 def _split(body: bytes, boundary: bytes) -> list[bytes]:

@@ -193,6 +193,7 @@ def _headers(builder: DocumentBuilder, entity: Entity) -> _Headers:
         said = [clean(value) for value in values[:50] if value]
         lines += [f"{header}: {value}" for value in said]
         printed[header] = [(value, (0, 0)) for value in said]
+    lines += map(clean, entity.damaged)
     if not lines:
         return {}
     builder.open("headers")

@@ -13,9 +13,6 @@ _FILLED = (
     b"\\b\\i\\u\\tab\\tx"
 )
 _WINDOW = 4096
-_TOKEN = re.compile(
-    rb"\\([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z'])|([{}])|[\r\n\x00]+|([^\\{}\r\n\x00]+)|\\"
-)
 # Groups with such a word hold no text of the body.
 _SILENT = frozenset(
     b"fonttbl colortbl stylesheet info pict object header footer headerl headerr headerf footerl footerr footerf "
@@ -27,6 +24,15 @@ _LETTERS: dict[bytes, str] = {
     b"lquote": "‘", b"rquote": "’", b"ldblquote": "“", b"rdblquote": "”", b"bullet": "•", b"endash": "–",
     b"emdash": "—", b"emspace": " ", b"enspace": " ",
 }  # fmt: skip
+# Words with a number that change how text is read.
+_NUMBERED = (b"u", b"htmltag", b"htmlrtf", b"ansicpg", b"uc", b"f", b"fcharset")
+# Other words, most of a file, only format; a run of them is one token, because a token takes half a µs.
+_TOKEN = re.compile(
+    rb"((?:\\(?!(?:%s)(?![a-zA-Z]))[a-zA-Z]{1,32}(?:-?\d{1,10})?[ \r\n]?)+)|\\([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?"
+    rb"|((?:\\'[0-9a-fA-F]{2})+)|\\([^a-zA-Z'])|([{}])|([^\\{}]+)|\\"
+    % b"|".join(sorted((*_NUMBERED, *_SILENT, *_LETTERS)))
+)
+_BLANK = b"\r\n\x00"
 _SIGNS = {b"~": "\xa0", b"_": "‑", b"-": "", b"\n": "\n", b"\r": "\n"}
 # The charsets of fonts (\\fcharset).
 _FONT_CHARSETS = {
@@ -101,16 +107,18 @@ class _Rtf:
 
     def read(self) -> str:
         for match in _TOKEN.finditer(self._rtf):
-            word, number, code, sign, brace, plain = match.groups()
-            if brace:
+            formats, word, number, code, sign, brace, plain = match.groups()
+            if formats:
+                self._format()
+            elif brace:
                 self._brace(brace)
             elif word:
                 self._word(word, None if number is None else int(number))
             elif code:
-                self._bytes(bytes([int(code, 16)]))
+                self._bytes(bytes.fromhex(code.replace(b"\\'", b"").decode()))
             elif sign:
                 self._sign(sign)
-            elif plain:
+            elif plain and (plain := plain.translate(None, _BLANK)):
                 self._bytes(plain)
         self._release()
         text = "".join(self._out)
@@ -127,6 +135,12 @@ class _Rtf:
             self._silent, self._rtf_only, self._skip, self._font = self._stack.pop()
             if len(self._stack) < 2:
                 self._fonts_table = False
+
+    def _format(self) -> None:
+        # A group that begins with an unknown word after \* is for other programs.
+        self._silent, self._starred = self._silent or self._starred, False
+        self._left = 0
+        self._release()
 
     def _word(self, word: bytes, number: int | None) -> None:
         starred, self._starred = self._starred, False

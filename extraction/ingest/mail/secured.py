@@ -14,6 +14,8 @@ SEALS = (
     "application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature",
     "application/pgp-encrypted", "application/pgp-keys",
 )  # fmt: skip
+# Bytes of a file that hold the first line of its armour, below a comment.
+_BEGINNING = 1000
 _SIGNED_DATA = bytes.fromhex("2a864886f70d010702")
 _SEQUENCE, _SET, _INTEGER, _OID, _OCTETS, _OCTETS_IN_PIECES, _EXPLICIT = 0x30, 0x31, 0x02, 0x06, 0x04, 0x24, 0xA0
 
@@ -34,7 +36,23 @@ def sealing(entity: Entity) -> Sealing | None:
         if said:
             return "encrypted"
         return "signed" if _SIGNED_DATA in entity.content()[:100] else "encrypted"
-    return None
+    return _file_of_openpgp(entity)
+
+
+def _file_of_openpgp(entity: Entity) -> Sealing | None:
+    """Returns how an attached file is secured by OpenPGP, by its name and its first line."""
+    suffix = entity.name.lower()[-4:]
+    if suffix not in (".pgp", ".gpg", ".asc", ".sig") or entity.media_type.startswith(("multipart/", "message/")):
+        return None
+    begin = entity.content()[:_BEGINNING]
+    if b"-----BEGIN PGP MESSAGE-----" in begin:
+        return "encrypted"
+    if b"-----BEGIN PGP SIGNATURE-----" in begin:
+        return "signed"
+    # A packet in binary form has the first bit set, and a name ends in `.sig` for signatures alone.
+    if not begin or not begin[0] & 0x80 or suffix == ".asc":
+        return None
+    return "signed" if suffix == ".sig" else "encrypted"
 
 
 def is_pkcs7(entity: Entity) -> bool:

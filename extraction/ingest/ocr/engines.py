@@ -13,12 +13,18 @@ from importlib.util import find_spec
 #: The command that installs the default engine.
 INSTALL = 'pip install "cinnabar-extract[ocr]"'
 # Raised when our own rules change the words that a page gets.
-_RULES = 1
+_RULES = 2
 _ROOM = "cinnabar.extraction.ingest.ocr"
 _SAID = re.compile(r"rapidocr|tesseract(?::(?P<languages>[A-Za-z][A-Za-z0-9_/-]*(?:\+[A-Za-z][A-Za-z0-9_/-]*)*))?")
 _TESSERACT = "tesseract"
 # More of Tesseract's languages at once make it slow and no better.
 _MOST_LANGUAGES = 6
+# Its languages with letters that RapidOCR's networks do not know: Cyrillic, Greek, Semitic, Indian and others.
+_FOREIGN = {
+    "rus", "ukr", "bel", "bul", "mkd", "srp", "kaz", "kir", "tgk", "mon", "ell", "grc", "ara", "fas", "urd", "pus",
+    "snd", "uig", "heb", "yid", "kor", "hin", "mar", "nep", "san", "ben", "asm", "guj", "pan", "ori", "tam", "tel",
+    "kan", "mal", "sin", "tha", "lao", "khm", "mya", "bod", "dzo", "kat", "hye", "amh", "tir", "syr", "div",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +66,14 @@ class OcrEngine:
     def chosen_languages(self) -> str:
         """Returns Tesseract's languages that it shall read, joined by `+`; "" if it is not installed.
 
-        RapidOCR gives it the pages whose letters it does not know.
+        RapidOCR gives it the pages whose letters it does not know, so for these languages with such letters come first.
         """
         if self.languages:
             return self.languages
         installed = [name for name in tesseract_languages() if name not in ("osd", "equ")]
-        return "+".join(sorted(installed, key=lambda name: (name != "eng", name))[:_MOST_LANGUAGES])
+        known = set() if self.name == _TESSERACT else {name for name in installed if name not in _FOREIGN}
+        order = sorted(installed, key=lambda name: (name != "eng", name in known, name))
+        return "+".join(order[:_MOST_LANGUAGES])
 
     def fingerprint(self) -> str:
         """Returns a text that changes when the engine may read a picture differently."""

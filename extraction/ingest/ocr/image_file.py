@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
+import struct
 import time
 from importlib.util import find_spec
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from cinnabar.extraction.documents import Fact
 from cinnabar.extraction.ingest.builder import MAX_PICTURES, DocumentBuilder
-from cinnabar.extraction.ingest.ocr.pictures import TooManyPixels, check_pixels, opened
+from cinnabar.extraction.ingest.ocr.pictures import TooManyPixels, check_pixels, opened, orientation_of, picture_format
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
 
@@ -22,7 +23,11 @@ _LEAST_SIDE = 8
 # A resolution outside of these is not believed; without one the longer side is as long as A4, within these bounds.
 _LEAST_DPI, _MOST_DPI = 50.0, 1_300.0
 _A4_INCHES, _LOW_DPI, _HIGH_DPI = 11.69, 72.0, 300.0
-_ORIENTATION = 0x0112
+# Bytes of a text hold none of these controls.
+_NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\r\f")
+
+# Pillow's decoders fail in several ways on damaged files.
+_FAILURES = (OSError, ValueError, SyntaxError, ArithmeticError, LookupError, TypeError, AttributeError, struct.error)
 
 
 def add_image(reading: Reading, data: bytes) -> None:
@@ -38,16 +43,22 @@ def add_image(reading: Reading, data: bytes) -> None:
         pages = _add_pages(reading.builder, picture, data)
     except TooManyPixels as error:
         raise DocumentError("unpacked", str(error)) from error
-    except UnidentifiedImageError as error:
-        raise DocumentError("broken", "the header of the image cannot be read") from error
-    # Pillow's decoders fail in several ways on damaged files.
-    except (OSError, ValueError, SyntaxError, IndexError, TypeError, KeyError, OverflowError) as error:
-        raise DocumentError("broken", f"the image cannot be read: {type(error).__name__}") from error
+    except _FAILURES as error:
+        raise DocumentError("broken", _damage(data)) from error
     # In a mail such images count who reads it.
     if not pages and reading.is_top:
         raise DocumentError("image_only", f"{picture.width} x {picture.height} pixels are too few for a letter")
     if reading.is_top:
         reading.builder.facts["document.pages"] = Fact(pages)
+
+
+def _damage(data: bytes) -> str:
+    """Returns why an image cannot be opened, and what to do; nothing of its content, which may be a text."""
+    name = picture_format(data)
+    if name:
+        return f"the {name} image is damaged in its header or on all its pages; save it again, or get another copy"
+    likely = "text" if data and not _NO_TEXT.intersection(data[:200]) else "of another kind or damaged"
+    return f"the file is named as an image, and its content is {likely}; correct its name, or get another copy"
 
 
 def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> int:
@@ -56,7 +67,7 @@ def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> i
     if frames == 1:
         if min(picture.size) < _LEAST_SIDE:
             return 0
-        sideways = picture.format != "TIFF" and picture.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+        sideways = orientation_of(picture) in (5, 6, 7, 8)
         size = picture.size[::-1] if sideways else picture.size
         across, down = _resolution(picture)
         if picture.format == "TIFF" and across != down:
@@ -76,9 +87,9 @@ def _add_pages(builder: DocumentBuilder, picture: Image.Image, data: bytes) -> i
             if min(picture.size) >= _LEAST_SIDE:
                 _add_frame(builder, picture, number + 1)
                 shown += 1
-        except (OSError, ValueError, SyntaxError, IndexError, TypeError, KeyError, OverflowError):
+        except _FAILURES:
             builder.flags.add("broken_pages")
-            if number == 0:
+            if number == frames - 1 and not shown:
                 raise
     return shown
 

@@ -14,6 +14,8 @@ from cinnabar.extraction.ingest.ocr.page_text import PageText
 
 _Ints = npt.NDArray[np.int64]
 _BREAK = "\n\n"
+# OCR is never certain: a probability of 1 is that of a text layer, whose values do not get the flag `ocr`.
+_MOST_SURE = np.float32(0.9999)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def _words(document: Document, insertions: Sequence[_Insertion], shift: _Shift) 
         on_page = document.parts[one.part].width > 0
         box.append(one.page.box / np.float32(one.picture.scale) if on_page else np.full_like(one.page.box, np.nan))
         part.append(np.full(len(size), one.part, np.int32))
-        sure.append(one.page.sure)
+        sure.append(np.minimum(one.page.sure, _MOST_SURE))
     order = np.argsort(np.concatenate(start), kind="stable")
     return Words(
         np.concatenate(start)[order].astype(np.int32),

@@ -10,9 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import threading
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from cinnabar.extraction.ingest.ocr.page_text import PageText, unpacked
 
@@ -23,6 +27,22 @@ _LIMIT = 512 << 20
 # A full folder frees this share at once.
 _FREED = 0.1
 _TEMPORARY = ".part-"
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+#: Packed pages by the hash of their document and their own name.
+PackedPages = Mapping[str, Mapping[str, bytes]]
+
+
+class PageKeeper(Protocol):
+    """Keeps the pages that OCR read."""
+
+    def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
+        """Returns the page in a document's picture as this engine read it; None if it is not here."""
+        ...
+
+    def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
+        """Stores a page."""
+        ...
 
 
 class PageStore:
@@ -35,7 +55,7 @@ class PageStore:
 
     def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
         """Returns the page in a document's picture as this engine read it; None if it is not here."""
-        path = self._path(document, picture, engine)
+        path = self.folder / document / f"{_name(picture, engine)}.json"
         try:
             found = unpacked(path.read_bytes())
         except (OSError, ValueError):
@@ -47,7 +67,28 @@ class PageStore:
 
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
         """Stores a page."""
-        data, path = page.packed(), self._path(document, picture, engine)
+        self._write(document, _name(picture, engine), page.packed())
+
+    def pages_of(self, documents: Iterable[str]) -> PackedPages:
+        """Returns the pages of these documents, to be sent to another machine."""
+        found: dict[str, dict[str, bytes]] = {}
+        for document in documents:
+            with contextlib.suppress(OSError):
+                paths = list((self.folder / document).glob("*.json"))
+                if paths:
+                    found[document] = {path.stem: path.read_bytes() for path in paths}
+                    os.utime(self.folder / document)
+        return found
+
+    def add(self, pages: PackedPages) -> None:
+        """Stores pages that another machine read; what has no name of a page is left out."""
+        for document, named in pages.items():
+            for name, data in named.items():
+                if _HASH.fullmatch(document) and _HASH.fullmatch(name):
+                    self._write(document, name, data)
+
+    def _write(self, document: str, name: str, data: bytes) -> None:
+        path = self.folder / document / f"{name}.json"
         with self._lock, contextlib.suppress(OSError):
             if self._size + len(data) > self.limit:
                 self._free(len(data), path.parent)
@@ -62,10 +103,6 @@ class PageStore:
             finally:
                 temporary.unlink(missing_ok=True)
             self._size += len(data)
-
-    def _path(self, document: str, picture: bytes, engine: str) -> Path:
-        key = hashlib.sha256(engine.encode() + b"\0" + picture).hexdigest()
-        return self.folder / document / f"{key}.json"
 
     def _documents(self) -> list[tuple[float, int, Path]]:
         """Returns the time of last use, the size and the folder of each document."""
@@ -87,3 +124,35 @@ class PageStore:
             if folder != kept:
                 shutil.rmtree(folder, ignore_errors=True)
                 self._size -= size
+
+
+class CarriedPages:
+    """Pages in the memory of a machine of a cluster: those that it was sent, and those that it read."""
+
+    def __init__(self) -> None:
+        self._sent: PackedPages = {}
+        self._read: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
+
+    def carry(self, pages: PackedPages) -> None:
+        """Takes the pages of the documents that come next, instead of all that it had."""
+        self._sent, self._read = pages, defaultdict(dict)
+
+    def taken(self) -> PackedPages:
+        """Returns the pages that were read since the last call of `carry`."""
+        return dict(self._read)
+
+    def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
+        """Returns the page in a document's picture as this engine read it; None if it is not here."""
+        name = _name(picture, engine)
+        data = self._sent.get(document, {}).get(name)
+        with contextlib.suppress(ValueError):
+            return None if data is None else unpacked(data)
+        return None
+
+    def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
+        """Stores a page."""
+        self._read[document][_name(picture, engine)] = page.packed()
+
+
+def _name(picture: bytes, engine: str) -> str:
+    return hashlib.sha256(engine.encode() + b"\0" + picture).hexdigest()

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageFile, ImageOps
+from PIL import Image, ImageFile
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -19,6 +19,16 @@ MAX_DECODED = 100_000_000
 #: More pixels on the longer side say nothing more: they are an A4 page at 400 dots an inch. A side is scaled down only
 #: as far as the shorter one keeps `_MIN_SHORT`, because a strip may be as long as it likes.
 _MAX_SIDE, _MIN_SHORT = 4_800, 1_600
+_ORIENTATION = 0x0112
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 
 
 class TooManyPixels(ValueError):
@@ -36,9 +46,34 @@ def opened(data: bytes) -> Image.Image:
         import pi_heif
 
         pi_heif.register_heif_opener()
-    picture = Image.open(io.BytesIO(data), formats=DECODED)
+    picture = Image.open(io.BytesIO(data), formats=_decoders())
     check_pixels(picture)
     return picture
+
+
+def picture_format(data: bytes) -> str:
+    """Returns Pillow's name of the format that a file's first bytes are those of, "" for no image."""
+    return next((name for name in _decoders() if Image.OPEN[name][1](data[:16])), "")  # type: ignore[misc]
+
+
+def _decoders() -> list[str]:
+    """Returns the formats of `DECODED` that can be decoded: Pillow fails on a format that it does not know."""
+    Image.init()
+    return [name for name in DECODED if name in Image.OPEN]
+
+
+def orientation_of(picture: Image.Image) -> int:
+    """Returns the orientation in the EXIF data of a picture, from 1 to 8; 1 if there is none or it is broken.
+
+    A TIFF has 1, because Pillow turns it itself.
+    """
+    # Pillow decodes a whole PNG to look for EXIF data behind the pixels.
+    if picture.format == "TIFF" or (picture.format == "PNG" and "exif" not in picture.info):
+        return 1
+    with suppress(Exception):
+        found = picture.getexif().get(_ORIENTATION, 1)
+        return found if found in range(1, 9) else 1
+    return 1
 
 
 def check_pixels(picture: Image.Image) -> None:
@@ -54,7 +89,7 @@ def decoded(data: bytes) -> tuple[Pixels, float, bool]:
     Raises OSError or ValueError if it cannot be decoded. The missing end of a damaged file is grey.
     """
     picture, damaged = opened(data), False
-    wide, high = picture.size
+    turn, (wide, high) = _TURNS.get(orientation_of(picture)), picture.size
     scale = min(1.0, max(_MAX_SIDE / max(wide, high), _MIN_SHORT / min(wide, high)))
     if scale < 1.0 and picture.format == "JPEG":
         # The decoder of JPEG leaves out the details, which takes a quarter of the time and memory.
@@ -69,8 +104,8 @@ def decoded(data: bytes) -> tuple[Pixels, float, bool]:
             picture.load()
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = False
-    with suppress(Exception):  # a broken EXIF block says nothing
-        picture = ImageOps.exif_transpose(picture)
+    if turn is not None:
+        picture = picture.transpose(turn)
     picture = _on_white(picture)
     longer, before = max(picture.size), max(wide, high)
     if longer > before * scale:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import replace
+from enum import Enum
 
 import orjson
 
@@ -15,13 +18,14 @@ from cinnabar.extraction.documents import Document, Fact, Picture
 from cinnabar.extraction.ingest.language import language_of
 from cinnabar.extraction.ingest.ocr.engines import OcrEngine
 from cinnabar.extraction.ingest.ocr.merging import merged
-from cinnabar.extraction.ingest.ocr.page_store import PageStore
+from cinnabar.extraction.ingest.ocr.page_store import PageKeeper
 from cinnabar.extraction.ingest.ocr.page_text import PageText, unpacked
 from cinnabar.extraction.ingest.ocr.worker import ANSWER, TEXT
 from cinnabar.extraction.ingest.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
+from cinnabar.schemas.wording import counted
 
 #: Seconds of wall clock and of processor time for a picture. A dense page takes 2.5 s of one core; on a machine with
 #: eight busy processes to a core one took more than 90 s of wall clock.
@@ -30,34 +34,74 @@ PAGE_SECONDS, PROCESSOR_SECONDS = 300.0, 60.0
 MEMORY = 2 << 30
 #: Pictures of a document that are read.
 MAX_READ = 1_000
+#: Seconds of processor time for a document, and for each of its pictures beside. A page takes 1.3 to 2.5 s.
+DOCUMENT_SECONDS, PICTURE_SECONDS = 60.0, 10.0
 # An answer has at most so many bytes, and a process reads so many pictures before it is replaced.
 _MAX_ANSWER, _RESTART_AFTER = 32 << 20, 500
 
 
+class Unread(Enum):
+    """Why a picture was not read, in words for one picture or several."""
+
+    DAMAGED = "damaged"
+    LARGE = "too large for the memory"
+    SLOW = "too slow"
+    CRASHED = "crashed"
+    FAILED = "failed for another reason"
+    BEYOND = "beyond the limit of a document"
+
+
+_Found = PageText | Unread
+# By the names of the errors that decoders raise.
+_FAILURES = {
+    **dict.fromkeys(("OSError", "UnidentifiedImageError", "SyntaxError", "ValueError", "EOFError"), Unread.DAMAGED),
+    **dict.fromkeys(("TooManyPixels", "MemoryError"), Unread.LARGE),
+}
+
+
 class _Reader(WorkerProcess):
-    """One process that reads one picture at a time."""
+    """One process that reads one picture at a time; `spent` is the processor time of the last one in seconds."""
 
     def __init__(self, command: list[str], languages: str, time_limit: float) -> None:
         super().__init__(command, orjson.dumps(languages) + b"\n", time_limit, "OCR")
+        self.spent = 0.0
 
-    def ask(self, picture: bytes) -> PageText | None:
-        """Returns the words of a picture, None if it cannot be read.
+    def ask(self, picture: bytes) -> _Found:
+        """Returns the words of a picture, if it can be read.
 
         Raises WorkerDied or WorkerTimedOut; the process cannot be used afterwards.
         """
         self.send(b"%d\n" % len(picture), picture)
         deadline = self.deadline()
-        kind, size = ANSWER.unpack(self.receive(ANSWER.size, deadline))
+        kind, self.spent, size = ANSWER.unpack(self.receive(ANSWER.size, deadline))
         if size > _MAX_ANSWER:
             raise WorkerDied(f"an answer of {size} bytes, at most {_MAX_ANSWER} are allowed")
         answer = self.receive(size, deadline)
         self.served += 1
         if kind != TEXT:
-            return None
+            return _FAILURES.get(answer.decode("ascii", "replace"), Unread.FAILED)
         try:
             return unpacked(answer)
         except ValueError as error:
             raise WorkerDied(f"the answer is malformed: {error}") from error
+
+
+class _Budget:
+    """The processor time that the pictures of one document may take together."""
+
+    def __init__(self, pictures: int) -> None:
+        self._left = DOCUMENT_SECONDS + PICTURE_SECONDS * pictures
+        self._lock = threading.Lock()
+
+    @property
+    def spent(self) -> bool:
+        """Returns True if no time is left."""
+        return self._left <= 0
+
+    def take(self, seconds: float) -> None:
+        """Takes time that a picture took."""
+        with self._lock:
+            self._left -= seconds
 
 
 class OcrPool:
@@ -71,14 +115,14 @@ class OcrPool:
         self,
         workers: int,
         settings: ParserSettings,
-        pages: PageStore | None = None,
+        pages: PageKeeper | None = None,
         *,
         time_limit: float = PAGE_SECONDS,
         memory_limit: int = MEMORY,
         reader: str | None = None,
     ) -> None:
         self._choice, self._engine, self._pages = settings.ocr, OcrEngine.said(settings.ocr_engine), pages
-        self._time_limit, self._reader = time_limit, reader
+        self._workers, self._time_limit, self._reader = workers, time_limit, reader
         limits = [str(min(time_limit, PROCESSOR_SECONDS)), str(memory_limit)]
         module = "cinnabar.extraction.ingest.ocr.worker"
         self._command = [sys.executable, "-P", "-m", module, reader or self._engine.dotted, *limits]
@@ -94,18 +138,19 @@ class OcrPool:
             return document
         missing = self._missing()
         read = [] if missing else self._read(document)
-        failed = any(page is None for _, page in read)
-        found = merged(document, [(picture, page) for picture, page in read if page is not None])
+        unread = {page for _, page in read if isinstance(page, Unread)}
+        pages = [(picture, page) for picture, page in read if isinstance(page, PageText)]
+        found = merged(document, pages)
         flags = set(found.flags)
-        if failed:
+        if unread - {Unread.BEYOND}:
             flags.add("ocr_failed")
-        if any(page is not None and page.damaged for _, page in read):
+        if Unread.BEYOND in unread:
+            flags.add("ocr_limit")
+        if any(page.damaged for _, page in pages):
             flags.add("repaired")
-        if len(document.pictures) > len(read) and not missing:
-            flags.add("truncated")
         if not len(found.words):
-            return DocumentError("image_only", missing or self._why_empty(read))
-        if failed or missing:
+            return DocumentError("image_only", missing or self._why_empty([page for _, page in read]))
+        if unread or missing:
             flags.add("no_text_pages")
         elif all(part.start < part.end for part in found.parts if part.kind == "page"):
             flags.discard("no_text_pages")
@@ -120,43 +165,57 @@ class OcrPool:
         return ""
 
     @staticmethod
-    def _why_empty(read: list[tuple[Picture, PageText | None]]) -> str:
-        failed = sum(page is None for _, page in read)
-        if failed:
-            return f"OCR failed on {failed} of {len(read)} images and found no text in the others"
-        return "OCR found no text in the images"
+    def _why_empty(read: list[_Found]) -> str:
+        counts = {reason: read.count(reason) for reason in Unread}
+        unread = [f"{count} {reason.value}" for reason, count in counts.items() if count]
+        return f"OCR found no text in {counted(len(read), 'image')}" + (f": {', '.join(unread)}" if unread else "")
 
-    def _read(self, document: Document) -> list[tuple[Picture, PageText | None]]:
-        """Returns the first pictures of a document with their words; None for one that could not be read."""
-        pictures = document.pictures[:MAX_READ]
+    def _read(self, document: Document) -> list[tuple[Picture, _Found]]:
+        """Returns the pictures of a document with their words.
+
+        The pictures wait outside of the pool, except for a few, so that other documents have their turn.
+        """
+        keys = [hashlib.sha256(one.data).digest() for one in document.pictures]
         # A picture that occurs often, such as a logo, is read once.
-        coming: dict[bytes, Future[PageText | None]] = {}
-        for picture in pictures:
-            key = hashlib.sha256(picture.data).digest()
-            if key not in coming:
-                coming[key] = self._pool.submit(self._page, document.digest, picture.data)
-        return [(one, coming[hashlib.sha256(one.data).digest()].result()) for one in pictures]
+        distinct = dict(zip(keys[:MAX_READ], document.pictures, strict=False))
+        budget = _Budget(len(distinct))
+        found: dict[bytes, _Found] = {}
+        coming: dict[Future[_Found], bytes] = {}
+        for key, picture in distinct.items():
+            if len(coming) >= 2 * self._workers:
+                done, _ = wait(coming, return_when=FIRST_COMPLETED)
+                found |= {coming.pop(one): one.result() for one in done}
+            coming[self._pool.submit(self._page, document.digest, picture.data, budget)] = key
+        found |= {key: one.result() for one, key in coming.items()}
+        return [(one, found.get(key, Unread.BEYOND)) for key, one in zip(keys, document.pictures, strict=True)]
 
-    def _page(self, document: str, picture: bytes) -> PageText | None:
+    def _page(self, document: str, picture: bytes, budget: _Budget) -> _Found:
         """Returns the words of a picture, from the store or a process."""
         engine = self._reader or self._engine.fingerprint()
         if self._pages is not None and (known := self._pages.get(document, picture, engine)) is not None:
             return known
-        found = self._asked(picture)
-        if self._pages is not None and found is not None:
+        if budget.spent:
+            return Unread.BEYOND
+        found = self._asked(picture, budget)
+        if self._pages is not None and isinstance(found, PageText):
             self._pages.put(document, picture, engine, found)
         return found
 
-    def _asked(self, picture: bytes) -> PageText | None:
+    def _asked(self, picture: bytes, budget: _Budget) -> _Found:
         worker = self._pool.take()
         try:
             worker = worker or self._pool.start(self._made())
+            begun = time.monotonic()
             try:
                 found = worker.ask(picture)
-            except (WorkerDied, WorkerTimedOut):
+            except (WorkerDied, WorkerTimedOut) as error:
+                budget.take(time.monotonic() - begun)
                 self._pool.end(worker)
                 worker = None
-                return None
+                return Unread.CRASHED if isinstance(error, WorkerDied) else Unread.SLOW
+            # A process that lies about its time has as many seconds of wall clock as a picture may take, and no more.
+            least = (time.monotonic() - begun) * PROCESSOR_SECONDS / PAGE_SECONDS
+            budget.take(max(least, worker.spent))
             if worker.served >= _RESTART_AFTER:
                 self._pool.end(worker)
                 worker = None

@@ -67,7 +67,7 @@ class TesseractReader:
         text = [word.text for word in words]
         rtl = np.array([unicodedata.bidirectional(word[0]) in ("R", "AL") for word in text])
         none = np.zeros(len(text), np.int64)
-        page = PageWords(text, upright * zoom, turn=none, rtl=rtl, vertical=False, first=none)
+        page = PageWords(text, upright * zoom, turn=none, rtl=rtl, vertical=np.zeros_like(rtl), first=none)
         order, gaps = linearise(page)
         box = _turned_back(shape, turns, grey.shape) / scale
         return page_text(

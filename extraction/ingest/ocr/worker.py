@@ -3,15 +3,16 @@
     python -P -m cinnabar.extraction.ingest.ocr.worker READER TIME MEMORY
 
 The first line of standard input holds the reader's languages. Each further line holds the size of a picture, whose
-bytes follow it. An answer is a letter, `T` for a text or `E` for an error, the length of what follows as a
-little-endian uint64, and the page or the name of the error. READER is `module:class`, TIME the limit for a picture in
-seconds of processor time, MEMORY the bytes of address space. Before the first picture the process loads its networks;
-after that it opens no file for writing and needs no network.
+bytes follow it. An answer is a letter, `T` for a text or `E` for an error, the seconds of processor time that it took
+as a little-endian double, the length of what follows as a uint64, and the page or the name of the error. READER is
+`module:class`, TIME the limit for a picture in seconds of processor time, MEMORY the bytes of address space. Before the
+first picture the process loads its networks; after that it opens no file for writing and needs no network.
 """
 
 from __future__ import annotations
 
 import importlib
+import resource
 import struct
 import sys
 from typing import Protocol
@@ -22,8 +23,8 @@ from cinnabar.extraction.ingest.ocr.page_text import PageText
 from cinnabar.extraction.ingest.serving import allow_processor_time, limit, parent_pipes
 from cinnabar.extraction.ingest.wire import MAGIC
 
-#: The letter and the length before an answer.
-ANSWER = struct.Struct("<cQ")
+#: The letter, the seconds and the length before an answer.
+ANSWER = struct.Struct("<cdQ")
 TEXT, ERROR = b"T", b"E"
 
 
@@ -46,8 +47,15 @@ def serve_pictures(dotted: str, seconds: float, memory: int) -> None:
     for line in pipes.requests:
         picture = pipes.requests.read(int(line))
         allow_processor_time(seconds)
+        begun = _processor_seconds()
         kind, answer = _answer(reader, picture)
-        pipes.send(ANSWER.pack(kind, len(answer)), answer)
+        pipes.send(ANSWER.pack(kind, _processor_seconds() - begun, len(answer)), answer)
+
+
+def _processor_seconds() -> float:
+    """Returns the processor time of this process and of the programs that it ran."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _answer(reader: PictureReader, picture: bytes) -> tuple[bytes, bytes]:

@@ -14,6 +14,12 @@ _KNOWN = "VelvetSweatshop"
 
 def add_encrypted(reading: Reading, data: bytes) -> None:
     """Appends an encrypted office file. Raises DocumentError: password if none of the passwords opens it, broken."""
+    inside = decrypted(reading, data)
+    content_format(inside, reading.name).reader()(reading, inside)
+
+
+def decrypted(reading: Reading, data: bytes) -> bytes:
+    """Returns an encrypted office file without its encryption. Raises DocumentError: password, broken, unpacked."""
     # The library imports much, and few files need it.
     import msoffcrypto
     from msoffcrypto.exceptions import InvalidKeyError
@@ -25,17 +31,14 @@ def add_encrypted(reading: Reading, data: bytes) -> None:
         for password in (*reading.settings.passwords, _KNOWN):
             opened = io.BytesIO()
             try:
-                file.load_key(password=password, verify_password=True)
+                # Files of before 2007 know no other time for the test of a password.
+                check = {"verify_password": True} if file.format == "ooxml" else {}
+                file.load_key(password=password, **check)
                 file.decrypt(opened)
             except InvalidKeyError:
                 continue
-            break
-        else:
-            raise DocumentError("password", "the office file is encrypted, and no password opens it")
-    except DocumentError:
-        raise
+            return opened.getvalue()
     # The library fails in several ways on damaged files.
     except Exception as error:
         raise DocumentError("broken", f"an encrypted office file: {type(error).__name__}") from error
-    inside = opened.getvalue()
-    content_format(inside, reading.name).reader()(reading, inside)
+    raise DocumentError("password", "the office file is encrypted, and no password opens it")

@@ -9,6 +9,7 @@ from typing import Any
 
 from cinnabar.extraction.ingest.archives.zipped import open_zip, read_member
 from cinnabar.extraction.ingest.marked_text import MarkedText
+from cinnabar.extraction.ingest.office.encrypted import decrypted
 from cinnabar.extraction.ingest.office.number_formats import GENERAL
 from cinnabar.extraction.ingest.office.sheet_text import CellCount, SheetText
 from cinnabar.extraction.ingest.reading import Reading
@@ -18,6 +19,8 @@ _MAX_SHEETS = 2000
 # Records of BIFF that place a cell: each begins with its row and column. Two of them end with their last column.
 _CELLS = frozenset((0x0001, 0x0002, 0x0003, 0x0004, 0x0005, 0x0006, 0x0201, 0x0203, 0x0204, 0x0205, 0x00D6, 0x00FD))
 _RUNS, _BEGIN, _RECORD = frozenset((0x00BD, 0x00BE)), 0x0809, struct.Struct("<2H")
+# A record that tells how the workbook is encrypted.
+_LOCKED = 0x002F
 # A record that claims the rectangle around all cells of a sheet, with the long and the short form of its rows.
 _CLAIM, _LONG_CLAIM, _SHORT_CLAIM = 0x0200, struct.Struct("<2L2H"), struct.Struct("<4H")
 # The library makes room for this rectangle, 64 bytes for each cell, as it is claimed and as the cells are found.
@@ -33,13 +36,14 @@ def add_old_excel(reading: Reading, data: bytes) -> None:
         with open_zip(data) as archive:
             for entry in archive.infolist():
                 read_member(archive, entry, reading.count)
-    else:
+    elif _check_extent(data):
+        data = decrypted(reading, data)
         _check_extent(data)
     try:
         workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         metadata = workbook.sheets_metadata
     except python_calamine.PasswordError as error:
-        raise DocumentError("password", "the workbook is encrypted") from error
+        raise DocumentError("password", "the workbook is encrypted in a way that is not opened here") from error
     # A panic of the library is no Exception.
     except BaseException as error:
         raise _fault(error) from error
@@ -71,8 +75,11 @@ def add_old_excel(reading: Reading, data: bytes) -> None:
         reading.builder.close()
 
 
-def _check_extent(data: bytes) -> None:
-    """Raises DocumentError("unpacked") if the cells of a sheet lie too far from each other."""
+def _check_extent(data: bytes) -> bool:
+    """Returns True if the workbook is encrypted.
+
+    Raises DocumentError("unpacked") if the cells of a sheet lie too far from each other.
+    """
     import olefile
 
     try:
@@ -87,6 +94,9 @@ def _check_extent(data: bytes) -> None:
         held = stream[at + 4 : at + 4 + size]
         at += 4 + size
         cells = 0
+        if kind == _LOCKED:
+            # All records behind it are encrypted.
+            return True
         if kind == _BEGIN:
             rows, columns = (1 << 16, 0), (1 << 16, 0)
         elif kind == _CLAIM and len(held) >= _SHORT_CLAIM.size:
@@ -101,6 +111,7 @@ def _check_extent(data: bytes) -> None:
             cells = (rows[1] - rows[0] + 1) * (columns[1] - columns[0] + 1)
         if cells > _MAX_RECTANGLE:
             raise DocumentError("unpacked", f"the cells of a sheet span {cells}, at most {_MAX_RECTANGLE} are read")
+    return False
 
 
 def _fault(error: BaseException) -> DocumentError:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cinnabar.extraction.ingest.marked_text import MarkedText, add_notes, body_text
 from cinnabar.extraction.ingest.office.inner_files import InnerFiles
+from cinnabar.extraction.ingest.office.numbering import Numbering
 from cinnabar.extraction.ingest.office.package import Package, below, child, chosen, is_on, local, value_of
 from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.reading import Reading
@@ -33,7 +34,7 @@ def add_word(reading: Reading, data: bytes) -> None:
     if root is None:
         raise DocumentError("broken", "the Word file has no document part")
     with body_text(reading) as text:
-        word = _Word(reading, package, text)
+        word = _Word(reading, package, text, _numbering(package, main))
         for name in _distinct(package, main, "header"):
             word.add_member(name)
         text.blank()
@@ -46,6 +47,15 @@ def add_word(reading: Reading, data: bytes) -> None:
     word.inner.add()
 
 
+def _numbering(package: Package, main: str) -> Numbering:
+    """Returns the document's lists; most documents have none, and their styles are not read."""
+    trees: list[Any] = []
+    for kind in ("numbering", "styles"):
+        name = next(iter(package.related(main, kind)), "")
+        trees.append(package.tree(name) if name and None not in trees else None)
+    return Numbering(*trees)
+
+
 def _distinct(package: Package, main: str, kind: str) -> list[str]:
     return list(dict.fromkeys(package.related(main, kind)))
 
@@ -53,8 +63,8 @@ def _distinct(package: Package, main: str, kind: str) -> list[str]:
 class _Word:
     """The members of a Word document that hold text."""
 
-    def __init__(self, reading: Reading, package: Package, text: MarkedText) -> None:
-        self._reading, self._package, self._text = reading, package, text
+    def __init__(self, reading: Reading, package: Package, text: MarkedText, lists: Numbering) -> None:
+        self._reading, self._package, self._text, self._lists = reading, package, text, lists
         self._paragraphs = self._tables = 0
         self._member = ""
         self._relations = package.relations("")
@@ -115,9 +125,10 @@ class _Word:
     def _paragraph(self, element: Any) -> None:
         boxes: list[Any] = []
         said = self._inline(element, boxes)
+        label = self._lists.label(element)
         if said.strip():
             self._paragraphs += 1
-            self._text.line(said.strip("\n"), f"paragraph {self._paragraphs}")
+            self._text.line(label + said.strip("\n"), f"paragraph {self._paragraphs}")
         elif not boxes:
             self._text.blank()
         for box in boxes:
@@ -198,7 +209,9 @@ class _Word:
             name = local(element)
             if name == "p":
                 boxes: list[Any] = []
-                yield from self._inline(element, boxes).split("\n")
+                said = self._inline(element, boxes)
+                label = self._lists.label(element)
+                yield from (label + said if said.strip() else said).split("\n")
                 for box in boxes:
                     yield from self._lines(box)
             elif name == "tbl":

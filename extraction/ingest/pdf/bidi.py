@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
@@ -73,16 +74,22 @@ def _with_marks(glyphs: list[tuple[float, float, str]]) -> list[tuple[float, flo
     bases = [one for one in glyphs if not _is_mark(one[2])]
     if len(bases) == len(glyphs) or not bases:
         return glyphs
-    marks: dict[int, str] = {}
+    # The base at each middle that counts there: of several the one that begins furthest right, and of those the first.
+    best: dict[float, tuple[float, int]] = {}
+    for at, (left, right, _) in enumerate(bases):
+        best.setdefault((left + right) / 2, (-left, at))
+        best[(left + right) / 2] = min(best[(left + right) / 2], (-left, at))
+    middles = sorted(best)
+    marks: dict[int, list[str]] = {}
     for left, right, text in glyphs:
         if _is_mark(text):
             middle = (left + right) / 2
+            above = bisect_left(middles, middle)
+            near = middles[max(0, above - 1) : above + 1]
             # Between two letters it belongs to the right one, which is read first.
-            near = min(
-                range(len(bases)), key=lambda at: (abs((bases[at][0] + bases[at][1]) / 2 - middle), -bases[at][0])
-            )
-            marks[near] = marks.get(near, "") + text
-    return [(left, right, text + marks.get(at, "")) for at, (left, right, text) in enumerate(bases)]
+            at = min((abs(one - middle), *best[one]) for one in near)[2]
+            marks.setdefault(at, []).append(text)
+    return [(left, right, text + "".join(marks.get(at, ()))) for at, (left, right, text) in enumerate(bases)]
 
 
 def _is_mark(text: str) -> bool:

@@ -40,14 +40,16 @@ def name_of_file(one: Any) -> str:
 def add_files(reading: Reading, files: Iterable[Any], closed: bool) -> None:
     """Appends each embedded file as a part; a fault of one is a flag of the document.
 
-    closed: the files are only named.
+    The first electronic invoice among them comes before all others. closed: the others are only named.
     """
     builder = reading.builder
-    for one in files:
-        name, media_type = name_of_file(one), string_of(pdfium.FPDFAttachment_GetSubtype, one).lower()
+    named = [(one, name_of_file(one), string_of(pdfium.FPDFAttachment_GetSubtype, one).lower()) for one in files]
+    invoice = next((one for one, *told in named if _is_invoice(reading, one, *told)), None)
+    for one, name, media_type in sorted(named, key=lambda file: file[0] is not invoice):
+        unread = closed and one is not invoice
         # A part without text needs no blank line before it.
-        builder.open("attachment", name, media_type=media_type or "application/octet-stream", inline=closed)
-        if closed:
+        builder.open("attachment", name, media_type=media_type or "application/octet-stream", inline=unread)
+        if unread:
             builder.flags.add("embedded_files")
         elif reading.settings.careful:
             add_content(reading, b"", name)
@@ -70,6 +72,20 @@ def is_portfolio(data: bytes) -> bool:
         if len(data) <= _MAX_PORTFOLIO:
             return "/Collection" in pypdf.PdfReader(io.BytesIO(data), strict=False).root_object
     return False
+
+
+def _is_invoice(reading: Reading, one: Any, name: str, media_type: str) -> bool:
+    """Returns whether an embedded file is an electronic invoice; files of other names and types are not opened."""
+    if reading.settings.careful or not (name.lower().endswith(".xml") or media_type.endswith("/xml")):
+        return False
+    try:
+        data = _unpacked(reading, one)
+    except DocumentError:
+        return False
+    # Only invoices need the parser of XML.
+    from cinnabar.extraction.ingest.web.invoice import is_invoice
+
+    return is_invoice(data)
 
 
 def _unpacked(reading: Reading, one: Any) -> bytes:

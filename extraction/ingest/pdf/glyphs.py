@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,15 +19,15 @@ _Ints = npt.NDArray[np.int64]
 
 OBLIQUE = 4
 
-# Own prototypes take an address plus an offset, without a ctypes object for each character (2.0 ms for a page of 3,000
-# characters on one CPU core, 4.3 ms with pypdfium2's own wrappers).
-_get_unicode: Any = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)(
+# Own prototypes take an address plus an offset, without a ctypes object for each character, and keep the interpreter's
+# lock (2.4 ms for a page of 6,200 characters on one CPU core; 3.3 ms with a loop and calls that release it).
+_get_unicode: Any = ctypes.PYFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)(
     ctypes.cast(pdfium.FPDFText_GetUnicode, ctypes.c_void_p).value or 0
 )
-_get_box: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
+_get_box: Any = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
     ctypes.cast(pdfium.FPDFText_GetLooseCharBox, ctypes.c_void_p).value or 0
 )
-_get_angle: Any = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int)(
+_get_angle: Any = ctypes.PYFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int)(
     ctypes.cast(pdfium.FPDFText_GetCharAngle, ctypes.c_void_p).value or 0
 )
 
@@ -41,26 +43,29 @@ class PageWords:
     turn: [W] quarter turns counter-clockwise of the text as displayed, 4 for any other angle.
     rtl: [W] true if the word is read from right to left.
     first: [W] the index of the word's first character in pdfium's page.
-    vertical: true if most characters stand below their predecessor (vertical writing).
+    vertical: [W] true if most of the word's characters stand below their predecessor (vertical writing).
     """
 
     text: list[str]
     box: _Floats
     turn: _Ints
     rtl: npt.NDArray[np.bool_]
-    vertical: bool
+    vertical: npt.NDArray[np.bool_]
     first: _Ints
 
     @classmethod
     def none(cls) -> PageWords:
         """Returns the words of a page without any."""
         nothing = np.empty(0, np.int64)
-        return cls([], np.empty((0, 4)), nothing, np.empty(0, np.bool_), False, nothing)
+        none = np.empty(0, np.bool_)
+        return cls([], np.empty((0, 4)), nothing, none, none, nothing)
 
     def only(self, keep: npt.NDArray[np.bool_]) -> PageWords:
         """Returns the words with a true entry in keep: [W]."""
         text = [word for word, kept in zip(self.text, keep.tolist(), strict=True) if kept]
-        return PageWords(text, self.box[keep], self.turn[keep], self.rtl[keep], self.vertical, self.first[keep])
+        return PageWords(
+            text, self.box[keep], self.turn[keep], self.rtl[keep], self.vertical[keep], self.first[keep]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +122,20 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
     if count <= 0:
         return PageWords.none()
     address = ctypes.cast(text_page, ctypes.c_void_p).value
-    code = np.array([_get_unicode(address, i) for i in range(count)], np.int64)
+    code = np.fromiter(map(_get_unicode, repeat(address), range(count)), np.int64, count)
     code, owner = _whole_characters(code)
     ink = ~np.isin(code, _BLANKS)
     code, owner, at = code[ink], owner[ink], np.flatnonzero(ink)
     if not len(code):
         return PageWords.none()
     buffer = np.zeros((count, 4), np.float32)
-    base = buffer.ctypes.data
-    for i in owner.tolist():
-        _get_box(address, i, base + 16 * i)
+    deque(map(_get_box, repeat(address), owner.tolist(), (buffer.ctypes.data + 16 * owner).tolist()), maxlen=0)
     box = frame.displayed(np.clip(np.nan_to_num(buffer[owner].astype(np.float64)), -1e6, 1e6))
 
     # Runs between blanks share one angle.
     run_start = np.flatnonzero(np.diff(at, prepend=-2) > 1)
     run = np.cumsum(np.diff(at, prepend=-2) > 1) - 1
-    angle = np.array([_get_angle(address, i) for i in owner[run_start].tolist()])
+    angle = np.fromiter(map(_get_angle, repeat(address), owner[run_start].tolist()), np.float64, len(run_start))
     turn = _quarter_turns(angle, frame.rotation)[run]
 
     seen = turned(box, turn)
@@ -141,8 +144,11 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
         rtl |= (code >= low) & (code <= high)
     letters = "".join(map(chr, code.tolist()))
     solid = np.fromiter(map(str.isalnum, letters), np.bool_, len(letters))
-    split, stacked = _breaks(seen, rtl, solid)
-    starts = np.flatnonzero((np.diff(run, prepend=-1) != 0) | split)
+    digit = (code >= 0x30) & (code <= 0x39)
+    split, stacked = _breaks(seen, rtl, solid, digit)
+    begins = (np.diff(run, prepend=-1) != 0) | split
+    starts = np.flatnonzero(begins)
+    stacked &= ~begins
     ends = np.append(starts[1:], len(code))
     backward = np.logical_or.reduceat(rtl, starts)
     bounds = zip(starts.tolist(), ends.tolist(), backward.tolist(), strict=True)
@@ -156,7 +162,7 @@ def page_words(text_page: Any, frame: Frame, limit: int) -> PageWords:
         box=np.concatenate([np.minimum.reduceat(box[:, :2], starts), np.maximum.reduceat(box[:, 2:], starts)], axis=1),
         turn=turn[starts],
         rtl=backward,
-        vertical=bool(len(code) > 8 and stacked * 2 > len(code)),
+        vertical=2 * np.add.reduceat(stacked.astype(np.int64), starts) > ends - starts - 1,
         first=owner[starts],
     )
 
@@ -190,16 +196,16 @@ def _quarter_turns(angle: _Floats, rotation: int) -> _Ints:
 
 
 def _breaks(
-    box: _Floats, rtl: npt.NDArray[np.bool_], solid: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.bool_], int]:
+    box: _Floats, rtl: npt.NDArray[np.bool_], solid: npt.NDArray[np.bool_], digit: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Marks characters that stand too far from the one before to belong to its word, although no blank separates them.
 
     `solid` marks letters and digits: one that stands before its predecessor begins a new cell, which the cell before it
-    overlaps. Accents may stand anywhere. Also returns the number of characters that stand just below their predecessor.
+    overlaps. Accents may stand anywhere. Also marks the characters that stand just below their predecessor.
     """
-    split = np.zeros(len(box), np.bool_)
+    split, stacked = np.zeros(len(box), np.bool_), np.zeros(len(box), np.bool_)
     if len(box) < 2:
-        return split, 0
+        return split, stacked
     before, after = box[:-1], box[1:]
     height = np.maximum(np.minimum(before[:, 3] - before[:, 1], after[:, 3] - after[:, 1]), 1.0)
     both_rtl = rtl[:-1] & rtl[1:]
@@ -210,7 +216,24 @@ def _breaks(
     onward = ((after[:, 0] + after[:, 2]) - (before[:, 0] + before[:, 2])) / 2
     sideways = np.abs(onward)
     back = (onward < -0.02 * height) & solid[:-1] & solid[1:] & ~rtl[:-1] & ~rtl[1:]
-    stacked = (sideways < 0.3 * height) & (after[:, 1] - before[:, 1] > 0.6 * height) & (rise < 2.0 * height)
-    jump = back | (gap > 0.6 * height) | (gap < -1.2 * height) | (rise > 0.7 * height)
-    split[1:] = jump & ~stacked
-    return split, int(stacked.sum())
+    stacked[1:] = (sideways < 0.3 * height) & (after[:, 1] - before[:, 1] > 0.6 * height) & (rise < 2.0 * height)
+    rising = (rise > 0.7 * height) & ~_subscripts(before, after, solid & ~digit, digit)
+    jump = back | (gap > 0.6 * height) | (gap < -1.2 * height) | rising
+    split[1:] = jump & ~stacked[1:]
+    return split, stacked
+
+
+def _subscripts(
+    before: _Floats, after: _Floats, letter: npt.NDArray[np.bool_], digit: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Marks pairs of neighbours, a letter and a smaller digit that touches it and is set lower, as in a formula.
+
+    A digit that is set higher may be the mark of a note, which does not belong to its word.
+    """
+    high, next_high = before[:, 3] - before[:, 1], after[:, 3] - after[:, 1]
+    lower = after[:, 1] + after[:, 3] - before[:, 1] - before[:, 3]
+    overlap = np.minimum(before[:, 3], after[:, 3]) - np.maximum(before[:, 1], after[:, 1])
+    begins = letter[:-1] & digit[1:] & (next_high < 0.85 * high) & (lower > 0)
+    ends = digit[:-1] & letter[1:] & (high < 0.85 * next_high) & (lower < 0)
+    least = np.minimum(high, next_high)
+    return (begins | ends) & (overlap > 0.4 * least) & (np.abs(after[:, 0] - before[:, 2]) < 0.2 * least)

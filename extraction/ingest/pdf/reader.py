@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +17,9 @@ from cinnabar.extraction.ingest.builder import DocumentBuilder, clean
 from cinnabar.extraction.ingest.pdf.annotations import Entry
 from cinnabar.extraction.ingest.pdf.embedded import add_files, embedded_files, is_portfolio, name_of_file
 from cinnabar.extraction.ingest.pdf.facts import pdf_facts
-from cinnabar.extraction.ingest.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages, squeezed
+from cinnabar.extraction.ingest.pdf.layers import has_layers
+from cinnabar.extraction.ingest.pdf.page_content import squeezed
+from cinnabar.extraction.ingest.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages
 from cinnabar.extraction.ingest.pdf.unplaced_fields import unplaced_fields
 from cinnabar.extraction.ingest.pdf.xfa import xfa_values
 from cinnabar.extraction.ingest.reading import Reading
@@ -25,6 +28,9 @@ from cinnabar.schemas.wording import counted
 
 # The second parser is slow and written in Python; it is tried on files up to this size.
 _MAX_SECOND_OPINION = 8 << 20
+
+# The box of an entry that no page has.
+_NOWHERE = (math.nan, math.nan, math.nan, math.nan)
 
 _ACTIVE = re.compile(rb"/(?:JavaScript|JS|Launch|SubmitForm|ImportData|GoToR|GoToE|RichMedia|Movie)[\s/(<\[]")
 _STARTXREF = re.compile(rb"startxref\s+(\d{1,12})")
@@ -44,20 +50,23 @@ def add_pdf(reading: Reading, data: bytes) -> None:
     try:
         with _opened(data, reading.settings.passwords) as pdf:
             pages = len(pdf)
-            found = read_pages(reading, pdf)
+            found = read_pages(reading, pdf, has_layers(data))
             _about(reading, pdf, data)
             found.words += _add_form(reading, pdf, found, data)
             if not (found.words or found.pictures or found.images):
                 found.words += _second_opinion(builder, data, mark)
             begun = builder.length, builder.part_count
             files = list(embedded_files(pdf.raw, found.files))
-            # The XML of an invoice repeats its pages, and its vouchers have lines of their own: F1 of 12 such invoices
-            # is .50 with them, .75 without.
-            closed = bool(files and found.words) and not reading.settings.hidden and not is_portfolio(data)
+            # The vouchers of an invoice have lines of their own: F1 of 12 invoices is .50 with all files, .75 without.
+            # Its XML is the same invoice, and exact.
+            shut = bool(files and found.words) and not reading.settings.hidden
+            closed = shut and (reading.settings.careful or not is_portfolio(data))
             add_files(reading, files, closed)
             more = builder.length > begun[0] or builder.part_count > begun[1]
     except DocumentError as error:
-        if error.code == "password" or not _second_opinion(builder, data, mark):
+        # A second try, which reads page by page, has seen each page.
+        tried = error.code == "password" or (error.code == "timeout" and reading.settings.careful)
+        if tried or not _second_opinion(builder, data, mark):
             raise
         builder.flags.add("repaired")
         pages, more = builder.part_count - mark, True
@@ -116,11 +125,11 @@ def _add_form(reading: Reading, pdf: Any, found: PagesRead, data: bytes) -> int:
     elif kind == pdfium.FORMTYPE_ACRO_FORM and not found.told and not reading.settings.careful:
         values = unplaced_fields(data)
     entries = [
-        Entry(name, value, (0.0, 0.0, 0.0, 0.0), drawn=False, unseen=False)
+        Entry(name, value, _NOWHERE, drawn=False, unseen=False)
         for name, value in values or ()
         if squeezed(value) not in found.told
     ]
-    return add_entries(reading, "fields", entries, 0, None) if entries else 0
+    return add_entries(reading, "fields", entries) if entries else 0
 
 
 def _about(reading: Reading, pdf: Any, data: bytes) -> None:

@@ -19,13 +19,19 @@ _SAMPLE = 200
 _BAD = {"Co", "Cn", "Cc", "Cs"}
 
 
+def mostly_unknown(words: PageWords) -> bool:
+    """Returns True if most characters of a page's words have no meaning: U+FFFD, private and unassigned ones."""
+    letters = "".join(words.text[:_SAMPLE])
+    bad = sum(letter == "\ufffd" or unicodedata.category(letter) in _BAD for letter in letters)
+    return bad > _MOST_BAD * len(letters)
+
+
 def is_text(words: PageWords, text_page: Any) -> bool:
     """Returns True if a page's words are text: with a letter or digit, and mostly of characters with a meaning."""
     letters = "".join(words.text[:_SAMPLE])
     if not any(map(str.isalnum, letters)) and not any(map(str.isalnum, "".join(words.text))):
         return False
-    bad = sum(letter == "\ufffd" or unicodedata.category(letter) in _BAD for letter in letters)
-    if bad > _MOST_BAD * len(letters):
+    if mostly_unknown(words):
         return False
     first = words.first[:_SAMPLE].tolist()
     unmapped = sum(pdfium.FPDFText_HasUnicodeMapError(text_page, at) == 1 for at in first)

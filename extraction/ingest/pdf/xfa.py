@@ -1,18 +1,15 @@
-"""The values of an XFA form: the leaves of its XML data."""
+"""The values of an XFA form: the elements with text in its XML data."""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
-from xml.parsers import expat
 
 import pypdfium2.raw as pdfium
 
+from cinnabar.extraction.ingest.office.package import local, xml_tree
+
 _MAX_PACKETS, _MAX_BYTES, _MAX_DEPTH, _MAX_LEAVES = 64, 16 << 20, 100, 20_000
-
-
-class _Refused(Exception):
-    """The XML declares entities, or is nested too deep."""
 
 
 def xfa_values(document: Any) -> list[tuple[str, str]] | None:
@@ -29,35 +26,25 @@ def xfa_values(document: Any) -> list[tuple[str, str]] | None:
 
 
 def leaves(data: bytes) -> list[tuple[str, str]] | None:
-    """Returns the path and the text of each leaf of XML; None if it is not well-formed or declares entities."""
-    path: list[str] = []
-    text: list[str] = []
-    found: list[tuple[str, str]] = []
-    parser = expat.ParserCreate()
+    """Returns the path and the text of each element of XML that has text of its own.
 
-    def refuse(*_: Any) -> None:
-        raise _Refused
-
-    def begin(name: str, _: dict[str, str]) -> None:
-        if len(path) >= _MAX_DEPTH:
-            raise _Refused
-        path.append(name.rpartition(":")[2])
-        text.clear()
-
-    def end(_: str) -> None:
-        said = " ".join("".join(text).split())
-        if said and len(found) < _MAX_LEAVES:
-            found.append((".".join(path[2:] or path), said))
-        path.pop()
-        text.clear()
-
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
-    parser.StartElementHandler, parser.EndElementHandler = begin, end
-    parser.CharacterDataHandler = text.append
-    try:
-        parser.Parse(data, True)
-    except (expat.ExpatError, _Refused, ValueError):
+    None stands for XML that is not well-formed, declares a document type or is nested too deep.
+    """
+    root, damaged = xml_tree(data)
+    if root is None or damaged or root.getroottree().docinfo.doctype:
         return None
+    found: list[tuple[str, str]] = []
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), root)]
+    while waiting and len(found) < _MAX_LEAVES:
+        above, element = waiting.pop()
+        path = (*above, local(element))
+        if len(path) > _MAX_DEPTH:
+            return None
+        said = " ".join(" ".join([element.text or "", *(one.tail or "" for one in element)]).split())
+        if said:
+            # The first two elements only hold the others.
+            found.append((".".join(path[2:] or path), said))
+        waiting += [(path, one) for one in reversed(element)]
     return found
 
 

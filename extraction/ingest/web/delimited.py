@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import PurePath
 
 from cinnabar.extraction.ingest.marked_text import body_text
@@ -14,12 +15,18 @@ from cinnabar.extraction.ingest.reading import Reading
 _DELIMITERS = ",;\t|"
 # Lines and characters by which the delimiter is told.
 _SAMPLE_LINES, _SAMPLE = 50, 1 << 16
-_BLOCK = 500
+# Rows and cells that are laid out at once.
+_BLOCK, _BLOCK_CELLS = 500, 1 << 17
 _MAX_CELL = 1 << 20
+# Cells of a row, as in Excel.
+MAX_ROW_CELLS = 1 << 14
 
 
 def add_delimited(reading: Reading, data: bytes) -> None:
-    """Appends a table of delimited values; a file without a delimiter in most of its lines is plain text."""
+    """Appends a table of delimited values; a file without a delimiter in most of its lines is plain text.
+
+    Cells beyond the bound of a row are left out, with the flag `truncated`; the rows after it are read.
+    """
     text, guessed = decode(data)
     delimiter = delimiter_of(text, "\t" if PurePath(reading.name).suffix.lower() in (".tsv", ".tab") else ",")
     if not delimiter or "\x00" in text:
@@ -30,8 +37,8 @@ def add_delimited(reading: Reading, data: bytes) -> None:
     csv.field_size_limit(_MAX_CELL)
     with body_text(reading) as lines:
         rows: list[list[str]] = []
-        number = 0
-        reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
+        number = cells_waiting = 0
+        reader = csv.reader(_bounded(reading, text, delimiter), delimiter=delimiter)
         while not lines.full:
             try:
                 row = next(reader, None)
@@ -40,15 +47,36 @@ def add_delimited(reading: Reading, data: bytes) -> None:
                 reading.builder.flags.add("truncated")
                 row = None
             if row is not None:
-                rows.append([" ".join(cell.split()) for cell in row])
-            if row is None or len(rows) == _BLOCK:
+                if len(row) > MAX_ROW_CELLS:
+                    reading.builder.flags.add("truncated")
+                rows.append([" ".join(cell.split()) for cell in row[:MAX_ROW_CELLS]])
+                cells_waiting += len(rows[-1])
+            if row is None or len(rows) == _BLOCK or cells_waiting >= _BLOCK_CELLS:
                 for cells, (line, *_) in zip(rows, table_lines(rows), strict=True):
                     number += 1
                     if any(cells):
                         lines.line(line, f"row {number}")
-                rows = []
+                rows, cells_waiting = [], 0
             if row is None:
                 break
+
+
+def _bounded(reading: Reading, text: str, delimiter: str) -> Iterator[str]:
+    """Yields the lines of a text; one with too many delimiters ends at the last of them that may count.
+
+    A list of 15 million cells would take all of a parser's time and memory.
+    """
+    for line in text.splitlines(keepends=True):
+        # Delimiters in quotation marks make no cells.
+        if line.count(delimiter) > 2 * MAX_ROW_CELLS:
+            reading.builder.flags.add("truncated")
+            at = 0
+            for _ in range(2 * MAX_ROW_CELLS):
+                at = line.index(delimiter, at) + 1
+            quoted = line.count('"', 0, at) % 2
+            yield line[:at] + '"' * quoted + "\n"
+        else:
+            yield line
 
 
 def delimiter_of(text: str, preferred: str = ",") -> str:

@@ -14,6 +14,8 @@ from cinnabar.extraction.ingest.reading import Reading
 
 # The objects of a file take some ten times its memory; a longer one is read as text.
 _MAX_JSON = 40 << 20
+# The same for values of a few characters, which take some 150 bytes each.
+_MAX_VALUES = 4_000_000
 _MAX_DEPTH, _MAX_COLUMNS, _BLOCK, _ON_ONE_LINE = 60, 40, 500, 100
 
 
@@ -46,7 +48,12 @@ def add_json_lines(reading: Reading, data: bytes) -> None:
 
 
 def _parsed(text: str) -> Any | None:
-    """Returns the value with its numbers as they are spelled, None if the text is not JSON or holds nothing."""
+    """Returns the value with its numbers as they are spelled.
+
+    None stands for a text that is not JSON, holds nothing or has too many values.
+    """
+    if len(text) > _MAX_VALUES and sum(map(text.count, ",[{")) > _MAX_VALUES:
+        return None
     try:
         return json.loads(text, object_pairs_hook=_Object, parse_float=str, parse_int=str, parse_constant=str)
     except (ValueError, RecursionError):

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from cinnabar.extraction.ingest.marked_text import MarkedText, body_text
-from cinnabar.extraction.ingest.office.package import local, xml_tree
+from cinnabar.extraction.ingest.office.package import MAX_TREE, local, xml_tree
 from cinnabar.extraction.ingest.plain.html import add_html
 from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.plain.text import add_text
 from cinnabar.extraction.ingest.reading import Reading
+from cinnabar.extraction.ingest.web.invoice import add_invoice, syntax_of
 
-# A tree takes some ten times the memory of its text; a longer file is read as text.
-_MAX_XML = 48 << 20
 _MAX_DEPTH, _MAX_COLUMNS = 100, 40
 # Attributes that say nothing to a reader.
 _TECHNICAL = ("schemaLocation", "noNamespaceSchemaLocation", "space")
@@ -25,7 +24,7 @@ def add_xml(reading: Reading, data: bytes) -> None:
 
     No entity is expanded and nothing is fetched.
     """
-    root, damaged = xml_tree(data) if len(data) <= _MAX_XML else (None, True)
+    root, damaged = xml_tree(data) if len(data) <= MAX_TREE else (None, True)
     if root is None:
         add_text(reading, data)
         return
@@ -34,6 +33,9 @@ def add_xml(reading: Reading, data: bytes) -> None:
         return
     if damaged:
         reading.builder.flags.add("repaired")
+    if syntax := syntax_of(root):
+        add_invoice(reading, root, syntax)
+        return
     with body_text(reading) as lines:
         _Elements(reading, lines).add(root, f"/{local(root)}", 0)
 

@@ -254,3 +254,16 @@ def test_the_place_of_a_failed_content_ends_with_it(monkeypatch: pytest.MonkeyPa
     document = reading.builder.build(b"", "a", "text/plain")
     assert document.text == "kept next" and document.flags == ("attachment_broken",)
     assert [document.places.at(at) for at in (0, 5)] == ["row 1", ""]
+
+
+def test_long_names_of_many_parts_fit_the_frame_of_a_document() -> None:
+    builder = DocumentBuilder()
+    for number in range(40_000):
+        builder.open("attachment", "\N{GRINNING FACE}" * 2000, media_type="a/" + "b" * 5000)
+        builder.write(f"{number}\n")
+        builder.close()
+    document = builder.build(b"", "a.eml", "message/rfc822")
+    assert document.flags == ("truncated",) and len(document.parts) == 40_000
+    assert (len(document.parts[0].name), document.parts[-1].name) == (1024, "")
+    header, *sections = pack(document)
+    assert len(lengths(header)) == len(sections)

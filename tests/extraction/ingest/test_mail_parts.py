@@ -50,6 +50,25 @@ def test_an_mbox_is_mails_within_a_document() -> None:
     assert parse(HEAD + b"\nalone\n", "a.mbox").facts["mail.subject"].value == "Hello"
 
 
+def test_a_damaged_line_among_the_headers_keeps_its_text() -> None:
+    document = parse(b"Fro :m Ada <a@example.org>\n and more\nTo : b@example.org\n" + HEAD + b"\nbody\n", "a.eml")
+    (headers,) = parts(document, "headers")
+    assert headers.endswith("Fro :m Ada <a@example.org> and more") and "To: b@example.org" in headers
+    assert document.facts["mail.to.address"].value == ("b@example.org",) and parts(document, "body") == ["body"]
+    assert "repaired" in document.flags
+    many = parse(b"".join(b"odd%d : x\n" % n for n in range(300)) + HEAD + b"\nbody\n", "a.eml")
+    assert parts(many, "headers")[0].count("odd") == 100 and "truncated" in many.flags
+
+
+def test_mails_of_all_mailboxes_in_a_mail_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cinnabar.extraction.ingest.reading.MAX_MAILS", 5)
+    mail = attached(MBOX, "application/mbox", "1.mbox")
+    for number in range(2, 5):
+        mail.add_attachment(MBOX, maintype="application", subtype="mbox", filename=f"{number}.mbox")
+    document = parse(mail.as_bytes(), "a.eml")
+    assert len(parts(document, "message")) == 5 and "truncated" in document.flags
+
+
 def test_an_emlx_is_read_up_to_its_count() -> None:
     mail = HEAD + b"\nall is well\n"
     data = b"%d  \n" % len(mail) + mail + b'<?xml version="1.0"?><plist><dict/></plist>'
@@ -165,6 +184,22 @@ DTSTART;VALUE=DATE:20240509\r
 END:VEVENT\r
 END:VCALENDAR\r
 """
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "flags"),
+    [
+        ("a.pdf.asc", b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n", ("encrypted",)),
+        ("a.pdf.gpg", b"\x85\x02\x0c\x03 secret", ("encrypted",)),
+        ("a.pdf.sig", b"\x89\x01\x33\x04 seal", ("signed",)),
+        ("a.txt.asc", b"-----BEGIN PGP SIGNATURE-----\n\niQEz\n", ("signed",)),
+        ("a.gpg", b"plain words", ("attachment_unsupported",)),
+    ],
+)
+def test_files_of_openpgp_are_named_and_left_closed(name: str, content: bytes, flags: tuple[str, ...]) -> None:
+    document = parse(attached(content, "application/octet-stream", name).as_bytes(), "a.eml")
+    assert names(document) == (name,) and parts(document, "attachment") == [""]
+    assert document.flags == flags
 
 
 def test_events_are_labelled_lines_with_their_place() -> None:

@@ -55,10 +55,10 @@ def test_each_value_tells_the_part_that_it_is_from(tmp_path: Path) -> None:
     inner = Item({0x0037: "The bill", 0x1000: "see below"}, [], [{0x3707: "invoice.pdf", 0x3701: invoice()}])
     (folder / "b.msg").write_bytes(msg(Item({0x1000: "name=Bob"}, [], [{0x3001: "The bill", 0x3701: inner}])))
     assert places(folder, tmp_path / "out") == {
-        ("a.eml", "/name"): None,
+        ("a.eml", "/name"): "body",
         ("a.eml", "/order"): "body › quote",
         ("a.eml", "/total"): "invoice.pdf › page 2",
         ("a.eml", "/room"): "meeting.ics › event 1",
-        ("b.msg", "/name"): None,
+        ("b.msg", "/name"): "body",
         ("b.msg", "/total"): "The bill › invoice.pdf › page 2",
     }

@@ -1,9 +1,10 @@
 """Right-to-left text comes out in reading order, however the file holds it."""
 
-import io
 import random
+import time
 
 import pytest
+from drawn_pages import glyph_pdf
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,33 +12,6 @@ from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.pdf.bidi import read_line, read_word, without_ligatures
 
 SHALOM, OLAM, HABIBI = "שלום", "עולם", "حَبيبي"
-
-
-def glyph_pdf(*shown: str, glyphs: list[str]) -> bytes:
-    """A page of Courier whose letters stand for these texts by ToUnicode; `shown` are the operators of its content."""
-    mapped = "".join(f"<{0x41 + at:02X}> <{text.encode('utf-16-be').hex()}>\n" for at, text in enumerate(glyphs))
-    head = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap"
-    head = f"{head} 1 begincodespacerange <00> <FF> endcodespacerange"
-    cmap = f"{head} {len(glyphs)} beginbfchar\n{mapped}endbfchar endcmap end end"
-    content = " ".join(["BT /F 20 Tf", *shown, "ET"])
-    objects = [
-        "<</Type/Catalog/Pages 2 0 R>>",
-        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 400]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
-        f"<</Length {len(content)}>>stream\n{content}\nendstream",
-        "<</Type/Font/Subtype/Type1/BaseFont/Courier/ToUnicode 6 0 R>>",
-        f"<</Length {len(cmap)}>>stream\n{cmap}\nendstream",
-    ]
-    out, places = io.BytesIO(b"%PDF-1.7\n"), []
-    out.seek(0, io.SEEK_END)
-    for number, one in enumerate(objects, 1):
-        places.append(out.tell())
-        out.write(f"{number} 0 obj\n{one}\nendobj\n".encode())
-    start = out.tell()
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
-    out.write(f"xref\n0 7\n0000000000 65535 f \n{table}".encode())
-    out.write(f"trailer<</Size 7/Root 1 0 R>>startxref\n{start}\n%%EOF\n".encode())
-    return out.getvalue()
 
 
 def rightward(*texts: str) -> bytes:
@@ -73,6 +47,19 @@ def test_words_of_both_directions_keep_their_places_in_a_line() -> None:
 def test_a_number_within_a_word_runs_to_the_right() -> None:
     found = read_word("בי-42", [40, 30, 20, 0, 10], [50, 40, 30, 10, 20])
     assert found == "בי-42"
+
+
+def test_a_mark_joins_the_nearest_letter_and_between_two_the_right_one() -> None:
+    assert read_word("שמ\u05b8\u05b4", [20, 0, 14, 3], [30, 10, 16, 5]) == "ש\u05b8מ\u05b4"
+
+
+def test_a_word_of_many_marks_takes_no_longer_than_its_length_allows() -> None:
+    count = 60_000
+    began = time.process_time()
+    found = read_word("ש\u05b8" * count, list(range(2 * count)), list(range(1, 2 * count + 1)))
+    assert len(found) == 2 * count
+    # The search of all letters for each mark took an hour.
+    assert time.process_time() - began < 10
 
 
 def test_letters_of_one_glyph_come_in_reading_order() -> None:

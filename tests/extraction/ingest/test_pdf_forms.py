@@ -140,7 +140,14 @@ def test_the_data_of_an_xfa_form_are_read() -> None:
 def test_xml_with_entities_or_great_depth_is_refused() -> None:
     assert leaves(b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>') is None
     assert leaves(b"<a>" * 200 + b"</a>" * 200) is None
+    assert leaves(b'<!DOCTYPE a SYSTEM "file:///etc/hostname"><a>b</a>') is None
+    assert leaves(b"<a>b") is None
     assert leaves(b"\x00") is None
+
+
+def test_text_around_the_elements_of_an_xfa_form_is_not_lost() -> None:
+    found = leaves(b"<x:sets xmlns:x='urn:x'><x:data><note>pay <b>all</b> now</note><!-- no --></x:data></x:sets>")
+    assert found == [("note", "pay now"), ("note.b", "all")]
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Sc", "Zs"]), max_size=30))

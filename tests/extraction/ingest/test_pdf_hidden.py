@@ -1,9 +1,12 @@
 """Text that no reader of a page sees is flagged and left out; an OCR layer and white letters on a dark ground count."""
 
+import ctypes
 import io
 from collections.abc import Callable
 
 import pypdf
+import pypdfium2 as pdfium2
+import pypdfium2.raw as pdfium
 import pytest
 from PIL import Image
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
@@ -12,6 +15,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
 from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.ingest.pdf.visibility import _on_layer
 from cinnabar.extraction.ingest.settings import ParserSettings
 
 Draw = Callable[[canvas.Canvas], None]
@@ -148,3 +152,74 @@ def test_text_on_a_layer_that_is_off_is_left_out() -> None:
     document = parse(layered(off=True), "a.pdf")
     assert document.text == "plainly visible words"
     assert document.flags == ("hidden_text",)
+
+
+@pytest.mark.parametrize("off", [True, False])
+def test_a_drawing_on_a_layer_that_is_off_is_left_out(off: bool) -> None:
+    def draw(sheet: canvas.Canvas) -> None:
+        sheet.beginForm("stamp")
+        sheet.drawString(72, 600, "pay 9,000")
+        sheet.endForm()
+        sheet.doForm("stamp")
+
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(page(draw)))
+    layer = DictionaryObject({NameObject("/Type"): NameObject("/OCG"), NameObject("/Name"): TextStringObject("L")})
+    reference = writer._add_object(layer)
+    (drawing,) = writer.pages[0]["/Resources"]["/XObject"].values()  # type: ignore[index]
+    drawing.get_object()[NameObject("/OC")] = reference
+    state = DictionaryObject({NameObject("/OFF" if off else "/ON"): ArrayObject([reference])})
+    layers = DictionaryObject({NameObject("/OCGs"): ArrayObject([reference]), NameObject("/D"): state})
+    writer.root_object[NameObject("/OCProperties")] = layers
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    document = parse(buffer.getvalue(), "a.pdf")
+    assert ("9,000" in document.text) == (not off)
+    assert document.flags == (("hidden_text",) if off else ())
+    assert "9,000" in parse(buffer.getvalue(), "a.pdf", ParserSettings(hidden=True)).text
+
+
+def mixed(sheet: canvas.Canvas) -> None:
+    for draw in (white, invisible, under_an_image):
+        draw(sheet)
+
+
+@pytest.mark.parametrize("bound", ["_MAX_WORDS", "_MAX_OBJECTS", "_MAX_PAIRS"])
+def test_a_page_beyond_the_bounds_of_the_search_is_read_whole_and_flagged(
+    bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"cinnabar.extraction.ingest.pdf.visibility.{bound}", 2)
+    document = parse(page(mixed), "a.pdf")
+    assert document.text.split() == ["plainly", "visible", "words", "pay", "9,000"]
+    assert document.flags == ("hidden_unsearched",)
+
+
+def test_pages_after_the_time_of_the_search_are_read_whole_and_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cinnabar.extraction.ingest.pdf.page_content._SEARCH_SECONDS", -1.0)
+    assert parse(page(white), "a.pdf").flags == ("hidden_unsearched",)
+
+
+def test_many_shapes_are_compared_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(sheet: canvas.Canvas) -> None:
+        under_a_shape(sheet)
+        for x in range(300, 320):
+            sheet.rect(x, 100, 5, 5, fill=1)
+        sheet.drawString(72, 600, "last")
+        sheet.rect(60, 590, 150, 30, fill=1)
+
+    monkeypatch.setattr("cinnabar.extraction.ingest.pdf.visibility._PAIRS", 7)
+    assert parse(page(draw), "a.pdf").text == "plainly visible words"
+
+
+def test_layers_are_found_below_other_marks() -> None:
+    def draw(sheet: canvas.Canvas) -> None:
+        for number in range(3):
+            sheet._code.append(f"/Span << /MCID {number} >> BDC")
+        sheet._code.append("/OC << /Type /OCG >> BDC")
+        sheet.drawString(72, 700, "pay 9,000")
+        sheet._code += ["EMC"] * 4
+
+    handle = pdfium2.PdfDocument(page(draw))
+    opened = handle[0]
+    text = [one.raw for one in opened.get_objects() if one.type == pdfium.FPDF_PAGEOBJ_TEXT]
+    addresses = [ctypes.cast(one, ctypes.c_void_p).value or 0 for one in text]
+    assert _on_layer(addresses).tolist() == [False, True]

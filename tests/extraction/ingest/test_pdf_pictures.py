@@ -102,16 +102,22 @@ def test_a_text_layer_of_nonsense_counts_as_none() -> None:
     document = parse(data, "a.pdf")
     assert document.text == ""
     assert len(document.pictures) == 1
+    # A layer without any letter is one too, other than a page of rules and dots.
+    (picture,) = parse(rightward("\ue012", "\ue013", "\ue014"), "a.pdf").pictures
+    assert picture.part == 0
+    with pytest.raises(DocumentError) as caught:
+        parse(rightward("-", "-", "."), "a.pdf")
+    assert caught.value.code == "empty"
     # Without OCR it is all that there is.
     assert parse(data, "a.pdf", settings("never")).text.strip() == "\ue012\ue013\ue014a"
     assert parse(rightward(*"plain"), "a.pdf").text.strip() == "plain"
 
 
 def test_pictures_stop_at_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.ingest.pdf.pages._MAX_PICTURES", 2)
+    monkeypatch.setattr("cinnabar.extraction.ingest.pdf.page_content._MAX_PICTURES", 2)
     document = parse(drawn(scan, scan, scan), "a.pdf")
     assert len(document.pictures) == 2
-    assert {"truncated", "no_text_pages"} <= set(document.flags)
+    assert {"ocr_limit", "no_text_pages"} <= set(document.flags)
 
 
 def test_the_pixels_of_a_huge_page_are_bounded() -> None:

@@ -236,6 +236,23 @@ def test_a_demanded_value_is_missing_only_where_no_chunk_found_it() -> None:
     assert (none.leaves["/b"].text, none.leaves["/b"].missing) == ('"maybe"', True)
 
 
+def test_a_copy_gives_only_what_the_exact_data_lack() -> None:
+    pieces = [Chunk(0, 10, copy=True), Chunk(12, 40)]
+    printed, exact = Leaf('"p"', 0.99, ((1, 2),)), Leaf('"e"', 0.6, ((13, 14),))
+    merged = merge(PAIR, pieces, [pair(printed, printed), pair(exact, GUESS)])
+    assert json.loads(merged.record) == {"a": "e", "b": "p"}
+    texts = [listing([1]), listing([2, 1])]
+    whole = "".join(texts)
+    cut = len(texts[0])
+    first, second = Chunk(0, cut, copy=True), Chunk(cut, len(whole))
+    merged = merge(FORM, [first, second], fill(whole, [first, second]))
+    assert len(json.loads(merged.record)["orders"]) == 2
+    empty = f"{texts[0]} "
+    first, second = Chunk(0, cut, copy=True), Chunk(cut, len(empty))
+    merged = merge(FORM, [first, second], fill(empty, [first, second]))
+    assert len(json.loads(merged.record)["orders"]) == 1
+
+
 def test_steps_and_reopenings_count_those_of_all_chunks() -> None:
     merged = merge(PAIR, TWO, [pair(ABSENT, GUESS), pair(ABSENT, GUESS)])
     assert (merged.steps, merged.reopened) == (2, 2)

@@ -26,6 +26,7 @@ def test_json_places_every_word_of_a_page_in_its_text_and_box(capsys: pytest.Cap
     assert len(found["words"]) > 10
     width, height = found["parts"][0]["width"], found["parts"][0]["height"]
     for word in found["words"]:
+        assert word["sure"] is None
         assert found["text"][word["start"] : word["end"]] == word["text"]
         if word["page"] == 1:
             assert 0 <= word["x0"] <= word["x1"] <= width and 0 <= word["top"] <= word["bottom"] <= height

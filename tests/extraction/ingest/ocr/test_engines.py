@@ -44,6 +44,10 @@ def test_tesseract_needs_its_program_and_its_languages(monkeypatch: pytest.Monke
         parser_settings(RunOptions(ocr_engine="tesseract:rus+eng"))
     assert OcrEngine.said("tesseract").chosen_languages() == "eng+deu"
     assert OcrEngine.said("tesseract:deu").chosen_languages() == "deu"
+    installed(monkeypatch, "ces", "deu", "ell", "eng", "fra", "ita", "nld", "osd", "rus")
+    assert OcrEngine.said("tesseract").chosen_languages() == "eng+ces+deu+ell+fra+ita"
+    # The networks read the others themselves.
+    assert OcrEngine.said("rapidocr").chosen_languages() == "eng+ell+rus+ces+deu+fra"
 
 
 def test_ocr_that_is_demanded_and_not_installed_is_told_before_any_document(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,11 @@
 
 import base64
 import io
+import random
 import struct
 import time
 import zlib
+from contextlib import suppress
 from email.message import EmailMessage
 from typing import Any
 
@@ -78,10 +80,12 @@ def test_the_resolution_of_a_file_counts_if_it_is_likely() -> None:
 def test_a_photograph_that_is_stored_on_its_side_has_the_size_that_is_seen() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
-    data = encoded("JPEG", (300, 100), dpi=(72, 72), exif=exif)
-    assert sizes(parse(data, "a.jpg")) == [(1, 100, 300)]
-    pixels, scale, damaged = decoded(data)
-    assert pixels.shape == (300, 100, 3) and (scale, damaged) == (1.0, False)
+    for kind in ("JPEG", "PNG", "WEBP", "TIFF"):
+        data = encoded(kind, (300, 100), dpi=(72, 72), exif=exif)
+        ((_, wide, high),) = sizes(parse(data, "a.jpg"))
+        assert high == 3 * wide
+        pixels, scale, damaged = decoded(data)
+        assert pixels.shape == (300, 100, 3) and (scale, damaged) == (1.0, False)
 
 
 def tiff(frames: list[Image.Image], **said: Any) -> bytes:
@@ -142,6 +146,9 @@ def test_a_cut_off_image_is_shown_and_its_rest_is_grey() -> None:
     noise.save(out, "JPEG")
     half = out.getvalue()[: len(out.getvalue()) // 2]
     assert len(parse(half, "a.jpg").pictures) == 1
+    noise.save(png := io.BytesIO(), "PNG")
+    assert len(parse(png.getvalue()[:100_000], "a.png").pictures) == 1
+    assert decoded(png.getvalue()[:100_000])[2]
     pixels, _, damaged = decoded(half)
     assert damaged and pixels.shape == (400, 400, 3)
     assert not decoded(out.getvalue())[2]
@@ -153,6 +160,54 @@ def test_a_cut_off_image_is_shown_and_its_rest_is_grey() -> None:
 def test_a_header_without_an_image_is_broken(kind: str) -> None:
     data = encoded(kind)
     assert code_of(data[:20] + b"\0" * 40, "a.bin") in ("broken", "unsupported", "unpacked", "image_only")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("data", "name", "said"),
+    [
+        (b"<html><p>Not found</p></html>", "a.png", "its content is text"),
+        (bytes(range(200)), "liar.png", "its content is of another kind or damaged"),
+        (encoded("PNG")[:20] + b"\0" * 40, "a.png", "the PNG image is damaged"),
+        (encoded("WEBP")[:40], "a.webp", "the WEBP image is damaged"),
+        (encoded("TIFF")[:20], "a.jpg", "the TIFF image is damaged"),
+    ],
+)
+def test_the_error_of_an_image_tells_what_came_and_what_to_do(data: bytes, name: str, said: str) -> None:
+    with pytest.raises(DocumentError) as error:
+        parse(data, name)
+    assert error.value.code == "broken"
+    assert said in error.value.detail and "get another copy" in error.value.detail
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_damaged_images_are_read_or_refused_with_a_code() -> None:
+    draw = random.Random(4)
+    sound = [encoded(kind, (60, 40)) for kind in ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")]
+    sound.append(tiff([Image.new("L", (60, 40), n) for n in range(3)], compression="tiff_lzw"))
+    codes = set()
+    for number in range(210):
+        data = bytearray(sound[number % len(sound)])
+        for _ in range(draw.randrange(1, 8)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        if number % 3 == 0:
+            del data[draw.randrange(len(data)) :]
+        try:
+            document = parse(bytes(data), "a.png")
+        except DocumentError as error:
+            codes.add(error.code)
+            continue
+        for picture in document.pictures:
+            with suppress(OSError, ValueError, SyntaxError):
+                assert decoded(picture.data)[0].shape[2] == 3
+    assert "broken" in codes and codes <= {"broken", "unpacked", "empty", "image_only", "unsupported"}
+
+
+def test_a_damaged_first_page_of_a_tiff_leaves_the_others() -> None:
+    data = tiff([Image.effect_noise((60, 40), 60) for _ in range(3)], compression="tiff_deflate")
+    first = data.index(b"\x78")
+    found = parse(data[:first] + b"\0" * 40 + data[first + 40 :], "a.tif")
+    assert [part.page for part in found.parts] == [2, 3] and found.flags == ("broken_pages",)
 
 
 def test_an_image_without_room_for_a_letter_is_no_document() -> None:

@@ -166,3 +166,14 @@ def test_no_word_is_lost_and_each_lies_in_its_part(document: Document, data: st.
     old = [w for w in found.text.split() if not w.startswith("<")]
     kept = iter(old)
     assert all(word in kept for word in document.text.split())
+
+
+def test_a_word_that_ocr_read_is_never_certain() -> None:
+    builder = DocumentBuilder()
+    builder.open("page", page=1, width=10, height=10)
+    builder.write("printed")
+    builder.show(b"picture")
+    builder.close()
+    document = builder.build(b"x", "a.pdf", "application/pdf")
+    sure = merged(document, [(document.pictures[0], page("sure", 1.0))]).words.sure
+    assert sure is not None and sure[0] == 1.0 and 0.999 < sure[1] < 1.0

@@ -33,10 +33,20 @@ class Reader:
         if order == "hang":
             while True:
                 time.sleep(1)
+        if order == "work":
+            end = time.process_time() + 0.25
+            while time.process_time() < end:
+                pass
+        if order == "sleep":
+            time.sleep(0.3)
+        if order == "nap":
+            time.sleep(1.2)
         if order == "abort":
             os.abort()
         if order == "allocate":
             bytearray(8 << 30)
+        if order == "cut":
+            raise SyntaxError("broken PNG file")
         if order == "raise":
             raise KeyError("text of the document")
         if order == "write":
@@ -148,10 +158,12 @@ def test_a_repeated_picture_is_read_once(made: Made) -> None:
 
 def test_a_document_without_a_word_is_refused_and_told_why(made: Made) -> None:
     for orders, said in (
-        (["say", "say"], "OCR found no text in the images"),
-        (["abort", "say"], "OCR failed on 1 of 2 images and found no text in the others"),
+        (["say", "say"], "OCR found no text in 2 images"),
+        (["abort", "say"], "OCR found no text in 2 images: 1 crashed"),
+        (["allocate"], "OCR found no text in 1 image: 1 too large for the memory"),
+        (["cut", "raise", "hang"], "OCR found no text in 3 images: 1 damaged, 1 too slow, 1 failed for another reason"),
     ):
-        pool = made()
+        pool = made(time_limit=3.0)
         found = pool.filled(scan(*orders))
         pool.close()
         assert isinstance(found, DocumentError) and (found.code, found.detail) == ("image_only", said)
@@ -184,8 +196,53 @@ def test_more_pictures_than_the_limit_are_left_out(made: Made, monkeypatch: pyte
     monkeypatch.setattr(pools, "MAX_READ", 2)
     pool = made()
     found = filled(pool, "say one", "say two", "say three")
+    assert found.text == "one\n\ntwo" and found.flags == ("no_text_pages", "ocr", "ocr_limit")
+    none = pool.filled(scan("say", "say ", "say three"))
     pool.close()
-    assert found.text == "one\n\ntwo" and found.flags == ("ocr", "truncated")
+    said = "OCR found no text in 3 images: 1 beyond the limit of a document"
+    assert isinstance(none, DocumentError) and none.detail == said
+
+
+def test_a_document_has_its_time_and_pages_that_are_kept_take_none(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "DOCUMENT_SECONDS", 0.4)
+    monkeypatch.setattr(pools, "PICTURE_SECONDS", 0.0)
+    orders = ["work one", "work two", "work three", "say four"]
+    pool = made(pages=PageStore(tmp_path / "pages"))
+    # The time is that of a processor: one that waits spends little.
+    assert filled(pool, "sleep one", "sleep two").text == "one\n\ntwo"
+    found = filled(pool, *orders)
+    assert found.text == "one\n\ntwo" and found.flags == ("no_text_pages", "ocr", "ocr_limit")
+    assert filled(pool, *orders).text == "one\n\ntwo\n\nthree\n\nfour"
+    pool.close()
+
+
+def test_a_process_that_lies_about_its_time_and_one_that_hangs_spend_it(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "DOCUMENT_SECONDS", 1.0)
+    monkeypatch.setattr(pools, "PICTURE_SECONDS", 0.0)
+    monkeypatch.setattr(pools, "PROCESSOR_SECONDS", pools.PAGE_SECONDS)
+    pool = made(time_limit=2.0)
+    assert filled(pool, "nap one", "say two").text == "one"
+    assert filled(pool, "say one", "hang", "say two").flags == ("no_text_pages", "ocr", "ocr_failed", "ocr_limit")
+    pool.close()
+
+
+def test_a_document_of_many_pictures_leaves_others_their_turn(made: Made) -> None:
+    import threading
+
+    pool = made()
+    many = threading.Thread(target=lambda: filled(pool, *(f"nap {number}" for number in range(4))))
+    begun = time.monotonic()
+    many.start()
+    time.sleep(0.5)
+    assert filled(pool, "say one").text == "one"
+    waited = time.monotonic() - begun
+    many.join()
+    pool.close()
+    assert waited < 0.8 * (time.monotonic() - begun)
 
 
 def test_a_page_that_was_read_is_not_read_again(made: Made, tmp_path: Path) -> None:

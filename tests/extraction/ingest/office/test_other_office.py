@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import struct
 import zipfile
@@ -11,6 +12,9 @@ import msoffcrypto
 import pptx
 import pytest
 from compound_file import compound_file
+from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
+from msoffcrypto.method.rc4 import _makekey
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
@@ -153,8 +157,11 @@ def test_encrypted_office_files_open_with_a_password_of_the_run() -> None:
     assert parse(encrypted("VelvetSweatshop"), "a.docx").text == "secret words"
 
 
-def old_workbook(far: int = 0) -> bytes:
-    """Returns a workbook of Excel 97 with two rows: texts, a number and a date; and a cell `far` away."""
+def old_workbook(far: int = 0, told: bytes = b"") -> bytes:
+    """Returns a workbook of Excel 97 with two rows: texts, a number and a date; and a cell `far` away.
+
+    told: a record at its beginning.
+    """
 
     def record(kind: int, data: bytes = b"") -> bytes:
         return struct.pack("<2H", kind, len(data)) + data
@@ -171,7 +178,7 @@ def old_workbook(far: int = 0) -> bytes:
     def sheet(at: int) -> bytes:
         return record(0x85, struct.pack("<L2B", at, 0, 0) + b"\x06\0Prices")
 
-    head = begin(5) + record(0x42, struct.pack("<H", 1200))
+    head = begin(5) + told + record(0x42, struct.pack("<H", 1200))
     head += b"".join(record(0xE0, struct.pack("<3H", 0, form, 0) + bytes(14)) for form in (0, 14))
     cells = label(far, far, "far") if far else b""
     cells += label(0, 0, "Item") + label(0, 1, "Net") + label(1, 0, "Apple") + number(1, 1, 0, 12.5)
@@ -183,6 +190,41 @@ def test_old_workbooks_are_read() -> None:
     document = parse(compound_file("Workbook", old_workbook()), "a.xls")
     assert parts(document) == [("sheet", "Prices", "Item   Net\nApple  12.5  2024-03-05")]
     assert document.places.at(document.text.index("12.5")) == "B2"
+
+
+def locked_workbook(password: str) -> bytes:
+    """Returns the workbook under RC4: its bytes but for the heads of records, with a key for each kilobyte."""
+    salt, verifier = bytes(range(16)), b"0123456789abcdef"
+
+    def cipher(block: int) -> CipherContext:
+        return Cipher(ARC4(_makekey(password, salt, block)), mode=None).encryptor()
+
+    first = cipher(0)
+    proof = salt + first.update(verifier) + first.update(hashlib.md5(verifier).digest())
+    plain = old_workbook(told=struct.pack("<2H3H", 0x2F, 54, 1, 1, 1) + proof)
+    # The library that decrypts reads on in the zeros behind, four at a time.
+    filling = -len(plain) % 4
+    plain += struct.pack("<2H", 0x5C, filling) + bytes(filling)
+    keys = b"".join(cipher(block).update(bytes(1024)) for block in range(-(-len(plain) // 1024)))
+    made, at = bytearray(plain), 0
+    while at < len(plain):
+        kind, size = struct.unpack_from("<2H", plain, at)
+        # The place of a sheet stays readable, as do the first record of a part and this one.
+        begin = at + (8 if kind == 0x85 else 4)
+        for index in range(begin, at + 4 + size) if kind not in (0x809, 0x2F) else ():
+            made[index] ^= keys[index]
+        at += 4 + size
+    return compound_file("Workbook", bytes(made))
+
+
+def test_an_encrypted_old_workbook_opens_with_a_password_of_the_run() -> None:
+    data = locked_workbook("open sesame")
+    for passwords in ((), ("wrong",)):
+        with pytest.raises(DocumentError) as caught:
+            parse(data, "a.xls", ParserSettings(passwords=passwords))
+        assert caught.value.code == "password"
+    document = parse(data, "a.xls", ParserSettings(passwords=("wrong", "open sesame")))
+    assert parts(document) == [("sheet", "Prices", "Item   Net\nApple  12.5  2024-03-05")]
 
 
 @pytest.mark.parametrize(

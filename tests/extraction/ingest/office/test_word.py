@@ -65,6 +65,54 @@ def test_paragraphs_and_tables_come_in_the_order_of_the_body_with_their_places()
     assert document.metadata["title"] == "Bill"
 
 
+def numbered(text: str, number: int, level: int = 0) -> str:
+    reference = f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>'
+    return f"<w:p><w:pPr>{reference}</w:pPr>{r(text)}</w:p>"
+
+
+def lists(*levels: tuple[str, str]) -> str:
+    """Returns the definition of a list with these forms and texts, instances 1 and 2 of it, and 3 from 7 on."""
+    said = "".join(
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/><w:lvlText w:val="{text}"/></w:lvl>'
+        for at, (form, text) in enumerate(levels)
+    )
+    start = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>'
+    instances = "".join(
+        f'<w:num w:numId="{number}"><w:abstractNumId w:val="5"/>{start if number == 3 else ""}</w:num>'
+        for number in (1, 2, 3)
+    )
+    return f'<w:numbering {W}><w:abstractNum w:abstractNumId="5">{said}</w:abstractNum>{instances}</w:numbering>'
+
+
+def test_numbers_of_lists_are_counted_as_word_does() -> None:
+    levels = lists(("decimal", "%1."), ("lowerLetter", "%2)"), ("upperRoman", "%1.%3"), ("bullet", "\uf0b7"))
+    body = numbered("a", 1) + numbered("b", 1, 1) + numbered("c", 1, 1) + numbered("d", 1, 2) + numbered("e", 2)
+    body += numbered("f", 1, 1) + p(r("plain")) + numbered("g", 1, 3) + numbered("h", 3) + numbered("i", 3)
+    body += numbered("j", 9)
+    document = parse(package(body, numbering=levels), "a.docx")
+    assert document.text.split("\n") == [
+        "1. a", "a) b", "b) c", "1.I d", "2. e", "a) f", "plain", "• g", "7. h", "8. i", "j"
+    ]  # fmt: skip
+    assert place(document, "1.I") == "paragraph 4"
+
+
+def test_numbers_that_a_style_gives_stand_before_its_paragraphs_and_in_cells() -> None:
+    styles = (
+        f'<w:styles {W}><w:style w:styleId="Base"><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>'
+        '<w:style w:styleId="Own"><w:basedOn w:val="Base"/></w:style>'
+        '<w:style w:styleId="Loop"><w:basedOn w:val="Loop"/></w:style></w:styles>'
+    )
+
+    def styled(text: str, style: str, more: str = "") -> str:
+        return f'<w:p><w:pPr><w:pStyle w:val="{style}"/>{more}</w:pPr>{r(text)}</w:p>'
+
+    without = '<w:numPr><w:numId w:val="0"/></w:numPr>'
+    body = styled("a", "Own") + styled("b", "Loop") + styled("c", "Base", without)
+    body += f"<w:tbl><w:tr><w:tc>{styled('d', 'Own')}</w:tc><w:tc>{p(r('e'))}</w:tc></w:tr></w:tbl>"
+    document = parse(package(body, numbering=lists(("decimalZero", "§ %1")), styles=styles), "a.docx")
+    assert document.text == "§ 01 a\nb\nc\n\n§ 02 d  e"
+
+
 def test_headers_and_footers_stand_around_the_body_once() -> None:
     made = docx.Document()
     made.sections[0].header.paragraphs[0].text = "ACME Ltd"

@@ -10,7 +10,7 @@ import pytest
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.web.delimited import delimiter_of
+from cinnabar.extraction.ingest.web.delimited import MAX_ROW_CELLS, delimiter_of
 from cinnabar.schemas.errors import DocumentError
 
 
@@ -48,6 +48,25 @@ def test_csv_without_a_delimiter_is_plain_text() -> None:
 def test_a_quotation_mark_without_its_partner_ends_at_the_bound() -> None:
     document = parse(b"a,b\n" * 60 + b'"' + b"x,y\n" * 600_000, "a.csv")
     assert document.text.startswith("a  b\n") and "truncated" in document.flags
+
+
+def test_cells_beyond_the_bound_of_a_row_are_left_out_and_the_rest_is_read() -> None:
+    wide = "a,b\n" + "1," * 3_000_000 + '\n"x,y"' + "," * 20_000 + "\nlast,row\n"
+    document = parse(wide.encode(), "a.csv")
+    assert document.flags == ("truncated",)
+    assert document.text.endswith("\nx,y\nlast  row")
+    assert document.text.count("1") == MAX_ROW_CELLS
+    assert place(document, "last") == "row 4"
+
+
+def test_json_with_too_many_values_is_plain_text() -> None:
+    assert parse(b"[" + b"[]," * 2_000_001 + b"1]", "a.json").text.startswith("[[],[],")
+
+
+def test_an_element_with_too_many_attributes_is_plain_text() -> None:
+    attributes = b" ".join(b'x%d="1"' % number for number in range(200_000))
+    assert parse(b"<a " + attributes + b"/>", "a.xml").text.startswith('<a x0="1"')
+    assert parse(b'<a b="' + b"=" * 100_000 + b'">word</a>', "a.xml").text.startswith("a: word  b: =")
 
 
 def test_json_has_names_as_labels_rows_of_flat_objects_and_pointers() -> None:

@@ -1,0 +1,204 @@
+"""Reads mutated files of every kind in real parser processes, and counts the outcomes by code.
+
+    make mutation-report                                        1,000 files of each kind
+    make mutation-report ARGS="--kind pdf --count 20000 --out runs/mutations"
+    make mutation-report ARGS="--kind pdf --show 123 > 123.pdf"
+
+The seeds are small files that tests build, and those of a folder (`--seeds`). File N of a kind depends on the seeds,
+`--seed` and N alone. With `--out` each outcome is kept, and the same command goes on after a break. The report fails
+on an error of the run itself, on an unknown code or flag, on a file without an outcome, and on one beyond the bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Unanswered
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from bench.mutation_seeds import KINDS, PASSWORD, seeds_of
+from bench.mutations import mutated
+from bench.reporting import table
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.codes import CODES, FLAGS
+from cinnabar.extraction.ingest.message import Sent
+from cinnabar.extraction.ingest.sandbox import ParserPool
+from cinnabar.extraction.ingest.settings import ParserSettings
+from cinnabar.schemas.errors import DocumentError
+
+#: Codes that tell of a parser that was ended, or that failed: they name the files to look at.
+NOTED = ("worker_died", "timeout", "memory", "parser_error")
+_SETTINGS = ParserSettings(passwords=(PASSWORD,), ocr="never", hidden=True)
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """The outcomes of one kind.
+
+    noted: files whose parser ended or failed, each `number seed: code detail`. faults: what the report fails on.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    noted: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def add(self, number: int, name: str, code: str, detail: str) -> None:
+        """Counts one file."""
+        self.counts[code] += 1
+        told = f"{number} {name}: {code} {detail}".rstrip()
+        if code in NOTED:
+            self.noted.append(told)
+        if code != "document" and code not in CODES:
+            self.faults.append(told)
+
+
+class Mutations:
+    """The mutated files of one kind, by number."""
+
+    def __init__(self, kind: str, seed: int, seeds: dict[str, bytes]) -> None:
+        if not seeds:
+            raise ValueError(f"expected seeds of the kind {kind}, got none")
+        self.kind, self.seed, self.seeds = kind, seed, seeds
+        self.names, self.all = list(seeds), list(seeds.values())
+
+    def name(self, number: int) -> str:
+        """Returns the seed of a file; they take turns."""
+        return self.names[number % len(self.names)]
+
+    def file(self, number: int) -> bytes:
+        """Returns the bytes of a file."""
+        name = self.name(number)
+        return mutated(name, self.seeds[name], self.all, random.Random(f"{self.seed} {self.kind} {number}"))
+
+    def identity(self) -> str:
+        """Returns a hash of all that the files depend on, except the code."""
+        held = hashlib.sha256(f"{self.kind} {self.seed}".encode())
+        for name, data in self.seeds.items():
+            held.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
+        return held.hexdigest()[:16]
+
+
+def code_of(found: Document | DocumentError) -> tuple[str, str]:
+    """Returns the code of an outcome, "document" for one that was read, and its detail."""
+    if isinstance(found, DocumentError):
+        return found.code, (str(found)[:120] if found.code in NOTED else "")
+    unknown = sorted(set(found.flags) - set(FLAGS))
+    return (f"unknown flags {', '.join(unknown)}", "") if unknown else ("document", "")
+
+
+def read(files: Mutations, numbers: Sequence[int], workers: int, limit: float) -> Iterator[tuple[int, str, str]]:
+    """Yields number, code and detail of each file, in order. Raises TimeoutError for one beyond every bound."""
+    waiting: list[tuple[int, Future[Document | DocumentError]]] = []
+    ahead = 4 * workers
+    # A file has two tries, and waits for those before it; a worker starts within some seconds.
+    bound = (ahead + 1) * (2 * limit + 20)
+
+    def first() -> tuple[int, str, str]:
+        number, future = waiting.pop(0)
+        try:
+            return number, *code_of(future.result(bound))
+        except Unanswered as error:
+            raise TimeoutError(f"{files.kind} {number}: no outcome within {bound:g} s") from error
+
+    with ParserPool(workers, time_limit=limit, settings=_SETTINGS) as pool:
+        for number in numbers:
+            suffix = PurePath(files.name(number)).suffix
+            waiting.append((number, pool.submit(Sent(PurePath(f"{number}{suffix}"), files.file(number)))))
+            if len(waiting) >= ahead:
+                yield first()
+        while waiting:
+            yield first()
+
+
+def run(files: Mutations, count: int, workers: int, limit: float, out: Path | None) -> Outcomes:
+    """Reads the files 0 to `count`, without those whose outcome is kept in `out`."""
+    found, done = Outcomes(), set[int]()
+    kept = out / f"{files.kind}-{files.identity()}.jsonl" if out is not None else None
+    if kept is not None and kept.exists():
+        for line in kept.read_text("utf-8").splitlines():
+            try:
+                number, name, code, detail = json.loads(line)
+            # The last line of a broken run.
+            except ValueError:
+                continue
+            if number < count and number not in done:
+                done.add(number)
+                found.add(number, name, code, detail)
+    begun = time.monotonic()
+    log = kept.open("a", encoding="utf-8") if kept is not None else None
+    try:
+        for number, code, detail in read(files, [n for n in range(count) if n not in done], workers, limit):
+            name = files.name(number)
+            found.add(number, name, code, detail)
+            done.add(number)
+            if log is not None:
+                log.write(json.dumps([number, name, code, detail]) + "\n")
+                log.flush()
+            if number % 500 == 499:
+                print(f"{files.kind}: {number + 1} of {count}", file=sys.stderr, flush=True)
+    except TimeoutError as error:
+        found.faults.append(str(error))
+    finally:
+        if log is not None:
+            log.close()
+    found.seconds = time.monotonic() - begun
+    missing = [number for number in range(count) if number not in done]
+    if missing:
+        found.faults.append(f"{files.kind}: {len(missing)} files without an outcome, the first is {missing[0]}")
+    return found
+
+
+def shown(found: dict[str, Outcomes]) -> Iterator[str]:
+    """Yields the lines of the report."""
+    codes = sorted({code for one in found.values() for code in one.counts}, key=lambda code: (code != "document", code))
+    rows = [(code, *(f"{one.counts[code]:,}" for one in found.values())) for code in codes]
+    rows.append(("all", *(f"{one.counts.total():,}" for one in found.values())))
+    rows.append(("seconds of this run", *(f"{one.seconds:.0f}" for one in found.values())))
+    yield table(("outcome", *found), rows)
+    for kind, one in found.items():
+        for told in itertools.islice(one.noted, 40):
+            yield f"- {kind} {told}"
+        for told in one.faults:
+            yield f"- FAULT {kind} {told}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints the report and returns 1 if it found a fault."""
+    parser = argparse.ArgumentParser(
+        prog="mutation_report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kind", choices=tuple(KINDS), action="append")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=Path, help="a folder with more seeds")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds for one try of a file")
+    parser.add_argument("--out", type=Path, help="a folder that keeps the outcomes")
+    parser.add_argument("--show", type=int, help="write this file of the kind to standard output, and read none")
+    said = parser.parse_args(arguments)
+    kinds = said.kind or list(KINDS)
+    files = [Mutations(kind, said.seed, seeds_of(kind, said.seeds)) for kind in kinds]
+    if said.show is not None:
+        if len(files) != 1:
+            parser.error("--show: expected one --kind")
+        sys.stdout.buffer.write(files[0].file(said.show))
+        return 0
+    if said.out is not None:
+        said.out.mkdir(parents=True, exist_ok=True)
+    found = {one.kind: run(one, said.count, said.workers, said.limit, said.out) for one in files}
+    print("\n".join(shown(found)))
+    return int(any(one.faults for one in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
