@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report ocr-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints tables-report clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report ocr-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -141,7 +141,7 @@ long-report: setup  ## measure how far one long text harms others, and time by l
 faults: setup  ## break a run at each of its disk operations, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)
 
-volume-report: setup  ## measure time, memory and Prefect's cost on 10,000 documents (ARGS="--documents 1000 --flow")
+volume-report: setup  ## measure time, memory and Prefect's cost on 10,000 documents (ARGS="--documents 1000 --flow"; ARGS="--stored 1000000": a folder of so many outcomes)
 	@$(PY) -m bench.volume_report $(ARGS)
 
 readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")

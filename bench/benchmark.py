@@ -2,6 +2,7 @@
 
     python -m bench.benchmark --documents 2000
     python -m bench.benchmark --parts context --sets SET… --context 2000
+    python -m bench.benchmark --parts cold
 
 It prints tables in Markdown, below a line on the machine, for `docs/results.md`. Each stage is timed by itself, one
 after the other; a real run parses while it fills. With a GPU the times of encode, rows and score are those of
@@ -15,6 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from bench.cold_start import cold_report
 from bench.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from bench.long_lists import read_ledger
 from bench.mixture import MixedDocument, mixed_documents
@@ -35,7 +37,7 @@ STEPS = (1, 2, 4, 8, 16)
 #: The least posteriors at which a value is given, to compare.
 ANSWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
 #: The parts that are measured only if the command line names them.
-APART = ("answer", "long", "rows")
+APART = ("answer", "cold", "long", "rows")
 #: The rows of the lists to read.
 ROWS = (300, 3000)
 #: Tokens of the long document: three times the default model's context and a bit.
@@ -126,6 +128,11 @@ def rate_report(model: Model, effort: str) -> Iterator[str]:
         f"{found.filled:.1f} documents/s, {found.encoded:.1f} by the encoder alone, ratio "
         f"{found.filled / found.encoded:.2f}; {found.steps} steps (median)."
     )
+    yield (
+        f"{found.multiplied:.1f} by the matrix products alone, share {found.filled / found.multiplied:.2f}; "
+        f"{found.calls:.0f} torch calls a document; {found.same} of {found.documents} records are the same alone, "
+        "together and in another order."
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -137,6 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "steps": lambda: steps_report(model, sets()),
         "answer": lambda: answer_report(model, sets()),
         "context": lambda: context_report(model, sets(), a.context, a.effort),
+        "cold": lambda: cold_report(a.samples),
         "long": lambda: long_report(model, a.effort),
         "rows": lambda: rows_report(model, a.effort),
         "rate": lambda: rate_report(model, a.effort),

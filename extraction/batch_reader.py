@@ -70,15 +70,21 @@ class BatchReader:
             )
         return self._pool
 
+    def begin(self, number: int) -> None:
+        """Starts parsing a batch, if it has not started."""
+        if number not in self._reading:
+            _ = self.pool  # the pool's processes must start in this thread, not in the reader's
+            self._reading[number] = self._ahead.submit(self._parse, self._batches[number])
+
     def read(self, number: int) -> list[Read | None]:
         """Returns the parsed inputs of a batch and starts parsing the next batch; a second call parses them again.
 
         None stands for a late document, which other documents of the batch do not wait for.
         """
-        reading = self._reading.pop(number, None) or self._begin(number)
-        if number + 1 < len(self._batches) and number + 1 not in self._reading:
-            self._reading[number + 1] = self._begin(number + 1)
-        return reading.result()
+        self.begin(number)
+        if number + 1 < len(self._batches):
+            self.begin(number + 1)
+        return self._reading.pop(number).result()
 
     def keep(self, reads: Sequence[Read]) -> None:
         """Keeps parsed documents for later batches, as far as there is room; the others will be parsed again."""
@@ -91,8 +97,6 @@ class BatchReader:
         return [one for one in self._parse(items, patient=True) if one is not None]
 
     def _parse(self, items: Sequence[Input], patient: bool = False) -> list[Read | None]:
-        from cinnabar.extraction.pipeline import Read
-
         if len(items) == 1 and (kept := self._kept.pop(items[0].path, None)) is not None:
             return [kept]
         coming: dict[str, Future[_Found]] = {}
@@ -101,6 +105,9 @@ class BatchReader:
             coming[item.path] = self.pool.submit(item.content) if begun is None else begun
         late = set() if patient else self._overdue(coming)
         self._late |= {path: coming[path] for path in late}
+        # Imports torch, so it comes last: the first documents are parsed meanwhile.
+        from cinnabar.extraction.pipeline import Read
+
         return [
             None if item.path in late else Read(item.path, item.digest, coming[item.path].result())
             for item in items
@@ -115,10 +122,6 @@ class BatchReader:
             if late and len(self._late) + len(left) <= _LATE:
                 return {path for path, one in coming.items() if one in left}
         return set()
-
-    def _begin(self, number: int) -> Future[list[Read | None]]:
-        _ = self.pool  # the pool's processes must start in this thread, not in the reader's
-        return self._ahead.submit(self._parse, self._batches[number])
 
 
 def _length(read: Read) -> int:

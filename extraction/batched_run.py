@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.batch_filling import fill_batch
+from cinnabar.extraction.committing import BackgroundCommits
+from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.sources import Place
 from cinnabar.extraction.storage.records import Outcome
@@ -20,12 +25,15 @@ from cinnabar.extraction.storage.store import Store
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
+    from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.supervisor import Supervisor
-    from cinnabar.extraction.pipeline import Batch, Job
+    from cinnabar.extraction.pipeline import Batch, Job, Read
 
 # How many outcomes of skipped inputs are committed together.
 _SKIPS = 5000
+# Batches under way for each engine: one that is filled and one that waits for it.
+_AHEAD = 2
 # The run id of documents that are filled before their run begins, to estimate a backfill.
 _ESTIMATE = "estimate"
 
@@ -115,9 +123,10 @@ def with_late(batch: Batch, late: Sequence[int], there: Sequence[int]) -> Batch:
 class BatchedRun(ABC):
     """A run with a known list of inputs, of which `batches` are left to fill.
 
-    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. When all
-    are done, the long documents among them follow as batches of their own, the shortest first, then those that take
-    long to parse. A subclass sets `batches`, `_opening` and `_stack`.
+    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. In
+    `work_through` and `spread` a batch is committed while the next one is filled. When all are done, the long documents
+    among them follow as batches of their own, the shortest first, then those that take long to parse. A subclass sets
+    `batches`, `_opening` and `_stack`.
     """
 
     batches: list[Sequence[Any]]
@@ -148,14 +157,20 @@ class BatchedRun(ABC):
         self._stack.__exit__(kind, error, trace)
 
     def work_through(self, cluster: Cluster | None = None) -> Summary:
-        """Works on all batches, here or on a cluster, and ends the run."""
+        """Works on all batches, here, in engine processes or on a cluster, and ends the run."""
         if cluster is not None:
             self.spread(cluster)
+        elif (engines := self.engines) > 1:
+            self.work_beside(engines)
         else:
-            number = 0
-            while number < len(self.batches):
-                self.work(number)
-                number += 1
+            self._begun()
+            with BackgroundCommits(self.commit) as commits:
+                number = 0
+                while number < len(self.batches):
+                    batch = self._fill(number)
+                    commits.add(batch)
+                    self._put_off(number, batch)
+                    number += 1
         return self.finish()
 
     def work(self, number: int) -> list[Outcome]:
@@ -169,6 +184,29 @@ class BatchedRun(ABC):
         self._put_off(number, batch)
         return outcomes
 
+    @property
+    def engines(self) -> int:
+        """Returns the number of engines of this run on this machine; no more than it has batches."""
+        return min(engines_of(self.assignment), max(1, len(self.batches)))
+
+    def work_beside(self, engines: int) -> None:
+        """Has so many engine processes fill all batches, and commits them in their order."""
+        from cinnabar.extraction.engines.pool import EnginePool
+
+        self._begun()
+        under_way: deque[tuple[int, list[Read | None], Future[Batch]]] = deque()
+        number = 0
+        with EnginePool(engines, self.assignment, self._place) as pool:
+            while number < len(self.batches) or under_way:
+                while number < len(self.batches) and len(under_way) < _AHEAD * engines:
+                    read, known = self._read(number)
+                    under_way.append((number, read, pool.submit([one for one in read if one is not None], known)))
+                    number += 1
+                first, read, filled = under_way.popleft()
+                batch = self._sorted_out(first, read, filled.result())
+                self.commit(batch)
+                self._put_off(first, batch)
+
     def spread(self, cluster: Cluster) -> None:
         """Has a cluster read and fill all batches, and commits each as it comes back.
 
@@ -177,9 +215,12 @@ class BatchedRun(ABC):
         from cinnabar.extraction.cluster.supervisor import Supervisor
 
         self._begun()
-        with Supervisor(cluster, self.assignment, self._place) as supervisor:
+        with (
+            Supervisor(cluster, self.assignment, self._place) as supervisor,
+            BackgroundCommits(self.commit) as commits,
+        ):
             for number, batch in self._fill_all(supervisor):
-                self.commit(batch)
+                commits.add(batch)
                 self._put_off(number, batch)
 
     def commit(self, batch: Batch) -> list[Outcome]:
@@ -198,9 +239,27 @@ class BatchedRun(ABC):
         took = round(self._routing / self._routed, 1) if self._routed else None
         return Summary.of(self._begun().finish(usage), self._steps, usage, took)
 
-    @abstractmethod
     def _fill(self, number: int) -> Batch:
         """Reads and fills the batch with this number, except for its long documents."""
+        # Documents are parsed while torch is imported and the model is loaded.
+        self._begin(number)
+        job = self._whole_job()
+        read, known = self._read(number)
+        batch = fill_batch([one for one in read if one is not None], known, job)
+        return self._sorted_out(number, read, batch)
+
+    def _sorted_out(self, _number: int, read: Sequence[Read | None], batch: Batch) -> Batch:
+        """Returns the filled batch of the documents that were read, with the late ones set aside too."""
+        there = [at for at, one in enumerate(read) if one is not None]
+        return with_late(batch, [at for at, one in enumerate(read) if one is None], there)
+
+    @abstractmethod
+    def _begin(self, number: int) -> None:
+        """Starts parsing the batch with this number."""
+
+    @abstractmethod
+    def _read(self, number: int) -> tuple[list[Read | None], Known | None]:
+        """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
 
     @abstractmethod
     def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:

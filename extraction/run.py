@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.filler import Metered
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_reader import BatchReader
-from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
+from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
@@ -34,7 +34,7 @@ from cinnabar.schemas.errors import UsageError
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.supervisor import Supervisor
-    from cinnabar.extraction.pipeline import Batch
+    from cinnabar.extraction.pipeline import Batch, Read
     from cinnabar.extraction.routing.routing import Routing
 
 
@@ -106,7 +106,7 @@ class Extraction(BatchedRun):
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
             run = self._begun()
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
-            settled, left = sift([replace(examine(item, paths, known), path=name) for name, item in chosen], run)
+            settled, left = sift([_named(examine(item, paths, known), name) for name, item in chosen], run)
             self._settle(settled)
             self._tell_finished(left)
             self.batches = self._in_batches(left)
@@ -148,16 +148,15 @@ class Extraction(BatchedRun):
         size = max(self.assignment.options.batch, *(source.least_batch for source in self._sources()))
         return [inputs[start : start + size] for start in range(0, len(inputs), size)]
 
-    def _fill(self, number: int) -> Batch:
-        from cinnabar.extraction.pipeline import run_batch
+    def _begin(self, number: int) -> None:
+        self._reader.begin(number)
 
-        # A model that cannot be loaded fails the run before it reads a document.
-        job = self._whole_job()
-        read = {at: one for at, one in enumerate(self._reader.read(number)) if one is not None}
-        batch = run_batch([*read.values()], job, set_aside=True)
-        late = [at for at in range(len(self.batches[number])) if at not in read]
-        batch = with_late(batch, late, [*read])
-        self._reader.keep([read[at] for at in batch.set_aside if at in read])
+    def _read(self, number: int) -> tuple[list[Read | None], None]:
+        return self._reader.read(number), None
+
+    def _sorted_out(self, number: int, read: Sequence[Read | None], batch: Batch) -> Batch:
+        batch = super()._sorted_out(number, read, batch)
+        self._reader.keep([one for at in batch.set_aside if (one := read[at]) is not None])
         return batch
 
     def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
@@ -209,6 +208,10 @@ class Extraction(BatchedRun):
 def _spelled(item: Path | Message | Input, spelled: Spelling) -> str:
     """Returns the path that the outcome of this item carries; an input of an earlier run keeps its own."""
     return item.path if isinstance(item, Input) else spelled(path_of(item))
+
+
+def _named(found: Input, name: str) -> Input:
+    return found if found.path == name else replace(found, path=name)
 
 
 def _name_of(location: Location, spelled: Spelling) -> str:

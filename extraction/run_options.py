@@ -71,6 +71,9 @@ class RunOptions(BaseModel):
         default="rapidocr", description="The reader of images: rapidocr, tesseract or tesseract:LANGUAGES (deu+eng)."
     )
     workers: int = Field(default=2, ge=1, description="Processes that parse files.")
+    engines: str = Field(
+        default="1", pattern=r"^(auto|[1-9]\d{0,2})$", description="Engine processes: a number, or auto for one a core."
+    )
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
     # Not a field, so that no dump, representation or parameter of a flow holds them.
@@ -118,6 +121,8 @@ DEFAULT_OPTIONS = RunOptions()
 
 def _expected(field: FieldInfo) -> str:
     """Returns the values that a field may have, for an error message."""
+    if any(getattr(one, "pattern", None) for one in field.metadata):
+        return "auto or a number from 1 to 999"
     names = get_args(field.annotation) if isinstance(field.default, str) else ()
     if names:
         return f"one of {', '.join(names)}"

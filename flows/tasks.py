@@ -36,7 +36,12 @@ class Begun(Protocol):
 
     def work(self, number: int) -> list[Outcome]: ...
 
+    @property
+    def engines(self) -> int: ...
+
     def spread(self, cluster: Cluster) -> None: ...
+
+    def work_beside(self, engines: int) -> None: ...
 
 
 async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
@@ -74,14 +79,24 @@ def spread_batches(begun: Begun, cluster: Cluster) -> None:
     begun.spread(cluster)
 
 
+@task(name="engines", cache_policy=NO_CACHE, persist_result=False)
+def work_beside(begun: Begun, engines: int, gpu_limit: str | None) -> None:
+    """Has engine processes work on all batches; it holds one slot of `gpu_limit` meanwhile if one is given."""
+    with concurrency(gpu_limit, strict=True) if gpu_limit else nullcontext():
+        begun.work_beside(engines)
+
+
 def work_on(begun: Begun, cluster: Cluster | None, gpu_limit: str | None = None) -> None:
-    """Works on all batches, here or on a cluster.
+    """Works on all batches, here, in engine processes or on a cluster.
 
     The batches may grow meanwhile. Raises RunError with the names of a batch's documents if the batch still fails after
     all retries.
     """
     if cluster is not None:
         spread_batches(begun, cluster)
+        return
+    if (engines := begun.engines) > 1:
+        work_beside(begun, engines, gpu_limit)
         return
     together = max(1, _TOGETHER // max(map(len, begun.batches), default=1))
     first = 0

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from cinnabar.engine.models import weights
+from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import (
     about,
     base_of,
@@ -17,8 +18,10 @@ from cinnabar.engine.models.identity import (
     model_folder,
     weights_fingerprint,
 )
+from cinnabar.engine.models.integer_products import multiplies_integers
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.kept_questions import KeptQuestions
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -56,14 +59,18 @@ def _loaded(name: str | Path, device: str, config: PriorConfig, precision: Preci
     calibration = load_calibration(folder, weights_fingerprint(folder))
     sentences = partial(load_sentence_encoder, precision)
     fingerprint, place = fingerprint_of(name), device_of(device)
-    return Reader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences)
+    # In integers or, on a machine without fast ones, in float32: the states differ in their last digits.
+    integers = precision == "int8" and multiplies_integers(place)
+    kept = KeptQuestions(f"{weights_fingerprint(folder)} {precision} {integers}")
+    return Reader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences, kept)
 
 
 def load_network(folder: Path) -> tuple[Network, WordPieces]:
     """The network and the word pieces of a model's folder."""
     try:
-        network = Network(Size(**about(folder)["size"]))
-        network.load_state_dict(weights.load_weights(folder))
+        with WithoutDrawing():
+            network = Network(Size(**about(folder)["size"]))
+        network.load_state_dict(weights.load_weights(folder), assign=True)
     except (TypeError, RuntimeError, KeyError) as error:
         raise ModelError(f"{folder}: the weights do not fit this version: {error}") from error
     return network, WordPieces(_whole(folder) / "vocab.txt")

@@ -45,8 +45,9 @@ def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def restore(stored: dict[str, Tensor]) -> dict[str, Tensor]:
     """Returns the weights in float32 from the tensors of `quantise`."""
+    # The product turns int8 into float32 by itself; a copy in float32 before it took half as long again.
     return {
-        name: w.float() * stored[f"{name}.scale"].float() if w.dtype == torch.int8 else w.float()
+        name: w * stored[f"{name}.scale"].float() if w.dtype == torch.int8 else w.float()
         for name, w in stored.items()
         if not name.endswith(".scale")
     }

@@ -18,7 +18,7 @@ from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.backfill.estimate import BackfillEstimate, measure
 from cinnabar.extraction.backfill.outstanding import Item, Outstanding
 from cinnabar.extraction.backfill.rereading import Rereader
-from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary, with_late
+from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.inputs import Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.parser_settings import parser_settings
@@ -37,9 +37,10 @@ from cinnabar.schemas.united_columns import united_columns
 
 # Torch takes seconds to import; a backfill that finds its work done does not pay for it.
 if TYPE_CHECKING:
+    from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.cluster.supervisor import Supervisor
-    from cinnabar.extraction.pipeline import Batch
+    from cinnabar.extraction.pipeline import Batch, Read
     from cinnabar.extraction.routing.routing import Routing
 
 
@@ -173,13 +174,11 @@ class Backfill(BatchedRun):
         texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
         return sum(map(job.engine.count_tokens, texts))
 
-    def _fill(self, number: int) -> Batch:
-        from cinnabar.extraction.backfill.refilling import refill_batch
+    def _begin(self, number: int) -> None:
+        self._reader.begin(number)
 
-        job = self._whole_job()
-        read, known, late = self._reader.read(number)
-        there = [at for at in range(len(self.batches[number])) if at not in late]
-        return with_late(refill_batch(read, known, job, set_aside=True), late, there)
+    def _read(self, number: int) -> tuple[list[Read | None], Known]:
+        return self._reader.read(number)
 
     def _add(self, batch: Sequence[Item]) -> None:
         self._reader.add(batch)

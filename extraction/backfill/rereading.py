@@ -58,15 +58,18 @@ class Rereader:
     ) -> None:
         self._reader.__exit__(kind, error, trace)
 
-    def read(self, number: int) -> tuple[list[Read], Known, list[int]]:
-        """Returns the documents of a batch, their stored records, and the places of the late documents without either.
+    def begin(self, number: int) -> None:
+        """Starts parsing a batch, if it has not started."""
+        self._reader.begin(number)
+
+    def read(self, number: int) -> tuple[list[Read | None], Known]:
+        """Returns the documents of a batch, None for late ones, and the stored records of the others.
 
         It starts parsing the next batch. A second call parses the documents again.
         """
         read, known = self._reader.read(number), self.known(number)
-        late = [at for at, one in enumerate(read) if one is None]
-        records = [record for at, record in enumerate(known.records) if at not in late]
-        return [one for one in read if one is not None], replace(known, records=records), late
+        records = [record for record, one in zip(known.records, read, strict=True) if one is not None]
+        return read, replace(known, records=records)
 
     def add(self, batch: Sequence[Item]) -> None:
         """Adds a batch behind the others."""

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinnabar.extraction.batch_filling import fill_batch
 from cinnabar.extraction.cluster.shipping import Letter
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.message import Sent
@@ -59,7 +60,7 @@ class Parsing:
 
 
 class Filling:
-    """An engine that fills batches, like the one machine of a run without a cluster."""
+    """An engine that fills batches in a process of its own, of a cluster or of one machine."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -89,11 +90,7 @@ class Filling:
 
     def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
         """Returns the outcomes of a batch; `known` holds the stored records in a backfill."""
-        from cinnabar.extraction.backfill.refilling import refill_batch
-        from cinnabar.extraction.pipeline import Read, run_batch
+        from cinnabar.extraction.pipeline import Read
 
         assert self._job is not None, "call start() before fill()"
-        read = [Read(*one) for one in parsed]
-        if known is None:
-            return run_batch(read, self._job, set_aside=True)
-        return refill_batch(read, known, self._job, set_aside=True)
+        return fill_batch([Read(*one) for one in parsed], known, self._job)

@@ -38,6 +38,7 @@ NAMED = 20
     "ocr",
     "ocr_engine",
     "workers",
+    "engines",
     "retry_quarantined",
 )
 def backfill(

@@ -45,6 +45,7 @@ def flows_group(context: typer.Context) -> None:
     "ocr",
     "ocr_engine",
     "workers",
+    "engines",
 )
 def serve_schedule(
     paths: Documents,

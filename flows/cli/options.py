@@ -23,6 +23,7 @@ _METAVARS = {
     "password_file": "FILE",
     "ocr_engine": "ENGINE",
     "workers": "N",
+    "engines": "N",
     "batch": "N",
 }
 

@@ -4,7 +4,7 @@ The name of an entry is a digest of its key and of the code that builds it, so a
 an old one. An entry is written under a temporary name and renamed, so readers see a whole entry or none while others
 write. Each entry holds a digest of its arrays; an entry that does not match its digest is built again. The folder is
 `$CINNABAR_CACHE`, or `cinnabar` in the user's cache folder. An empty value switches the cache off, and a folder that
-cannot be written has the same effect.
+cannot be written has the same effect. If the entries exceed the limit, those that were not used for longest go.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,11 @@ from cinnabar.schemas.automata.automaton import Automaton
 
 #: An automaton that is built faster than this, in seconds, is not worth reading from a disk.
 WORTH = 0.02
+
+#: The most bytes of all entries; the fields of an ordinary schema take some kilobytes.
+LIMIT = 256 << 20
+#: Share of the limit that a full folder frees at once, so that not each new entry removes others.
+_FREED = 0.1
 
 #: The content of an entry.
 Arrays = dict[str, npt.NDArray[Any]]
@@ -92,7 +98,11 @@ def _read(path: Path) -> Arrays | None:
             whole = str(found.pop("digest")) == _digest(found)
     except Exception:  # A broken file makes its readers raise various exceptions; the entry is built again.
         return None
-    return found if whole else None
+    if not whole:
+        return None
+    with suppress(OSError):
+        os.utime(path)  # marks the entry as used
+    return found
 
 
 def _digest(arrays: Arrays) -> str:
@@ -116,5 +126,24 @@ def _write(path: Path, arrays: Arrays) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(buffer.getvalue())
         Path(name).replace(path)
+        _make_room(path.parent)
     except OSError:
         Path(name).unlink(missing_ok=True)
+
+
+def _make_room(folder: Path) -> None:
+    """Removes the entries that were not used for longest, if all together exceed the limit."""
+    found = []
+    for path in folder.glob("*.npz"):
+        with suppress(OSError):  # another process may have removed it
+            status = path.stat()
+            found.append((status.st_mtime, status.st_size, path))
+    size = sum(one[1] for one in found)
+    if size <= LIMIT:
+        return
+    for _, freed, path in sorted(found):
+        if size <= LIMIT * (1 - _FREED):
+            break
+        with suppress(OSError):
+            path.unlink()
+        size -= freed

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from reading_model import ReadingModel
 
+from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import examine, expand
 from cinnabar.extraction.run import Extraction, extract
 from cinnabar.extraction.run_options import RunOptions
@@ -63,6 +65,24 @@ def records(out: Path) -> list[tuple[Any, ...]]:
     rows = query(out, "select document, confidence, flags, record_json from records where latest").rows
     fields = query(out, "select document, pointer, value_json, confidence, spans from fields").rows
     return [*sorted(rows), *sorted(fields, key=str)]
+
+
+def test_documents_are_parsed_while_the_model_is_loaded(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsing, submit = threading.Event(), ParserPool.submit
+
+    def submitted(pool: ParserPool, item: Any) -> Any:
+        parsing.set()
+        return submit(pool, item)
+
+    def load() -> ReadingModel:
+        assert parsing.wait(20)
+        return ReadingModel()
+
+    monkeypatch.setattr(ParserPool, "submit", submitted)
+    source = ModelSource("reading", load)
+    assert extract([folder], SOURCE, tmp_path / "out", source, RunOptions(workers=1)).written == 5
 
 
 def test_every_input_has_an_outcome_and_a_second_run_loads_no_model(folder: Path, tmp_path: Path) -> None:

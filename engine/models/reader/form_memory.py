@@ -9,6 +9,7 @@ import torch
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions, question_tensors
 from cinnabar.engine.models.reader.inputs.tensors import Questions, to_device
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.kept_questions import KeptQuestions
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import QuestionStates
 from cinnabar.schemas.form.form import Form
@@ -33,8 +34,10 @@ class FormMemory:
     options: list[list[int]]
 
 
-def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torch.device) -> FormMemory:
-    """Returns the questions of a form, encoded by the network."""
+def read_form(
+    form: Form, network: Network, wordpieces: WordPieces, device: torch.device, kept: KeptQuestions | None = None
+) -> FormMemory:
+    """Returns the questions of a form, encoded by the network, or as an earlier process kept them."""
     asked = form_questions(form)
     texts = [*asked.slots, *asked.arrays]
     options: list[list[int]] = []
@@ -42,11 +45,16 @@ def read_form(form: Form, network: Network, wordpieces: WordPieces, device: torc
         options.append(list(range(len(texts), len(texts) + len(own))))
         texts += own
     questions = to_device(question_tensors(texts, wordpieces), device)
-    parts = [
-        network.encode_questions(questions.part(i, i + _QUESTIONS_AT_ONCE))
-        for i in range(0, max(1, len(texts)), _QUESTIONS_AT_ONCE)
-    ]
+
+    def encode() -> QuestionStates:
+        return QuestionStates.cat(
+            [
+                network.encode_questions(questions.part(i, i + _QUESTIONS_AT_ONCE))
+                for i in range(0, max(1, len(texts)), _QUESTIONS_AT_ONCE)
+            ]
+        )
+
+    read = encode() if kept is None else kept.states(questions, device, encode)
     slots = len(asked.slots)
     arrays = range(slots, slots + len(asked.arrays))
-    read = QuestionStates.cat(parts)
     return FormMemory(form.fingerprint, texts, questions, read, list(range(slots)), list(arrays), options)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import SHIPPED, about
 from cinnabar.engine.models.integer_products import with_integer_products
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
@@ -109,11 +110,15 @@ def _loaded(precision: Precision) -> SentenceEncoder:
     files = json.loads((FOLDER / "model.json").read_text(encoding="utf-8"))["files"]
     words = {"words.safetensors": about(SHIPPED)["files"]["words.safetensors"]}
     held = restore(checked_tensors(FOLDER, files) | checked_tensors(SHIPPED, words))
-    encoder = Encoder(*SIZES)
-    missing = encoder.load_state_dict({k.removeprefix("encoder."): v for k, v in held.items()}, strict=False)
-    # The features of places on a page are not the published model's; at first they are zero.
+    with WithoutDrawing():
+        encoder = Encoder(*SIZES)
+    weights = {k.removeprefix("encoder."): v for k, v in held.items()}
+    missing = encoder.load_state_dict(weights, strict=False, assign=True)
     if missing.unexpected_keys or not all(key.startswith(FEATURES) for key in missing.missing_keys):
         raise ModelError(f"{FOLDER}: the weights do not fit this version: {missing}")
+    # The features of places on a page are not the published model's, so they are zero.
+    for key in missing.missing_keys:
+        encoder.get_parameter(key).data.zero_()
     return SentenceEncoder(encoder, WordPieces(SHIPPED / "vocab.txt"), _fingerprint(files), precision)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -46,7 +47,9 @@ def opened(data: bytes) -> Image.Image:
         import pi_heif
 
         pi_heif.register_heif_opener()
-    picture = Image.open(io.BytesIO(data), formats=_decoders())
+    # Pillow warns of damaged descriptions beside the picture, which nobody reads.
+    with warnings.catch_warnings(action="ignore"):
+        picture = Image.open(io.BytesIO(data), formats=_decoders())
     check_pixels(picture)
     return picture
 

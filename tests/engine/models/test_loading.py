@@ -28,6 +28,16 @@ def test_a_saved_network_is_loaded_with_its_sizes_and_words(folder: Path) -> Non
         assert torch.allclose(network.state_dict()[name], w, atol=0.05), name
 
 
+def test_loading_draws_no_values_and_keeps_which_parameters_learn(folder: Path) -> None:
+    torch.manual_seed(3)
+    before = torch.random.get_rng_state()
+    network, _ = load_network(folder)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    learned = {name: w.requires_grad for name, w in tiny_network().named_parameters()}
+    assert {name: w.requires_grad for name, w in network.named_parameters()} == learned
+    assert {w.dtype for w in network.parameters()} == {torch.float32}
+
+
 def test_a_model_is_loaded_once_for_each_folder_and_device(folder: Path) -> None:
     model = load_model(folder, "cpu")
     assert model is load_model(folder, "cpu")

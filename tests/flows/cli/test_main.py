@@ -451,6 +451,21 @@ def test_the_command_is_there() -> None:
     assert (done.returncode, "check" in done.stdout) == (0, True)
 
 
+def test_the_command_ends_with_its_whole_output_after_the_handlers_of_the_exit() -> None:
+    code = (
+        "import atexit, sys\n"
+        "from cinnabar.flows.cli.main import main\n"
+        "atexit.register(print, 'handled')\n"
+        "sys.argv = ['cinnabar', *sys.argv[1:]]\n"
+        "main()\n"
+    )
+    for arguments, status in (["schema", "list"], 0), (["schema", "check", "nowhere.json"], 2):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout.endswith("handled\n")) == (status, True), done
+
+
 def test_a_schema_that_no_record_meets_is_refused_before_any_work(
     notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
 ) -> None:

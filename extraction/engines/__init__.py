@@ -1,0 +1,1 @@
+"""The engine processes of a run on one machine."""
