@@ -141,7 +141,7 @@ long-report: setup  ## measure how far one long text harms others, and time by l
 faults: setup  ## break a run at each of its disk operations, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)
 
-volume-report: setup  ## measure time, memory and Prefect's cost on 10,000 documents (ARGS="--documents 1000 --flow")
+volume-report: setup  ## measure time, memory and Prefect's cost on 10,000 documents (ARGS="--documents 1000 --flow"; ARGS="--stored 1000000": a folder of so many outcomes)
 	@$(PY) -m bench.volume_report $(ARGS)
 
 readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")

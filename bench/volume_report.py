@@ -2,6 +2,7 @@
 
     make volume-report
     make volume-report ARGS="--documents 1000 --flow"
+    make volume-report ARGS="--stored 1000000"
     make volume-report ARGS="--engines auto"
 
 Notes, mails and PDFs of some fifty words are written into a folder, mixed with files made to break a reader.
@@ -12,30 +13,27 @@ the cost of Prefect.
 
 The report is a Markdown table of seconds, processor seconds, documents per second, outcomes and memory, followed by the
 growth of the time and the extra time of the flow. On a machine that does other work, go by the processor seconds. An
-input without an outcome, or with two, ends the report.
+input without an outcome, or with two, ends the report. With `--stored` it measures a folder with so many stored
+outcomes instead (`bench/stored_volume.py`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
 from reportlab.lib.pagesizes import A5
 from reportlab.pdfgen.canvas import Canvas
 
-from bench.processes import children
+from bench.processes import Watched, watch
 from bench.reporting import table
+from bench.stored_volume import report
 from cinnabar.extraction.storage.reading import connect
 
 SCHEMA = {
@@ -50,7 +48,6 @@ SCHEMA = {
 }
 #: One document in this many is poison.
 POISON = 100
-PAGE = os.sysconf("SC_PAGE_SIZE")
 CARRIERS = ("Nordfracht", "Hansa Express", "Kurier Lind", "Trans Alpina", "Petersen & Sons", "Blue Line")
 #: A program that reads a folder by the flow; an ephemeral Prefect server starts and ends with it.
 FLOW = """
@@ -119,42 +116,6 @@ def write_folder(docs: Path, count: int) -> None:
         (docs / f"{number:06}{suffix}").write_bytes(data)
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A run: its seconds, its processor seconds, and the most bytes of memory held with its children and alone."""
-
-    seconds: float
-    work: float
-    peak: int
-    main: int
-
-
-def resident(pid: int) -> int:
-    """The bytes of memory that a process holds; 0 if it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
-    except (OSError, IndexError):
-        return 0
-
-
-def watch(command: list[str], log: Path) -> Watched:
-    """Runs a command to its end. Raises SystemExit with its last lines if it fails."""
-    begin, peak, most = time.perf_counter(), 0, 0
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with log.open("wb") as said:
-        run = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
-        while run.poll() is None:
-            own = resident(run.pid)
-            most = max(most, own)
-            peak = max(peak, own + sum(map(resident, set(children(run.pid)))))
-            time.sleep(0.2)
-    if run.returncode:
-        raise SystemExit(f"{' '.join(command)}\nended with {run.returncode}:\n{log.read_text()[-3000:]}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    work = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Watched(time.perf_counter() - begin, work, peak, most)
-
-
 def outcomes(out: Path, count: int) -> str:
     """The outcomes by kind. Raises SystemExit if an input has none, or two."""
     with connect(out) as tables:
@@ -170,10 +131,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--flow", action="store_true", help="the Prefect flow over the whole folder, too")
+    parser.add_argument("--stored", type=int, metavar="N", help="a folder with N stored outcomes instead")
+    parser.add_argument("--batch", type=int, default=64, help="documents in a batch of them")
     parser.add_argument("--engines", default="1", help="engine processes of the command, or auto")
     said = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
+        if said.stored is not None:
+            report(said.stored, said.batch, root)
+            return
         (root / "note.json").write_text(json.dumps(SCHEMA))
         runs: dict[str, Watched] = {}
         rows = []

@@ -6,7 +6,7 @@ The two agree to .0002 of the encoder's states, so both have the same records an
 processor with AVX512-BF16 (11 sets, 171 documents, 6 of 2,846 values differ), but on a processor with AMX it was slower
 and lost .023 of F1 on data/samples and .04 on unseen kinds of documents. The loss comes from the encoder's states: with
 pointers and scores in float32 as many values change. Language models have float32 unless another precision is asked
-for.
+for. `w8a16` and `w4a16` are theirs alone: their weights are whole numbers of 8 or 4 bits, and all else is in bfloat16.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal, cast, get_args
 
 from cinnabar.schemas.errors import UsageError
 
-Precision = Literal["int8", "float32", "bfloat16"]
+Precision = Literal["int8", "float32", "bfloat16", "w8a16", "w4a16"]
 #: The precision of the reader without any setting.
 DEFAULT: Precision = "int8"
 #: The environment variable that sets another one.
@@ -35,17 +35,19 @@ def precision_asked() -> Precision | None:
 
 
 def reading_precision() -> Precision:
-    """Returns the precision of the reader: the one that the environment sets, else int8."""
-    return precision_asked() or DEFAULT
+    """Returns the precision of the reader: the one that the environment sets for it, else int8."""
+    asked = precision_asked()
+    return DEFAULT if asked in (None, "w8a16", "w4a16") else asked
 
 
 def language_precision() -> Precision:
-    """Returns the precision of language models: bfloat16 if the environment sets it, else float32."""
-    return "bfloat16" if precision_asked() == "bfloat16" else "float32"
+    """Returns the precision of language models: the one that the environment sets for them, else float32."""
+    asked = precision_asked()
+    return "float32" if asked in (None, "int8") else asked
 
 
 def in_precision(model: str, precision: Precision) -> str:
-    """Returns the fingerprint of a model in this precision: its own one, but for bfloat16."""
-    if precision != "bfloat16":
+    """Returns the fingerprint of a model in this precision: its own one for int8 and float32."""
+    if precision in ("int8", "float32"):
         return model
     return hashlib.sha256(f"{model} {precision}".encode()).hexdigest()[:16]

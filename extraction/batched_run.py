@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_filling import fill_batch
+from cinnabar.extraction.committing import BackgroundCommits
 from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.sources import Place
@@ -122,9 +123,10 @@ def with_late(batch: Batch, late: Sequence[int], there: Sequence[int]) -> Batch:
 class BatchedRun(ABC):
     """A run with a known list of inputs, of which `batches` are left to fill.
 
-    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. When all
-    are done, the long documents among them follow as batches of their own, the shortest first, then those that take
-    long to parse. A subclass sets `batches`, `_opening` and `_stack`.
+    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. In
+    `work_through` and `spread` a batch is committed while the next one is filled. When all are done, the long documents
+    among them follow as batches of their own, the shortest first, then those that take long to parse. A subclass sets
+    `batches`, `_opening` and `_stack`.
     """
 
     batches: list[Sequence[Any]]
@@ -161,10 +163,14 @@ class BatchedRun(ABC):
         elif (engines := self.engines) > 1:
             self.work_beside(engines)
         else:
-            number = 0
-            while number < len(self.batches):
-                self.work(number)
-                number += 1
+            self._begun()
+            with BackgroundCommits(self.commit) as commits:
+                number = 0
+                while number < len(self.batches):
+                    batch = self._fill(number)
+                    commits.add(batch)
+                    self._put_off(number, batch)
+                    number += 1
         return self.finish()
 
     def work(self, number: int) -> list[Outcome]:
@@ -209,9 +215,12 @@ class BatchedRun(ABC):
         from cinnabar.extraction.cluster.supervisor import Supervisor
 
         self._begun()
-        with Supervisor(cluster, self.assignment, self._place) as supervisor:
+        with (
+            Supervisor(cluster, self.assignment, self._place) as supervisor,
+            BackgroundCommits(self.commit) as commits,
+        ):
             for number, batch in self._fill_all(supervisor):
-                self.commit(batch)
+                commits.add(batch)
                 self._put_off(number, batch)
 
     def commit(self, batch: Batch) -> list[Outcome]:

@@ -106,7 +106,7 @@ class Extraction(BatchedRun):
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
             run = self._begun()
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
-            settled, left = sift([replace(examine(item, paths, known), path=name) for name, item in chosen], run)
+            settled, left = sift([_named(examine(item, paths, known), name) for name, item in chosen], run)
             self._settle(settled)
             self._tell_finished(left)
             self.batches = self._in_batches(left)
@@ -208,6 +208,10 @@ class Extraction(BatchedRun):
 def _spelled(item: Path | Message | Input, spelled: Spelling) -> str:
     """Returns the path that the outcome of this item carries; an input of an earlier run keeps its own."""
     return item.path if isinstance(item, Input) else spelled(path_of(item))
+
+
+def _named(found: Input, name: str) -> Input:
+    return found if found.path == name else replace(found, path=name)
 
 
 def _name_of(location: Location, spelled: Spelling) -> str:

@@ -98,11 +98,16 @@ def tiny_decoder(traits: Traits = TRAITS, seed: int = 0) -> Decoder:
     for name, weight in sorted(decoder.named_parameters()):
         values = torch.from_numpy(drawn.standard_normal(tuple(weight.shape)).astype(np.float32))
         weight.copy_(values * 0.2 + (1.0 if "norm" in name else 0.0))
+    for name, buffer in sorted(decoder.named_buffers()):
+        if name in decoder.state_dict():
+            buffer.copy_(torch.from_numpy(drawn.standard_normal(tuple(buffer.shape)).astype(np.float32)) * 0.2)
     return decoder
 
 
-def write_checkpoint(folder: Path, template: str = CHATML, seed: int = 0, **changed: Any) -> Path:
-    """Writes a whole checkpoint whose traits are TRAITS with these changed; returns its folder."""
+def write_checkpoint(
+    folder: Path, template: str = CHATML, seed: int = 0, traits: Traits = TRAITS, **changed: Any
+) -> Path:
+    """Writes a whole checkpoint of these traits with some changed; returns its folder."""
     write_texts(folder, template)
-    save_decoder(folder, tiny_decoder(replace(TRAITS, **changed), seed))
+    save_decoder(folder, tiny_decoder(replace(traits, **changed), seed))
     return folder

@@ -1,4 +1,8 @@
-"""The forward passes of a batch of sequences: with a cache of keys for causal families, without one for the others."""
+"""The forward passes of a batch of sequences: with a cache of keys for causal families, without one for the others.
+
+In causal and block-causal families the keys and values of finished blocks depend on nothing behind them, so they are
+read once. With full attention those of the prompt depend on the answer, so each pass reads everything: exact, and slow.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +72,10 @@ class FullContext:
 
 
 class CachedContext:
-    """Causal and block-causal attention: finished blocks are read once, with the next block's first pass.
+    """Attention with a direction: finished blocks are read once, with the next block's first pass.
 
-    The cache holds each row's finished blocks.
+    The cache holds each row's finished blocks. If logits at a position are for the next one, the last token of a
+    finished block scores the first position of the open one, so it is read in every pass.
     """
 
     def __init__(self, decoder: Decoder, cache: Cache) -> None:
@@ -90,12 +95,13 @@ class CachedContext:
         for rows in self._groups(np.subtract(ends, begins)):
             self._cache.narrow(torch.from_numpy(rows))
             inputs = [_shown(sequences[row].tokens[begins[row] : ends[row]], traits) for row in rows]
-            made = _read(self._decoder, self._cache, *aligned(inputs, [begins[row] for row in rows]))
+            opens = [borders[row] for row in rows]
+            made = _read(self._decoder, self._cache, *aligned(inputs, [begins[row] for row in rows]), opens)
             # The rows end alike, at the right.
             first = [ends[row] - made.shape[1] + int(traits.shift) for row in rows]
             for row, states, shift in zip(rows.tolist(), made, first, strict=True):
                 parts[row] = states[torch.from_numpy(wanted[row] - shift).to(states.device)]
-        self._cache.keep(torch.tensor(borders))
+        self._cache.keep(torch.tensor([kept_before(traits, border) for border in borders]))
         return torch.cat([parts[row] for row in range(len(sequences))])
 
     def _groups(self, widths: Ints) -> list[Ints]:
@@ -113,8 +119,8 @@ class CachedContext:
     def rewind(self, row: int, begin: int) -> None:
         """See `Context`."""
         lengths = self._cache.lengths.clone()
-        # With the shift the last token before the border scores the first one behind it.
-        lengths[row] = min(int(lengths[row]), begin - int(self._decoder.traits.shift))
+        # An autoregressive model, too, reads the last token before the border again: it scores the first one behind.
+        lengths[row] = min(int(lengths[row]), max(begin - int(self._decoder.traits.shift), 0))
         self._cache.keep(lengths)
 
     def select(self, rows: Ints) -> None:
@@ -134,10 +140,16 @@ class Prefill:
         """Returns the context of sequences whose prompts begin with this prefix, which ends at a border of blocks."""
         decoder, begin = self._decoder, len(prefix)
         cache = self._prefix(prefix).copy(torch.zeros(len(sequences), dtype=torch.long))
-        # With the shift the last token of the prompt scores the first one of the answer.
-        ends = [max(_border(sequence) - int(decoder.traits.shift), begin) for sequence in sequences]
-        parts = [sequence.tokens[begin:end] for sequence, end in zip(sequences, ends, strict=True)]
+        # With the shift the last token of the prompt scores the first one of the answer. In a block it is read before
+        # it is dropped, for the others of the block see it.
+        alone = int(decoder.traits.shift and decoder.traits.block == 1)
+        borders = [_border(sequence) for sequence in sequences]
+        parts = [
+            sequence.tokens[begin : max(border - alone, begin)]
+            for sequence, border in zip(sequences, borders, strict=True)
+        ]
         self._fill(cache, *aligned(parts, [begin] * len(parts)))
+        cache.keep(torch.tensor([kept_before(decoder.traits, border) for border in borders]))
         return CachedContext(decoder, cache)
 
     def _prefix(self, prefix: tuple[int, ...]) -> Cache:
@@ -165,14 +177,22 @@ class Prefill:
                 _read(self._decoder, cache, tokens[:, begin:end], positions[:, begin:end])
 
 
-def _read(decoder: Decoder, cache: Cache, tokens: Ints, positions: Ints) -> torch.Tensor:
+def _read(
+    decoder: Decoder, cache: Cache, tokens: Ints, positions: Ints, opens: Sequence[int] | None = None
+) -> torch.Tensor:
     device = decoder.device
     made: torch.Tensor = decoder(
         torch.from_numpy(np.ascontiguousarray(tokens)).to(device),
         torch.from_numpy(np.ascontiguousarray(positions)).to(device),
         cache,
+        None if opens is None else torch.tensor(opens, device=device),
     )
     return made
+
+
+def kept_before(traits: Traits, border: int) -> int:
+    """Returns how many positions before this border of blocks a cache keeps."""
+    return max(border - int(traits.shift and traits.block > 1), 0)
 
 
 def aligned(texts: Sequence[Ints], begins: Sequence[int]) -> tuple[Ints, Ints]:

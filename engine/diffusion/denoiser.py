@@ -52,8 +52,6 @@ class Denoiser:
         constrained: bool = True,
     ) -> None:
         traits = decoder.traits
-        if traits.visibility == "block_causal" and traits.shift:
-            raise ModelError(f"{traits.family}: expected block-causal attention without the shift of the logits")
         if traits.mask is None and traits.visibility != "causal":
             raise ModelError(f"{traits.family}: expected a mask token, config.json names none")
         self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
@@ -83,7 +81,9 @@ class Denoiser:
                 detail = f"expected a prompt and {least} tokens or more, got {len(task.prompt)} and {task.budget}"
                 results[index] = Undecoded("budget", detail)
                 continue
-            origin = len(task.prompt) if self.decoder.traits.visibility == "full" else 0
+            # Blocks are counted from the prompt's end where the prompt was not read in blocks.
+            apart = self.decoder.traits.visibility in ("full", "token_causal")
+            origin = len(task.prompt) if apart else 0
             sequence = OpenSequence(task, self.block, origin, self.end, self.constrained)
             groups.setdefault(self._prefix(sequence), []).append(Run(index, sequence, self.texts, self.constrained))
         steps = 0

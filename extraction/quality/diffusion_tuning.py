@@ -17,7 +17,7 @@ from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.models.loading import device_of
-from cinnabar.engine.training.diffusion.examples import Example, answered
+from cinnabar.engine.training.diffusion.examples import Example, answered, is_trained
 from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
@@ -70,6 +70,11 @@ def tune_diffusion(
     model = fresh_language_model(base, device, "float32")
     if model.traits.mask is None:
         raise UsageError(f"--model {base}: {model.traits.family} has no mask token; --diffusion needs one")
+    if not is_trained(model.traits):
+        raise UsageError(
+            f"--model {base}: --diffusion cannot train {model.traits.family}, whose logits are for the next position or"
+            " whose context is token-causal; take SDAR or LLaDA"
+        )
     with ParserPool(WORKERS, settings=parser_settings()) as pool:
         own = [TuningSet(folder, pool) for folder in folders]
     examples = [_examples(one, model, say) for one in own]

@@ -8,7 +8,7 @@ An output folder DIR holds
     documents/batch-N.parquet    one row a document and run
     outcomes/batch-N.parquet     one row a run and input path, with records that were rejected
     runs/batch-N.parquet         a row when a run starts, another when it ends
-    manifest/batch-N.json        the commits
+    manifest/batch-N.json        the commits that count; replaced ones lie in manifest/replaced/
     cinnabar.duckdb              views over the above (`extraction/storage/snapshot.py`)
     .lock                        held by the run that writes
 
@@ -19,6 +19,9 @@ Invariants:
   removes them.
 - Numbers N only go up. Compaction merges many small batches into one, by a manifest that names those it replaces
   (`extraction/storage/compaction.py`); replaced files stay for a day, for readers of an older snapshot.
+- A manifest moves to `manifest/replaced/` after the merge that replaces it is committed, so that readers take as many
+  manifests as there are batches that count. Where it lies does not decide whether it counts: what `replaces` names is
+  replaced, and the next writer sorts a folder that a crash, or an earlier version, left unsorted.
 - A record's key is (document digest, schema fingerprint, engine fingerprint), and each key is written once.
 - One process writes at a time; a dead one leaves no lock behind. Readers need no lock.
 

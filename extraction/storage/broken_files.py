@@ -79,12 +79,12 @@ def _move_unknown(out: Path, number: int) -> str:
     """Moves a malformed manifest with the files of its number, because it cannot name its files."""
     name = manifests.batch_name(number)
     folder = _folder(out, name)
-    paths = [out / manifests.FOLDER / f"{name}.json"]
+    paths = [path for path in manifests.paths(out) if manifests.number_of(path) == number]
     paths += [path for table in manifests.TABLES for path in (out / table).rglob(f"{name}.parquet")]
     _copy(out, folder, [within(out, path) for path in paths])
     for path in paths:
         path.unlink(missing_ok=True)
-    sync_folder(out / manifests.FOLDER)
+        sync_folder(path.parent)
     return within(out, folder)
 
 

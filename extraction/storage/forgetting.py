@@ -88,10 +88,10 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     an archive or a mailbox (mbox) stands for all files and mails in it. The document's own file is not touched. Raises
     UsageError if no document or several documents match, or if a run is writing.
     """
-    if not manifests.read_all(out):
+    if not manifests.read_live(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     if dry_run:
-        return _found(out, named(out, document), manifests.live(manifests.read_all(out)))
+        return _found(out, named(out, document), manifests.read_live(out))
     with Store.open(out) as store:
         found = _found(store.out, named(store.out, document), store.committed())
         with failures(f"{out}: could not forget {document}"):

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
 
-from cinnabar.extraction.storage.files import TEMPORARY, write_bytes
+from cinnabar.extraction.storage.files import TEMPORARY, make_folder, sync_folder, write_bytes
 from cinnabar.schemas.errors import RunError, UsageError
 
 _FORMAT = 1
 FOLDER = "manifest"
+#: The folder within it for the commits that others have replaced; only the writer needs them.
+REPLACED = f"{FOLDER}/replaced"
 _MEND = "restore it, or run `cinnabar verify` to set its batch aside; the next run fills it again"
 #: The folders that hold Parquet files, by table.
 TABLES = ("data", "fields", "documents", "outcomes", "runs", "checks")
@@ -141,16 +144,92 @@ def read(path: Path) -> Manifest:
         raise BrokenManifest(path, str(error)) from error
 
 
+def paths(out: Path) -> list[Path]:
+    """Returns the files of all commits, including replaced ones, by number."""
+    # In this order, because the writer may move a commit from the first folder into the second one meanwhile.
+    found = {path.name: path for path in _listed(out / FOLDER)}
+    for path in _listed(out / REPLACED):
+        if path.name not in found or not found[path.name].exists():
+            found[path.name] = path
+    return [path for _, path in sorted(found.items())]
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Returns the manifests in this folder by name.
+
+    One listing may lack a merge that is committed meanwhile, and its sources that move away. Two equal ones cannot,
+    because the merge comes before the moves.
+    """
+    before, names = None, _names(folder)
+    while before != names:
+        before, names = names, _names(folder)
+    return [folder / name for name in sorted(names)]
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return {path.name for path in folder.iterdir() if _NAME.fullmatch(path.name)}
+    except FileNotFoundError:
+        return set()
+
+
 def read_all(out: Path) -> list[Manifest]:
     """Returns all commits of this folder in order, including replaced ones; [] without any commit."""
     found = []
-    for path in sorted((out / FOLDER).glob("batch-*.json")):
-        if number_of(path) is not None:
-            try:
-                found.append(read(path))
-            except FileNotFoundError:
-                continue  # replaced, and removed by the writer since the folder was listed
+    for path in paths(out):
+        with contextlib.suppress(FileNotFoundError):  # replaced, and removed by the writer since the folder was listed
+            found.append(read_moved(path))
     return found
+
+
+def read_moved(path: Path) -> Manifest:
+    """Returns the commit in this file, also if the writer has moved it among the replaced ones since it was listed.
+
+    Raises FileNotFoundError if the writer has removed it.
+    """
+    try:
+        return read(path)
+    except FileNotFoundError:
+        return read(path.parent / Path(REPLACED).name / path.name)
+
+
+def read_live(out: Path) -> list[Manifest]:
+    """Returns the commits that count, in order; [] without any commit.
+
+    It reads no more than these: the time does not grow with the number of replaced commits.
+    """
+    while True:
+        # A manifest that is gone was replaced since the folder was listed, and the next listing has its replacement.
+        with contextlib.suppress(FileNotFoundError):
+            return live([read(path) for path in _listed(out / FOLDER)])
+
+
+def put_away(out: Path, numbers: Iterable[int]) -> None:
+    """Moves replaced commits out of the way of readers; a crash in between leaves them where they do not count."""
+    numbers = list(numbers)
+    if numbers:
+        make_folder(out / REPLACED)
+    for number in numbers:
+        name = f"{batch_name(number)}.json"
+        with contextlib.suppress(FileNotFoundError):
+            (out / FOLDER / name).replace(out / REPLACED / name)
+
+
+def sort_out(out: Path, found: Sequence[Manifest]) -> None:
+    """Has the commits that count lie in one folder and the replaced ones in the other.
+
+    They do not after a crash, and once a broken merge was set aside: the commits that it replaced count again. Folders
+    of earlier versions have all of them in one.
+    """
+    counting = {entry.number for entry in live(found)}
+    there = {number_of(path) for path in _listed(out / FOLDER)}
+    put_away(out, (entry.number for entry in found if entry.number in there - counting))
+    lost = counting - there
+    for number in lost:
+        name = f"{batch_name(number)}.json"
+        (out / REPLACED / name).replace(out / FOLDER / name)
+    if lost:
+        sync_folder(out / FOLDER)
 
 
 def live(manifests: Iterable[Manifest]) -> list[Manifest]:
@@ -181,7 +260,8 @@ def replaced(manifests: Iterable[Manifest], before: datetime | None = None) -> l
 
 def remove(out: Path, manifest: Manifest) -> None:
     """Removes a replaced commit: first its manifest, then its files."""
-    (out / FOLDER / f"{manifest.name}.json").unlink(missing_ok=True)
+    for folder in (FOLDER, REPLACED):
+        (out / folder / f"{manifest.name}.json").unlink(missing_ok=True)
     for file in manifest.files:
         (out / file.path).unlink(missing_ok=True)
 

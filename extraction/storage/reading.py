@@ -74,7 +74,7 @@ def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
     `asked` names the user's query in messages; with it an error of DuckDB becomes a UsageError. Raises UsageError if
     the folder has no commit, RunError, with the file, if a file is missing or broken.
     """
-    committed = manifests.live(manifests.read_all(out))
+    committed = manifests.read_live(out)
     if not committed:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     manifests.check_sizes(out.absolute(), committed)

@@ -107,14 +107,13 @@ _NO_CHECKS = (
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
 
 
-def publish(out: Path) -> None:
-    """Builds the snapshot of all commits in this folder and swaps it in.
+def publish(out: Path, committed: Sequence[Manifest]) -> None:
+    """Builds the snapshot of these commits, those that count in this folder, and swaps it in.
 
     It does nothing without a commit. Raises RunError if the disk fails, or, with its path, if a committed file is
     broken.
     """
     out = out.absolute()
-    committed = manifests.live(manifests.read_all(out))
     if not committed:
         return
 

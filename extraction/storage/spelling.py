@@ -84,7 +84,7 @@ def _absolute(path: str, folder: Path) -> str:
 def _locations(out: Path) -> list[str]:
     """Returns the locations that runs into this folder were given, those of the first run first."""
     found: dict[Any, Any] = {}
-    for entry in manifests.live(manifests.read_all(out)):
+    for entry in manifests.read_live(out):
         for file in entry.files:
             if file.table == "runs":
                 with reading(out / file.path):

@@ -87,6 +87,7 @@ class Store:
         if self._trusting:
             manifests.check_sizes(self.out, manifests.live(found))
         manifests.remove_leftovers(self.out, found)
+        manifests.sort_out(self.out, found)
         self._manifests = {entry.number: entry for entry in manifests.live(found)}
         self._next = max((entry.number for entry in found), default=0) + 1
         if self._trusting:
@@ -287,6 +288,7 @@ class Store:
         self._manifests[entry.number] = entry
         for number in entry.replaces:
             self._manifests.pop(number, None)
+        manifests.put_away(self.out, entry.replaces)
 
     def replace(self, make: Callable[[int], Manifest]) -> None:
         """Writes and commits a batch that replaces others; `make` gets its number."""
@@ -332,7 +334,7 @@ class Store:
                 while group := due(self.committed()):
                     self.replace(partial(merge_batches, self.out, group))
             self._stop_waiting()
-            publish(self.out)
+            publish(self.out, self.committed())
             self._published = time.monotonic()
 
     def publish_if_stale(self) -> None:
@@ -340,4 +342,4 @@ class Store:
         with self.mutex:
             newest = max(self._manifests, default=None)
             if newest is not None and published_number(self.out) != newest:
-                publish(self.out)
+                publish(self.out, self.committed())

@@ -157,13 +157,13 @@ def _plain(source: str, out: Path) -> str:
 
 def names(out: Path) -> list[str]:
     """Returns the schemas that have records in this folder."""
-    committed = manifests.live(manifests.read_all(out))
+    committed = manifests.read_live(out)
     return sorted({entry.schema_name for entry in committed if entry.records})
 
 
 def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, where: str) -> str:
     """Returns the view with this condition, to select documents from."""
-    view = view_of(connection, manifests.live(manifests.read_all(out)), name)
+    view = view_of(connection, manifests.read_live(out), name)
     # On a line of its own, so that a comment ends with it.
     source = f"{quoted(view)} WHERE (\n{where}\n)"
     try:

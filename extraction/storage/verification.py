@@ -50,7 +50,7 @@ def verify(out: Path, clean: bool = False) -> Verified:
     With `clean` it removes files that dead runs left. Raises UsageError if the folder holds no results, or if something
     must be set aside or removed while a run is writing.
     """
-    if not any((out / manifests.FOLDER).glob("batch-*.json")):
+    if not manifests.paths(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     lying = set(_leftovers(out))
     found = check(out)
@@ -102,12 +102,10 @@ def check(out: Path) -> Verified:
 
 def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
     found, problems = [], []
-    for path in sorted((out / manifests.FOLDER).glob("batch-*.json")):
-        number = manifests.number_of(path)
-        if number is None:
-            continue
+    for path in manifests.paths(out):
+        number = manifests.number_of(path) or 0
         try:
-            entry = manifests.read(path)
+            entry = manifests.read_moved(path)
         except FileNotFoundError:
             continue  # the writer removed it, replaced, after the folder was listed
         except BrokenManifest as error:

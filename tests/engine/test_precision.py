@@ -29,6 +29,11 @@ def test_the_reader_has_int8_unless_another_precision_is_asked_for(monkeypatch: 
     assert (precision_asked(), reading_precision(), language_precision()) == (None, "int8", "float32")
     monkeypatch.setenv("CINNABAR_PRECISION", "bfloat16")
     assert (reading_precision(), language_precision()) == ("bfloat16", "bfloat16")
+    monkeypatch.setenv("CINNABAR_PRECISION", "int8")
+    assert (reading_precision(), language_precision()) == ("int8", "float32")
+    monkeypatch.setenv("CINNABAR_PRECISION", "w8a16")
+    assert (reading_precision(), language_precision()) == ("int8", "w8a16")
+    assert len({in_precision("m", one) for one in ("int8", "float32", "bfloat16", "w8a16", "w4a16")}) == 4
 
 
 def test_an_unknown_precision_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:

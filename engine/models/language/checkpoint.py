@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -13,7 +16,15 @@ from safetensors.torch import save_file
 
 from cinnabar.engine.models.language.configuration import CONFIG
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.families import config_of, family_of, stored_name
+from cinnabar.engine.models.language.families import config_of, family_of
+from cinnabar.engine.models.language.quantised import (
+    Bits,
+    is_quantised,
+    quantise,
+    quantise_modules,
+    quantised_bytes,
+)
+from cinnabar.engine.models.language.tensor_names import Part
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import SIZES, Stored, stored_tensors
 from cinnabar.engine.precision import VARIABLE, Precision
@@ -21,31 +32,42 @@ from cinnabar.schemas.errors import ModelError
 
 #: Ends of names of tensors that are computed, and that old releases stored all the same.
 _COMPUTED = ("rotary_emb.inv_freq",)
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+#: Ends of names of tensors that stay in float32: experts are chosen by small differences.
+_EXACT = (".expert_bias",)
+#: The dtypes of activations, and of weights that are no whole numbers.
+_DTYPES: dict[Precision, torch.dtype] = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "w8a16": torch.bfloat16,
+    "w4a16": torch.bfloat16,
+}
+_BITS: dict[Precision, Bits] = {"w8a16": 8, "w4a16": 4}
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The tensors of a checkpoint compared with those that its decoder needs, by the checkpoint's names.
+    """The tensors of a checkpoint compared with those that its decoder needs.
 
-    tensors: our name to the stored tensor. missing: expected and not there. odd: there, and of another name, shape or
-    dtype than expected, with the reason.
+    stored: the tensors that are there and fit, by the checkpoint's names. places: shape and parts of the decoder's
+    tensors, by our names. missing: expected and not there. odd: there, and of another name, shape or dtype than
+    expected, with the reason.
     """
 
-    tensors: dict[str, tuple[str, Stored]]
+    stored: dict[str, Stored]
+    places: dict[str, tuple[tuple[int, ...], tuple[Part, ...]]]
     missing: tuple[str, ...]
     odd: tuple[str, ...]
 
     @property
     def parameters(self) -> int:
         """The number of parameters that are there."""
-        return sum(stored.values for _, stored in self.tensors.values())
+        return sum(stored.values for stored in self.stored.values())
 
 
 def read_contents(folder: Path, traits: Traits) -> Contents:
     """Compares the headers of a checkpoint's files with what a decoder of these traits needs.
 
-    Raises ModelError if there are fewer tensors than layers.
+    Raises ModelError if there are fewer tensors than layers or experts.
     """
     there, family = stored_tensors(folder), family_of(traits)
     if traits.layers > len(there):
@@ -54,17 +76,22 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
             f"{folder}: config.json tells {traits.layers} layers, and the files of weights have {len(there)} tensors in"
             " all; they are not of the same release"
         )
+    if traits.experts is not None and traits.experts.dense < traits.layers and traits.experts.count > len(there):
+        raise ModelError(
+            f"{folder}: config.json tells {traits.experts.count} experts, and the files of weights have {len(there)}"
+            " tensors in all; they are not of the same release"
+        )
     with torch.device("meta"):
         shapes = {name: tuple(one.shape) for name, one in Decoder(traits).state_dict().items()}
-    head = stored_name(family, "lm_head.weight")
     if traits.tied:
         # Some releases store the tied matrix twice.
-        there.pop(head, None)
+        for part in family.parts("lm_head.weight", traits):
+            there.pop(part.name, None)
         del shapes["lm_head.weight"]
-    tensors: dict[str, tuple[str, Stored]] = {}
+    places = {name: (shape, family.parts(name, traits)) for name, shape in shapes.items()}
+    found: dict[str, Stored] = {}
     missing, odd = [], []
-    for name, shape in shapes.items():
-        named = stored_name(family, name)
+    for named, shape in _expected(places).items():
         stored = there.pop(named, None)
         if stored is None:
             missing.append(named)
@@ -73,9 +100,28 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
         elif stored.dtype not in SIZES:
             odd.append(f"{named} (dtype {stored.dtype}, expected one of {', '.join(SIZES)})")
         else:
-            tensors[name] = named, stored
+            found[named] = stored
     odd += [f"{name} (no part of {family.title})" for name in there if not name.endswith(_COMPUTED)]
-    return Contents(tensors, tuple(missing), tuple(odd))
+    return Contents(found, places, tuple(missing), tuple(odd))
+
+
+def _expected(places: Mapping[str, tuple[tuple[int, ...], tuple[Part, ...]]]) -> dict[str, tuple[int, ...]]:
+    """Returns the shapes of the stored tensors, by the checkpoint's names."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for shape, parts in places.values():
+        if len(parts) == 1 and parts[0].rows is None:
+            shapes[parts[0].name] = shape
+            continue
+        rows, *rest = _rowed(shape)
+        for part in parts:
+            end = part.begin + (part.rows or rows // len(parts))
+            shapes[part.name] = (max(end, shapes.get(part.name, (0,))[0]), *rest)
+    return shapes
+
+
+def _rowed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the shape as a matrix of rows: the matrices of experts stand one below the other."""
+    return (shape[0] * shape[1], *shape[2:]) if len(shape) == 3 else shape
 
 
 def check_contents(folder: Path, contents: Contents) -> None:
@@ -90,7 +136,11 @@ def check_contents(folder: Path, contents: Contents) -> None:
 
 def weight_bytes(contents: Contents, precision: Precision) -> int:
     """Returns the memory that the weights take in this precision."""
-    return contents.parameters * _DTYPES[precision].itemsize
+    bits, whole = _BITS.get(precision), contents.parameters * _DTYPES[precision].itemsize
+    if bits is None:
+        return whole
+    shapes = [shape for name, (shape, _) in contents.places.items() if is_quantised(name, shape)]
+    return whole - sum(math.prod(shape) * 2 - quantised_bytes(shape, bits) for shape in shapes)
 
 
 def cache_bytes(traits: Traits, precision: Precision) -> int:
@@ -105,6 +155,8 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
         advice = "take a smaller model or a larger machine"
         if precision == "float32":
             advice = f"{VARIABLE}=bfloat16 needs half; or {advice}"
+        elif precision == "bfloat16":
+            advice = f"{VARIABLE}=w8a16 or w4a16 needs less; or {advice}"
         raise ModelError(
             f"{folder}: the weights need {needed / 1e9:.2f} GB in {precision}, and {free / 1e9:.2f} GB are free on"
             f" {device}; {advice}"
@@ -136,15 +188,18 @@ def free_memory(device: torch.device) -> int | None:
 def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: Precision) -> Decoder:
     """Returns the decoder with a checkpoint's weights, in this precision, on this device, for evaluation.
 
-    On a CPU weights of this precision stay mapped from their files. Raises ModelError for missing or odd tensors, and
-    for too little memory.
+    On a CPU weights of this precision stay mapped from their files, but for experts and whole numbers. Raises
+    ModelError for missing or odd tensors, and for too little memory.
     """
     contents = read_contents(folder, traits)
     check_contents(folder, contents)
     check_memory(folder, weight_bytes(contents, precision), device, precision)
     with torch.device("meta"):
         decoder = Decoder(traits)
-    state = dict(_tensors(contents, _DTYPES[precision], device))
+    bits = _BITS.get(precision)
+    if bits is not None:
+        quantise_modules(decoder, bits)
+    state = dict(_state(contents, _DTYPES[precision], device, bits))
     if traits.tied:
         state["lm_head.weight"] = state["model.embed_tokens.weight"]
     decoder.load_state_dict(state, assign=True)
@@ -153,31 +208,70 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     return decoder.to(device).eval().requires_grad_(False)
 
 
-def _tensors(contents: Contents, dtype: torch.dtype, device: torch.device) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields the tensors by our names, file by file."""
-    for path in sorted({stored.path for _, stored in contents.tensors.values()}):
-        try:
-            with safe_open(path, "pt") as file:
-                for name, (named, stored) in contents.tensors.items():
-                    if stored.path == path:
-                        yield name, file.get_tensor(named).to(device, dtype)
-        except SafetensorError as error:
-            raise ModelError(f"{path}: cannot be read as safetensors: {error}; fetch the file again") from error
+def _state(
+    contents: Contents, dtype: torch.dtype, device: torch.device, bits: Bits | None
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yields what a decoder's `load_state_dict` takes; with `bits` its projections are quantised."""
+    for name, tensor in _tensors(contents, dtype, device, bits is not None):
+        if bits is not None and is_quantised(name, tuple(tensor.shape)):
+            stem = name.removesuffix("weight")
+            yield from zip((f"{stem}values", f"{stem}scales"), quantise(tensor, bits), strict=True)
+        else:
+            yield name, tensor
+
+
+def _tensors(
+    contents: Contents, dtype: torch.dtype, device: torch.device, quantised: bool
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yields the tensors by our names; those that are to be `quantised` are in float32."""
+    with ExitStack() as opened:
+        files: dict[Path, Any] = {}
+        for path in {stored.path for stored in contents.stored.values()}:
+            with _told(path):
+                files[path] = opened.enter_context(safe_open(path, "pt"))
+
+        def read(part: Part) -> torch.Tensor:
+            path = contents.stored[part.name].path
+            with _told(path):
+                whole: torch.Tensor = files[path].get_tensor(part.name)
+            return whole if part.rows is None else whole[part.begin : part.begin + part.rows]
+
+        for name, (shape, parts) in contents.places.items():
+            exact = name.endswith(_EXACT) or (quantised and is_quantised(name, shape))
+            kept = torch.float32 if exact else dtype
+            if len(parts) == 1:
+                yield name, read(parts[0]).to(device, kept)
+                continue
+            made = torch.empty(_rowed(shape), dtype=kept, device=device)
+            for part, rows in zip(parts, made.chunk(len(parts)), strict=True):
+                rows.copy_(read(part))
+            yield name, made.view(shape)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except SafetensorError as error:
+        raise ModelError(f"{path}: cannot be read as safetensors: {error}; fetch the file again") from error
 
 
 def save_decoder(folder: Path, decoder: Decoder) -> None:
     """Writes config.json and model.safetensors of a decoder, by the names of its family; each file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     traits = decoder.traits
-    family = family_of(traits)
-    state = {
-        stored_name(family, name): tensor.detach().to("cpu").contiguous()
-        for name, tensor in decoder.state_dict().items()
-        if not (traits.tied and name == "lm_head.weight")
-    }
-    part = folder / "model.safetensors.part"
-    save_file(state, part, metadata={"format": "pt"})
-    part.replace(folder / "model.safetensors")
-    part = folder / f"{CONFIG}.part"
-    part.write_text(json.dumps(config_of(traits), indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    part.replace(folder / CONFIG)
+    pieces: dict[str, dict[int, torch.Tensor]] = {}
+    for name, tensor in decoder.state_dict().items():
+        if traits.tied and name == "lm_head.weight":
+            continue
+        parts, kept = family_of(traits).parts(name, traits), tensor.detach().to("cpu")
+        rows = [kept] if len(parts) == 1 else kept.view(_rowed(tuple(kept.shape))).chunk(len(parts))
+        for part, piece in zip(parts, rows, strict=True):
+            pieces.setdefault(part.name, {})[part.begin] = piece
+    state = {name: torch.cat([held[at] for at in sorted(held)]).contiguous() for name, held in pieces.items()}
+    part_file = folder / "model.safetensors.part"
+    save_file(state, part_file, metadata={"format": "pt"})
+    part_file.replace(folder / "model.safetensors")
+    part_file = folder / f"{CONFIG}.part"
+    part_file.write_text(json.dumps(config_of(traits), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    part_file.replace(folder / CONFIG)

@@ -1,9 +1,9 @@
-"""One transformer decoder for all families: Qwen2, Qwen3, Llama, SDAR and LLaDA differ in their traits only.
+"""One transformer decoder for all families, which differ in their traits only.
 
 Pre-norm layers with RMS norms (arXiv 1910.07467), grouped-query attention (2305.13245) with rotary positions
-(2104.09864) and a gated feed-forward net (2002.05202). Block-causal attention follows block diffusion (2503.09573): a
-position sees all positions up to the end of its own block. The names of the parameters are those of Qwen3 in
-`transformers`.
+(2104.09864) and a gated feed-forward net (2002.05202) or experts. Block-causal attention follows block diffusion
+(2503.09573): a position sees all positions up to the end of its own block. The names of the parameters are those of
+Qwen3 in `transformers`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from cinnabar.engine.models.language.cache import NOWHERE, Cache
-from cinnabar.engine.models.language.rotary import Rotary
+from cinnabar.engine.models.language.experts import FeedForward, Mixture
+from cinnabar.engine.models.language.rotary import Rotary, Turn
 from cinnabar.engine.models.language.traits import Traits
 
 #: Attention of queries, keys and values, each [R, H, T or S, W] with equally many heads; returns [R, H, T, W].
@@ -56,12 +57,12 @@ class Attention(nn.Module):
     def forward(
         self,
         x: torch.Tensor,
-        turn: tuple[torch.Tensor, torch.Tensor],
+        turn: Turn,
         attend: Attend,
         cache: Cache | None,
         layer: int,
     ) -> torch.Tensor:
-        """x: [R, T, D]; turn: cosines and sines [R, 1, T, W]; returns [R, T, D]."""
+        """x: [R, T, D]; returns [R, T, D]."""
         rows, length, _ = x.shape
         q = self.q_proj(x).view(rows, length, self.heads, self.head_width)
         k = self.k_proj(x).view(rows, length, self.key_heads, self.head_width)
@@ -69,6 +70,8 @@ class Attention(nn.Module):
         if self.normed:
             q, k = self.q_norm(q), self.k_norm(k)
         q, k = _turned(q.transpose(1, 2), turn), _turned(k.transpose(1, 2), turn)
+        if turn.scale is not None:
+            q = q * turn.scale
         if cache is not None:
             k, v = cache.put(layer, k, v)
         if self.heads != self.key_heads:
@@ -79,41 +82,34 @@ class Attention(nn.Module):
         return made
 
 
-def _turned(x: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """x: [R, H, T, W], its halves turned against each other by the angles of the positions."""
+def _turned(x: torch.Tensor, turn: Turn) -> torch.Tensor:
+    """x: [R, H, T, W], its halves turned against each other by the angles of the positions.
+
+    With a rotary width below W only the first numbers turn.
+    """
+    rotary = turn.cosines.shape[-1]
+    x, still = x[..., :rotary], x[..., rotary:]
     first, second = x.chunk(2, -1)
-    return x * turn[0] + torch.cat([-second, first], -1) * turn[1]
-
-
-class FeedForward(nn.Module):
-    """The gated feed-forward net (SwiGLU)."""
-
-    def __init__(self, traits: Traits) -> None:
-        super().__init__()
-        self.gate_proj = nn.Linear(traits.width, traits.inner, bias=False)
-        self.up_proj = nn.Linear(traits.width, traits.inner, bias=False)
-        self.down_proj = nn.Linear(traits.inner, traits.width, bias=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x: [..., D]; returns the same shape."""
-        made: torch.Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
-        return made
+    turned = x * turn.cosines + torch.cat([-second, first], -1) * turn.sines
+    return torch.cat([turned, still], -1) if still.shape[-1] else turned
 
 
 class DecoderLayer(nn.Module):
-    """Attention and feed-forward net, each behind a norm and beside a residual path."""
+    """Attention and feed-forward net, or experts, each behind a norm and beside a residual path."""
 
-    def __init__(self, traits: Traits) -> None:
+    def __init__(self, traits: Traits, layer: int) -> None:
         super().__init__()
         self.input_layernorm = RmsNorm(traits.width, traits.epsilon)
         self.self_attn = Attention(traits)
         self.post_attention_layernorm = RmsNorm(traits.width, traits.epsilon)
-        self.mlp = FeedForward(traits)
+        self.mlp: nn.Module = FeedForward(traits.width, traits.inner)
+        if traits.experts is not None and layer >= traits.experts.dense:
+            self.mlp = Mixture(traits.width, traits.experts)
 
     def forward(
         self,
         x: torch.Tensor,
-        turn: tuple[torch.Tensor, torch.Tensor],
+        turn: Turn,
         attend: Attend,
         cache: Cache | None,
         layer: int,
@@ -130,7 +126,7 @@ class Body(nn.Module):
     def __init__(self, traits: Traits) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(traits.vocabulary, traits.width)
-        self.layers = nn.ModuleList(DecoderLayer(traits) for _ in range(traits.layers))
+        self.layers = nn.ModuleList(DecoderLayer(traits, layer) for layer in range(traits.layers))
         self.norm = RmsNorm(traits.width, traits.epsilon)
 
 
@@ -151,17 +147,24 @@ class Decoder(nn.Module):
         """The device of the weights."""
         return self.model.norm.weight.device
 
-    def forward(self, tokens: torch.Tensor, positions: torch.Tensor, cache: Cache | None = None) -> torch.Tensor:
+    def forward(
+        self,
+        tokens: torch.Tensor,
+        positions: torch.Tensor,
+        cache: Cache | None = None,
+        opened: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Returns the hidden states [R, T, D] of tokens at these positions, both [R, T] int64.
 
         A position of NOWHERE pads a row: no other position sees it. With a `cache` the tokens also see what it holds,
-        and their keys and values are appended to it; `Cache.keep` takes them away again.
+        and their keys and values are appended to it; `Cache.keep` takes them away again. opened: [R] int64, the first
+        position of each row's open block, which only `token_causal` visibility asks for; None if none is open.
         """
         keys = positions
         if cache is not None:
             cache.place(positions)
             keys = cache.positions
-        seen = visible(self.traits, positions, keys).unsqueeze(1)
+        seen = visible(self.traits, positions, keys, opened).unsqueeze(1)
 
         def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
             return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
@@ -189,15 +192,20 @@ class Decoder(nn.Module):
         return scores
 
 
-def visible(traits: Traits, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+def visible(
+    traits: Traits, queries: torch.Tensor, keys: torch.Tensor, opened: torch.Tensor | None = None
+) -> torch.Tensor:
     """[R, T, S] bool, whether the query at each of [R, T] positions sees the key at each of [R, S] positions.
 
-    A padding query sees all places, so that its softmax is over something.
+    A padding query sees all places, so that its softmax is over something. opened: see `Decoder.forward`.
     """
     at, of = queries.unsqueeze(2), keys.unsqueeze(1)
     held = of != NOWHERE
     if traits.visibility == "causal":
         held = held & (of <= at)
+    elif traits.visibility == "token_causal":
+        before = of <= at
+        held = held & (before if opened is None else before | (at >= opened[:, None, None]))
     elif traits.visibility == "block_causal":
         block = traits.block
         held = held & (of.div(block, rounding_mode="floor") <= at.div(block, rounding_mode="floor"))

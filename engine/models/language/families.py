@@ -7,37 +7,42 @@ entry of `FAMILIES` says all of it, and `traits.py` says what the decoder makes 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cinnabar.engine.models.language import tensor_names
 from cinnabar.engine.models.language.configuration import CONFIG, Settings, checkpoint_folder, read_settings
-from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.language.tensor_names import Parts
+from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import ModelError
 
 #: The kinds of rotary scaling that `rotary.py` computes.
 ROPES = ("default", "linear", "llama3", "yarn")
+#: The mask tokens of releases whose config.json names none.
+LLADA2_MASK, DREAM_MASK, FAST_MASK, NEMOTRON_MASK = 156_895, 151_666, 151_665, 100
 #: The length of a block of SDAR's first releases, in whose config.json it is missing.
 SDAR_BLOCK = 4
-#: LLaDA denoises its whole answer; released samplers go through it in parts of this length.
-LLADA_BLOCK = 32
+#: LLaDA and Dream denoise their whole answer; released samplers go through it in parts of this length. LLaDA 2,
+#: Fast-dLLM v2 and Nemotron-Labs-Diffusion were trained with it.
+BLOCK = 32
+#: The families that always have biases of queries, keys and values.
+_BIASED = ("qwen2", "Dream", "Fast_dLLM_Qwen")
 
 
 @dataclass(frozen=True)
 class Family:
     """A family of checkpoints.
 
-    title: its name in messages. architecture: the class that config.json names. read: config.json to traits. tensors:
-    our name of a tensor to the checkpoint's, with `{}` for the layer's number; None for equal names. template:
-    variables that the chat template gets.
+    title: its name in messages. architecture: the class that config.json names. read: config.json to traits. parts: the
+    places of a tensor in the checkpoint. template: variables that the chat template gets.
     """
 
     title: str
     architecture: str
     read: Callable[[Settings], Traits]
-    tensors: Mapping[str, str] | None = None
+    parts: Parts = tensor_names.same
     template: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -81,15 +86,6 @@ def family_of(traits: Traits) -> Family:
     return FAMILIES[traits.family]
 
 
-def stored_name(family: Family, name: str) -> str:
-    """Returns the checkpoint's name of the tensor that the decoder calls `name`."""
-    if family.tensors is None:
-        return name
-    number = re.search(r"\.(\d+)\.", name)
-    layer = number[1] if number else ""
-    return family.tensors[re.sub(r"\.\d+\.", ".{}.", name)].format(layer)
-
-
 def config_of(traits: Traits) -> dict[str, Any]:
     """Returns the config.json from which `read_family` reads these traits."""
     family = FAMILIES[traits.family]
@@ -114,9 +110,28 @@ def config_of(traits: Traits) -> dict[str, Any]:
             "rope": True,
             "weight_tying": traits.tied,
         }
-    own: dict[str, Any] = {} if traits.family == "qwen2" else {"attention_bias": traits.qkv_bias}
-    if traits.family == "sdar":
-        own |= {"block_size": traits.block, "revises": traits.revises}
+    own: dict[str, Any] = {} if traits.family in _BIASED else {"attention_bias": traits.qkv_bias}
+    if traits.visibility == "token_causal":
+        own |= {"block_size": traits.block}
+    if traits.visibility == "block_causal":
+        key = "bd_size" if traits.family == "Fast_dLLM_Qwen" else "block_size"
+        own |= {key: traits.block, "revises": traits.revises}
+    if traits.experts is not None:
+        experts = traits.experts
+        own |= {
+            "first_k_dense_replace": experts.dense,
+            "moe_intermediate_size": experts.inner,
+            "n_group": experts.groups,
+            "num_experts": experts.count,
+            "num_experts_per_tok": experts.chosen,
+            "num_shared_experts": experts.shared // experts.inner,
+            "partial_rotary_factor": (traits.rotary_width or traits.head_width) / traits.head_width,
+            "routed_scaling_factor": experts.scale,
+            "topk_group": experts.chosen_groups,
+            "use_bias": traits.output_bias,
+            "use_qk_norm": traits.qk_norm,
+            "use_qkv_bias": traits.qkv_bias,
+        }
     return (
         shared
         | own
@@ -136,10 +151,9 @@ def config_of(traits: Traits) -> dict[str, Any]:
 
 
 def _body(settings: Settings, family: str) -> Traits:
-    """Returns the traits that Qwen2, Qwen3, Llama and SDAR tell by the same keys: those of an autoregressive model."""
+    """Returns the traits that most families tell by the same keys: those of an autoregressive model."""
     settings.demand("hidden_act", "silu", default="silu")
     settings.demand("mlp_bias", False, default=False)
-    settings.demand("partial_rotary_factor", None, 1, default=None)
     width, heads = settings.whole("hidden_size"), settings.whole("num_attention_heads")
     layers = settings.whole("num_hidden_layers")
     kinds = settings.values.get("layer_types") or []
@@ -195,10 +209,12 @@ def _rope(said: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
 
 
 def _qwen2(settings: Settings) -> Traits:
+    settings.demand("partial_rotary_factor", None, 1, default=None)
     return replace(_body(settings, "qwen2"), qkv_bias=True)
 
 
 def _with_attention_bias(settings: Settings, family: str) -> Traits:
+    settings.demand("partial_rotary_factor", None, 1, default=None)
     bias = settings.flag("attention_bias")
     return replace(_body(settings, family), qkv_bias=bias, output_bias=bias)
 
@@ -252,7 +268,7 @@ def _llada(settings: Settings) -> Traits:
         epsilon=settings.number("rms_norm_eps", default=1e-5),
         window=settings.whole("max_sequence_length"),
         visibility="full",
-        block=settings.whole("block_length", default=LLADA_BLOCK),
+        block=settings.whole("block_length", default=BLOCK),
         mask=settings.token("mask_token_id"),
         qkv_bias=settings.flag("include_qkv_bias"),
         tied=settings.flag("weight_tying"),
@@ -260,28 +276,106 @@ def _llada(settings: Settings) -> Traits:
     )
 
 
-_LLADA_TENSORS = {
-    "model.embed_tokens.weight": "model.transformer.wte.weight",
-    "model.norm.weight": "model.transformer.ln_f.weight",
-    "lm_head.weight": "model.transformer.ff_out.weight",
-    "model.layers.{}.input_layernorm.weight": "model.transformer.blocks.{}.attn_norm.weight",
-    "model.layers.{}.post_attention_layernorm.weight": "model.transformer.blocks.{}.ff_norm.weight",
-    "model.layers.{}.self_attn.q_proj.weight": "model.transformer.blocks.{}.q_proj.weight",
-    "model.layers.{}.self_attn.k_proj.weight": "model.transformer.blocks.{}.k_proj.weight",
-    "model.layers.{}.self_attn.v_proj.weight": "model.transformer.blocks.{}.v_proj.weight",
-    "model.layers.{}.self_attn.q_proj.bias": "model.transformer.blocks.{}.q_proj.bias",
-    "model.layers.{}.self_attn.k_proj.bias": "model.transformer.blocks.{}.k_proj.bias",
-    "model.layers.{}.self_attn.v_proj.bias": "model.transformer.blocks.{}.v_proj.bias",
-    "model.layers.{}.self_attn.o_proj.weight": "model.transformer.blocks.{}.attn_out.weight",
-    "model.layers.{}.mlp.gate_proj.weight": "model.transformer.blocks.{}.ff_proj.weight",
-    "model.layers.{}.mlp.up_proj.weight": "model.transformer.blocks.{}.up_proj.weight",
-    "model.layers.{}.mlp.down_proj.weight": "model.transformer.blocks.{}.ff_out.weight",
-}
+def _llada2(settings: Settings) -> Traits:
+    settings.demand("score_function", "sigmoid", default="sigmoid")
+    settings.demand("norm_topk_prob", True, default=True)
+    settings.demand("moe_router_enable_expert_bias", True, default=True)
+    settings.demand("norm_head", False, default=False)
+    body = _body(settings, "llada2_moe")
+    rotary = int(body.head_width * settings.number("partial_rotary_factor", default=0.5))
+    if rotary < 2 or rotary % 2 or rotary > body.head_width:
+        raise ModelError(
+            f"{settings.path}: expected `partial_rotary_factor` to give an even part of a head of {body.head_width}"
+            f" numbers, found {rotary}"
+        )
+    return replace(
+        body,
+        visibility="block_causal",
+        block=settings.whole("block_size", "block_length", default=BLOCK),
+        mask=_mask(settings, body, LLADA2_MASK),
+        shift=False,
+        qk_norm=settings.flag("use_qk_norm", True),
+        qkv_bias=settings.flag("use_qkv_bias"),
+        output_bias=settings.flag("use_bias"),
+        revises=settings.flag("revises"),
+        rotary_width=rotary,
+        experts=_experts(settings),
+    )
+
+
+def _mask(settings: Settings, body: Traits, usual: int) -> int | None:
+    """Returns the mask token: the one that is named, else the usual one if the vocabulary is so large."""
+    named = settings.token("mask_token_id")
+    return usual if named is None and usual < body.vocabulary else named
+
+
+def _dream(settings: Settings) -> Traits:
+    settings.demand("use_mrope", False, default=False)
+    # Of the same `model_type`, but trained in blocks and without the shift.
+    settings.demand("block_size", None, default=None)
+    body = _qwen2(settings)
+    mask = _mask(settings, body, DREAM_MASK)
+    return replace(body, family="Dream", visibility="full", block=BLOCK, mask=mask)
+
+
+def _fast_dllm(settings: Settings) -> Traits:
+    body = _qwen2(settings)
+    return replace(
+        body,
+        family="Fast_dLLM_Qwen",
+        visibility="block_causal",
+        block=settings.whole("bd_size", "block_size", default=BLOCK),
+        mask=_mask(settings, body, FAST_MASK),
+        revises=settings.flag("revises"),
+    )
+
+
+def _nemotron(settings: Settings) -> Traits:
+    # `autoregressive` is the same network without training in denoising.
+    settings.demand("dlm_paradigm", "bidirectional", "block_diff", default="bidirectional")
+    settings.demand("sliding_window", None, default=None)
+    body = _with_attention_bias(settings, "nemotron_labs_diffusion")
+    return replace(
+        body,
+        visibility="token_causal",
+        block=settings.whole("block_size", default=BLOCK),
+        mask=_mask(settings, body, NEMOTRON_MASK),
+        shift=False,
+    )
+
+
+def _experts(settings: Settings) -> ExpertTraits:
+    """Returns the traits of LLaDA 2's experts. Raises ModelError if there are fewer than a token needs."""
+    inner, shared = settings.whole("moe_intermediate_size"), settings.values.get("num_shared_experts")
+    traits = ExpertTraits(
+        count=settings.whole("num_experts"),
+        chosen=settings.whole("num_experts_per_tok"),
+        inner=inner,
+        shared=inner * settings.whole("num_shared_experts") if shared else 0,
+        groups=settings.whole("n_group", default=1),
+        chosen_groups=settings.whole("topk_group", default=1),
+        scale=settings.number("routed_scaling_factor", default=1.0),
+        dense=settings.token("first_k_dense_replace") or 0,
+    )
+    each, rest = divmod(traits.count, traits.groups)
+    if rest or (traits.groups > 1 and each < 2) or not traits.chosen <= each * min(traits.chosen_groups, traits.groups):
+        raise ModelError(
+            f"{settings.path}: expected {traits.chosen} of {traits.count} experts in {traits.chosen_groups} of"
+            f" {traits.groups} groups of two or more; there are not so many"
+        )
+    return traits
+
 
 #: The families by their `model_type`. Qwen3 would otherwise begin its answer with its thoughts.
 FAMILIES: Mapping[str, Family] = {
     "sdar": Family("SDAR", "SDARForCausalLM", _sdar),
-    "llada": Family("LLaDA", "LLaDAModelLM", _llada, _LLADA_TENSORS),
+    "llada": Family("LLaDA", "LLaDAModelLM", _llada, tensor_names.LLADA),
+    "llada2_moe": Family("LLaDA 2", "LLaDA2MoeModelLM", _llada2, tensor_names.llada2),
+    "Dream": Family("Dream", "DreamModel", _dream),
+    "Fast_dLLM_Qwen": Family("Fast-dLLM v2", "Fast_dLLM_QwenForCausalLM", _fast_dllm),
+    "nemotron_labs_diffusion": Family(
+        "Nemotron-Labs-Diffusion", "NemotronLabsDiffusionModel", _nemotron, tensor_names.nemotron
+    ),
     "qwen2": Family("Qwen2", "Qwen2ForCausalLM", _qwen2),
     "qwen3": Family("Qwen3", "Qwen3ForCausalLM", _qwen3, template={"enable_thinking": False}),
     "llama": Family("Llama", "LlamaForCausalLM", _llama),

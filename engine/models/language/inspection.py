@@ -57,7 +57,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
     found.facts.update(
         {
             "parameters": contents.parameters,
-            "stored as": sorted({stored.dtype for _, stored in contents.tensors.values()}),
+            "stored as": sorted({stored.dtype for stored in contents.stored.values()}),
             "device": str(on),
             "precision": asked,
             "weights GB": round(weight_bytes(contents, asked) / 1e9, 3),
@@ -84,7 +84,7 @@ def _told(path: Path, traits: Traits) -> dict[str, Any]:
     family = family_of(traits)
     said = read_settings(path / CONFIG).values
     told = CONFIG
-    if traits.visibility != "causal" and not any(said.get(key) for key in ("block_size", "block_length")):
+    if traits.visibility != "causal" and not any(said.get(key) for key in ("block_size", "block_length", "bd_size")):
         # A release that was trained with other blocks than its family's first one runs badly and says nothing.
         told = f"the family: {CONFIG} has no `block_size`"
         named = _BLOCK_NAME.search(path.resolve().name)

@@ -39,8 +39,8 @@ def load_language_model(
 ) -> LanguageModel:
     """Returns the language model of a folder in Hugging Face form, on this device.
 
-    Without a `precision` it has the one for reading (engine/precision.py). Raises UsageError if the folder is none, and
-    ModelError if something in it is missing, odd or too large; texts are checked before weights are read.
+    Without a `precision` it has the one of language models (engine/precision.py). Raises UsageError if the folder is
+    none, and ModelError if something in it is missing, odd or too large; texts are checked before weights are read.
     """
     path, reading = checkpoint_folder(folder).resolve(), precision or language_precision()
     return _loaded(path, device, reading, in_precision(model_fingerprint(path), reading))

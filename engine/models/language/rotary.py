@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from cinnabar.engine.models.language.traits import Traits
+
+
+class Turn(NamedTuple):
+    """What queries and keys get of their positions: cosines and sines of angles, and a factor of the queries, if any.
+
+    cosines, sines: [R, 1, T, W], W the rotary width. scale: [R, 1, T, 1].
+    """
+
+    cosines: torch.Tensor
+    sines: torch.Tensor
+    scale: torch.Tensor | None
 
 
 class Rotary(nn.Module):
@@ -24,18 +35,25 @@ class Rotary(nn.Module):
     def __init__(self, traits: Traits) -> None:
         super().__init__()
         frequencies, self.scale = scaled_frequencies(traits)
+        # Llama 4's: queries grow with each window of the first training.
+        self.growth = traits.rope.get("llama_4_scaling_beta")
+        self.window = traits.rope.get("original_max_position_embeddings", traits.window)
         self.register_buffer("frequencies", frequencies, persistent=False)
 
-    def forward(self, positions: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-        """positions: [R, T] int64, at least 0; returns (cosines, sines), each [R, 1, T, W], W the head's width."""
+    def forward(self, positions: torch.Tensor, dtype: torch.dtype) -> Turn:
+        """positions: [R, T] int64, at least 0."""
         angles = positions.unsqueeze(-1).float() * self.frequencies
         both = torch.cat([angles, angles], -1).unsqueeze(1)
-        return (both.cos() * self.scale).to(dtype), (both.sin() * self.scale).to(dtype)
+        scale = None
+        if self.growth is not None:
+            grown = 1 + float(self.growth) * torch.log1p(positions.div(self.window, rounding_mode="floor").float())
+            scale = grown[:, None, :, None].to(dtype)
+        return Turn((both.cos() * self.scale).to(dtype), (both.sin() * self.scale).to(dtype), scale)
 
 
 def scaled_frequencies(traits: Traits) -> tuple[torch.Tensor, float]:
     """Returns (angle of one position [W / 2] float32, factor of cosines and sines)."""
-    width = traits.head_width
+    width = traits.rotary_width or traits.head_width
     steps = torch.arange(0, width, 2, dtype=torch.float32, device="cpu")
     plain = 1.0 / (traits.rope_theta ** (steps / width))
     if not traits.rope:

@@ -6,8 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-#: Which earlier positions a position sees: those up to itself, those up to the end of its block, or all.
-Visibility = Literal["causal", "block_causal", "full"]
+#: Which positions a position sees: those up to itself, those up to the end of its block, or all. With `token_causal` a
+#: position of the open block sees all up to the block's end, and any other one those up to itself.
+Visibility = Literal["causal", "block_causal", "token_causal", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertTraits:
+    """The traits of a mixture of experts.
+
+    count: number of experts. chosen: how many compute a token. inner: width of an expert. shared: width of the expert
+    that computes every token, 0 for none. groups, chosen_groups: the experts are in so many groups, and a token's
+    experts come from the best of these. scale: factor of the experts' sum. dense: so many first layers have a plain
+    feed-forward net.
+    """
+
+    count: int
+    chosen: int
+    inner: int
+    shared: int = 0
+    groups: int = 1
+    chosen_groups: int = 1
+    scale: float = 1.0
+    dense: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +40,8 @@ class Traits:
     one. qk_norm: queries and keys are normalised by head. qkv_bias, output_bias: the projections of attention have a
     bias. rope_theta, rope: base of the rotary embedding, and its scaling as `rope_scaling` in config.json says it.
     window: the most positions that the model was trained for. tied: the output matrix is that of the embedding.
-    revises: the model was trained on wrong visible tokens, so its logits at visible positions mean something.
+    rotary_width: how many numbers of a head turn with the position, None for all. revises: the model was trained on
+    wrong visible tokens, so its logits at visible positions mean something. experts: the mixture of experts, if any.
     """
 
     family: str
@@ -43,3 +65,5 @@ class Traits:
     revises: bool = False
     rope_theta: float = 10_000.0
     rope: Mapping[str, Any] = field(default_factory=dict)
+    rotary_width: int | None = None
+    experts: ExpertTraits | None = None

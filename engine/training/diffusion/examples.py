@@ -135,14 +135,19 @@ class FullSight:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=self._real)
 
 
+def is_trained(traits: Traits) -> bool:
+    """Returns whether the objective is that of the model's family: it knows no shift and no token-causal context."""
+    return traits.mask is not None and not traits.shift and traits.visibility != "token_causal"
+
+
 def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: random.Random, noise: Noise) -> Batch:
     """Returns these examples as one batch; after its answer a text goes on with end tokens up to the block's border.
 
-    Raises ValueError for a model without a mask token.
+    Raises ValueError for a model that cannot be trained so.
     """
     block, mask = traits.block, traits.mask
-    if mask is None:
-        raise ValueError(f"{traits.family}: expected a model with a mask token")
+    if mask is None or not is_trained(traits):
+        raise ValueError(f"{traits.family}: expected a model with a mask token, no shift and no token-causal context")
     texts = [[*example.prompt, *example.answer] for example in examples]
     begins = [len(example.prompt) for example in examples]
     if traits.visibility == "full":

@@ -32,7 +32,13 @@ class ScriptedDecoder(Decoder):
         self._visible: list[dict[int, int]] = []
         self.read: list[list[list[int]]] = []
 
-    def forward(self, tokens: torch.Tensor, positions: torch.Tensor, cache: Cache | None = None) -> torch.Tensor:
+    def forward(
+        self,
+        tokens: torch.Tensor,
+        positions: torch.Tensor,
+        cache: Cache | None = None,
+        opened: torch.Tensor | None = None,  # noqa: ARG002, as in its base
+    ) -> torch.Tensor:
         """Returns in place of hidden states the numbers of what `logits` will say."""
         if cache is not None:
             cache.place(positions)

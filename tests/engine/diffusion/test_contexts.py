@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tiny_models import BLOCK, CAUSAL, END, FULL, TOKENIZER, VOCABULARY, decoder, record
+from tiny_models import BLOCK, CACHED, CAUSAL, END, FULL, TOKENIZER, VOCABULARY, decoder, record
 
 from cinnabar.engine.diffusion import contexts
 from cinnabar.engine.diffusion.contexts import Context, FullContext, Prefill
@@ -42,7 +42,7 @@ def alone(model: Decoder, one: OpenSequence, at: np.ndarray) -> torch.Tensor:
     traits = model.traits
     end = one.block.end if traits.mask is not None else one.block.begin
     tokens = np.where(one.tokens[:end] < 0, traits.mask or 0, one.tokens[:end])
-    hidden = model(torch.from_numpy(tokens[None]), torch.arange(end)[None])
+    hidden = model(torch.from_numpy(tokens[None]), torch.arange(end)[None], None, torch.tensor([one.block.begin]))
     return hidden[0, torch.from_numpy(at - int(traits.shift))]
 
 
@@ -61,13 +61,14 @@ def check(model: Decoder, context: Context, rows: list[OpenSequence]) -> None:
 
 @torch.inference_mode()
 @pytest.mark.parametrize("spared", [0, 10_000])
-@pytest.mark.parametrize("traits", [BLOCK, CAUSAL], ids=["block", "causal"])
+@pytest.mark.parametrize("kind", CACHED)
 def test_passes_with_a_cache_equal_passes_over_the_whole_text(
-    traits: object, spared: int, monkeypatch: pytest.MonkeyPatch
+    kind: str, spared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contexts, "SPARED", spared)
     monkeypatch.setattr(contexts, "PREFILL", 16)
-    model = decoder(BLOCK if traits is BLOCK else CAUSAL)
+    traits = CACHED[kind]
+    model = decoder(traits)
     block = model.traits.block
     rows = [sequence(prompt, block) for prompt in (5, 40, 17, 64)]
     context = Prefill(model)(rows, ())
@@ -95,9 +96,9 @@ def test_passes_with_a_cache_equal_passes_over_the_whole_text(
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("traits", [BLOCK, CAUSAL], ids=["block", "causal"])
-def test_a_shared_prefix_changes_nothing(traits: object) -> None:
-    model = decoder(BLOCK if traits is BLOCK else CAUSAL)
+@pytest.mark.parametrize("kind", CACHED)
+def test_a_shared_prefix_changes_nothing(kind: str) -> None:
+    model = decoder(CACHED[kind])
     rows = [sequence(40, model.traits.block), sequence(57, model.traits.block)]
     prefix = rows[1].tokens[:24].tolist()
     rows[0].tokens[:24] = prefix

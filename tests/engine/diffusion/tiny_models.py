@@ -11,7 +11,7 @@ import torch
 
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.concatenation import concat
@@ -51,7 +51,22 @@ REVISING = replace(BLOCK, revises=True)
 CAUSAL = replace(BLOCK, visibility="causal", block=1, mask=None, shift=True)
 FULL = replace(BLOCK, visibility="full")
 SHIFTED = replace(FULL, shift=True)
-KINDS = {"block": BLOCK, "revising": REVISING, "causal": CAUSAL, "full": FULL, "full with shift": SHIFTED}
+BLOCK_SHIFTED = replace(BLOCK, shift=True)
+TOKEN_CAUSAL = replace(BLOCK, visibility="token_causal")
+MIXTURE = ExpertTraits(count=6, chosen=2, inner=16, shared=16, groups=2, dense=1)
+EXPERTS = replace(BLOCK, experts=MIXTURE, rotary_width=4)
+KINDS = {
+    "block": BLOCK,
+    "revising": REVISING,
+    "block with shift": BLOCK_SHIFTED,
+    "token-causal": TOKEN_CAUSAL,
+    "experts": EXPERTS,
+    "causal": CAUSAL,
+    "full": FULL,
+    "full with shift": SHIFTED,
+}
+#: The kinds that are read with a cache.
+CACHED = {kind: traits for kind, traits in KINDS.items() if traits.visibility != "full"}
 
 
 def decoder(traits: Traits, seed: int = 0, scale: float = 6.0) -> Decoder:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from family_traits import FAMILY_TRAITS
 from safetensors.torch import load_file
 from tiny_checkpoint import write_checkpoint
 
@@ -68,6 +69,13 @@ def test_training_reads_the_set_better_and_writes_a_folder_that_runs(
 def test_a_model_without_a_mask_token_is_refused(labelled: Path, tmp_path: Path) -> None:
     write_checkpoint(tmp_path, family="qwen3", visibility="causal", block=1, shift=True)
     with pytest.raises(UsageError, match="qwen3 has no mask token"):
+        tune_diffusion([labelled], tmp_path, tmp_path / "out", DiffusionTuning(), "cpu", lambda _: None)
+
+
+@pytest.mark.parametrize("family", ["dream", "fast-dllm", "nemotron"])
+def test_a_family_with_another_objective_is_refused(family: str, labelled: Path, tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, traits=FAMILY_TRAITS[family])
+    with pytest.raises(UsageError, match=f"--diffusion cannot train {FAMILY_TRAITS[family].family}, whose logits"):
         tune_diffusion([labelled], tmp_path, tmp_path / "out", DiffusionTuning(), "cpu", lambda _: None)
 
 

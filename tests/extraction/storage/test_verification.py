@@ -132,7 +132,7 @@ def test_a_broken_manifest_of_a_merge_does_not_bring_rows_back_twice(out, worklo
         run.finish()
     before = query(out, ROWS).rows
     merged = {entry.number for entry in manifests.read_all(out) if entry.level == 1}
-    path = out / "manifest" / f"{manifests.batch_name(min(merged))}.json"
+    path = out / manifests.REPLACED / f"{manifests.batch_name(min(merged))}.json"
     path.write_text("")
     assert any("second outcome" in problem.detail for problem in verify(out).problems)
     assert query(out, ROWS).rows == before

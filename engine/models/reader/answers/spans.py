@@ -55,8 +55,8 @@ class Pointed:
 
 def start_masks(
     slots: list[Slot], typed: list[bool], reader: MentionReader, pieces: Pieces, window: Window, width: int
-) -> Tensor:
-    """Returns the pieces at which each slot's values may start: [S, T] bool."""
+) -> npt.NDArray[np.bool_]:
+    """Returns the pieces at which each slot's values may start: [S, T]."""
     words = np.zeros(width, bool)
     words[1 : window.last - window.first + 1] = word_starts(pieces.case[window.first : window.last])
     rows = []
@@ -75,7 +75,7 @@ def start_masks(
             mask[places[first:last] - window.first + 1] = True
             known[id(slot.automaton)] = mask & words
         rows.append(known[id(slot.automaton)])
-    return torch.from_numpy(np.stack(rows))
+    return np.stack(rows)
 
 
 def point(
@@ -99,11 +99,11 @@ def point(
     return start[..., None].expand_as(end), end, both, mass
 
 
-def end_mask(pieces: Pieces, window: Window, width: int) -> Tensor:
-    """Returns the pieces at which spans may end: [T] bool."""
+def end_mask(pieces: Pieces, window: Window, width: int) -> npt.NDArray[np.bool_]:
+    """Returns the pieces at which spans may end: [T]."""
     mask = np.zeros(width, bool)
     mask[1 : window.last - window.first + 1] = word_ends(pieces.case[window.first : window.last])
-    return torch.from_numpy(mask)
+    return mask
 
 
 def spans_in_window(

@@ -92,6 +92,10 @@ class Board:
     span: Tensor
     words: Tensor
 
+    def windows(self, first: int, last: int) -> Board:
+        """Returns the windows [first, last)."""
+        return Board(*(getattr(self, f.name)[first:last] for f in fields(self)))
+
     @classmethod
     def blank(cls, windows: int, slots: int, width: int) -> Board:
         """Returns a board of open slots outside of rows, all masked out, for windows of `width` pieces."""

@@ -65,15 +65,18 @@ def padded(windows: Iterable[Window], multiple: int = 32) -> int:
     return -(-longest // multiple) * multiple
 
 
-def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
-    """Returns the windows as tensors, padded to `width` pieces, or to the longest of them if that is longer."""
+def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0, *, above: bool = True) -> Sheet:
+    """Returns the windows as tensors, padded to `width` pieces, or to the longest of them if that is longer.
+
+    Without `above` the pieces before each window, which only lexical signals use, are left out.
+    """
     width = max(width, padded(w for _, w in windows))
     n = len(windows)
     ids, mask = np.zeros((n, width), np.int64), np.zeros((n, width), bool)
     around, line = np.zeros((n, width, 4), np.int64), np.full((n, width), -1, np.int64)
     cell = np.zeros((n, width, 3), np.int64)
     before = max((min(w.first, _BEFORE) for _, w in windows), default=0)
-    above = np.zeros((n, before + width, 8), np.int64)
+    higher = np.zeros((n, before + width if above else 0, 8), np.int64)
     for i, (p, w) in enumerate(windows):
         size = w.last - w.first
         ids[i, 0], ids[i, size + 1] = CLS_ID, SEP_ID
@@ -83,10 +86,12 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0) -> Sheet:
             around[i, 1 : size + 1, j] = values[w.first : w.last]
         line[i, 1 : size + 1] = p.line[w.first : w.last]
         cell[i, 1 : size + 1] = np.stack((p.left, p.right, p.over), 1)[w.first : w.last]
+        if not above:
+            continue
         known = slice(max(0, w.first - _BEFORE), w.last)
         where = np.stack([a[known] for a in (p.ids, p.line, p.left, p.right)], 1)
-        above[i, : known.stop - known.start] = np.concatenate((where, p.extents[known]), 1)
-    return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line, cell, above)))
+        higher[i, : known.stop - known.start] = np.concatenate((where, p.extents[known]), 1)
+    return Sheet(*(torch.from_numpy(a) for a in (ids, mask, around, line, cell, higher)))
 
 
 def phrases(windows: Sequence[tuple[Pieces, Window]], wordpieces: WordPieces) -> Phrases:

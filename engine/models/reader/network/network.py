@@ -190,12 +190,14 @@ class Network(nn.Module):
         windows: from `project_windows`; vectors: [Q, H] from `encode_questions`; matches from `matches`.
         """
         window = windows.states
-        n, s = board.question.shape
         x = self.ask(vectors)[board.question] + self.kind(board.kind) + self.state(board.state)
         x = x + self._committed(window, board) + self._anchored(window, board)
         x = self.slot_norm(x)
         region = regions(sheet, board)
-        spread = self.match_pointer(matches.reshape(n * s, 8, -1)).view(n, s, -1)
+        # Sums of products in a fixed order, so that no window's result depends on how many there are.
+        weight, bias = self.match_pointer.weight, self.match_pointer.bias
+        assert bias is not None
+        spread = (matches * weight[0, :, 0][:, None]).sum(2) + bias
         # Slots that look for rows may not attend to slots with a known row: they would learn to copy its beginning, and
         # at inference there is nothing to copy.
         given_away = (board.kind == ROWS)[:, :, None] & (board.anchor >= 0)[:, None, :]
@@ -247,8 +249,10 @@ class Network(nn.Module):
         """
         pointed = torch.where(allowed, starts.float(), FLOOR).logsumexp(-1)
         margin = torch.where(allowed.any(-1), starts[..., 0].float() - pointed, 0.0)
-        logits: Tensor = self.absent(decoded.slots)[..., 0].float() + self.absent_pointed * margin
-        return logits - supported @ self.absent_support
+        first, middle, last = self.absent
+        assert isinstance(last, nn.Linear)
+        judged = (middle(first(decoded.slots)).float() * last.weight[0]).sum(-1) + last.bias
+        return judged + self.absent_pointed * margin - (supported * self.absent_support).sum(-1)  # type: ignore[no-any-return]
 
     def ends(self, decoded: Decoded, start: Tensor, line: Tensor) -> Tensor:
         """Returns the logits of the last piece of a value, given the first: start [N, S, K] to [N, S, K, T].

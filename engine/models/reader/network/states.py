@@ -49,6 +49,22 @@ class WindowStates:
     ends: Tensor
     rows: Tensor
 
+    @classmethod
+    def cat(cls, parts: Sequence[WindowStates]) -> WindowStates:
+        """Returns the windows of all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def joined(name: str) -> Tensor:
+            return torch.cat([getattr(part, name) for part in parts])
+
+        keys, values = (
+            tuple(torch.cat(layer) for layer in zip(*(getattr(part, name) for part in parts), strict=True))
+            for name in ("keys", "values")
+        )
+        rest = map(joined, ("starts", "end_starts", "ends", "rows"))
+        return cls(joined("states"), keys, values, *rest)
+
     def windows(self, chosen: Tensor) -> WindowStates:
         """Returns these windows, in this order; chosen: int64."""
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.priors.example_prior import example_prior
@@ -44,9 +43,9 @@ class Priors:
                 _add(self._objects, scores.objects)
                 self._rows = {**scores.rows, **self._rows}
 
-    def starts(self, windows: Sequence[Window], slots: Sequence[Sequence[Slot]], width: int) -> Tensor:
-        """Returns the log odds that the slots of each of N windows start at each piece: [N, S, T]."""
-        scores = torch.zeros(len(windows), max(map(len, slots)), width)
+    def starts(self, windows: Sequence[Window], slots: Sequence[Sequence[Slot]], size: int, width: int) -> Floats:
+        """Returns the log odds that the slots of each of N windows, `size` at most, start at each piece: [N, S, T]."""
+        scores = np.zeros((len(windows), size, width), np.float32)
         for i, (w, own) in enumerate(zip(windows, slots, strict=True)):
             for j, slot in enumerate(own):
                 parent, _, name = slot.path.rpartition("/")
@@ -54,17 +53,17 @@ class Priors:
                 of_object = self._objects.get(parent) if name != "*" else None
                 for found in (self._values.get(slot.path), of_object):
                     if found is not None:
-                        scores[i, j, 1 : w.last - w.first + 1] += torch.from_numpy(found[w.first : w.last])
+                        scores[i, j, 1 : w.last - w.first + 1] += found[w.first : w.last]
         return scores
 
-    def rows(self, windows: Sequence[Window], arrays: Sequence[ArrayNode], width: int) -> Tensor:
+    def rows(self, windows: Sequence[Window], arrays: Sequence[ArrayNode], width: int) -> Floats:
         """Returns the log odds that an item of each of A lists begins at each piece of N windows: [N, A, T]."""
-        scores = torch.zeros(len(windows), len(arrays), width)
+        scores = np.zeros((len(windows), len(arrays), width), np.float32)
         for i, w in enumerate(windows):
             for j, array in enumerate(arrays):
                 found = self._rows.get(array.path)
                 if found is not None:
-                    scores[i, j, 1 : w.last - w.first + 1] = torch.from_numpy(found[w.first : w.last])
+                    scores[i, j, 1 : w.last - w.first + 1] = found[w.first : w.last]
         return scores
 
 

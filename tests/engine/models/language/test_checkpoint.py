@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from family_traits import EXPERTS, LLADA2
 from safetensors.torch import load_file, save_file
 from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
 
@@ -156,6 +157,20 @@ def test_a_config_with_more_layers_than_tensors_is_refused_before_a_decoder_is_m
         load(tmp_path, replace(TRAITS, layers=10**9))
 
 
+def test_a_config_with_more_experts_than_tensors_is_refused_before_a_decoder_is_made(tmp_path: Path) -> None:
+    save_decoder(tmp_path, tiny_decoder(LLADA2))
+    many = replace(LLADA2, experts=replace(EXPERTS, count=4 * 10**9))
+    with pytest.raises(ModelError, match=r"config\.json tells 4000000000 experts, and the files of weights have \d+ "):
+        load(tmp_path, many)
+
+
+def test_a_missing_expert_is_named(tmp_path: Path) -> None:
+    save_decoder(tmp_path, tiny_decoder(LLADA2))
+    rewrite(tmp_path, model__layers__2__mlp__experts__7__up_proj__weight=None)
+    with pytest.raises(ModelError, match=r"missing tensors: 1, first model\.layers\.2\.mlp\.experts\.7\.up_proj"):
+        load(tmp_path, LLADA2)
+
+
 def test_files_that_the_index_does_not_explain_are_refused(tmp_path: Path) -> None:
     save_decoder(tmp_path, tiny_decoder())
     files = split(tmp_path)
@@ -187,7 +202,8 @@ def test_too_little_memory_is_told_before_weights_are_read(tmp_path: Path, monke
     expected = r"need 0\.00 GB in float32, and 0\.00 GB are free on cpu; CINNABAR_PRECISION=bfloat16 needs half"
     with pytest.raises(ModelError, match=expected):
         load(tmp_path)
-    with pytest.raises(ModelError, match="are free on cpu; take a smaller model or a larger machine"):
+    advice = "free on cpu; CINNABAR_PRECISION=w8a16 or w4a16 needs less; or take a smaller"
+    with pytest.raises(ModelError, match=advice):
         monkeypatch.setattr(checkpoint, "free_memory", lambda _: 10_000)
         load_decoder(tmp_path, TRAITS, CPU, "bfloat16")
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from family_traits import DREAM, FAST_DLLM, LLADA2, NEMOTRON
 from tiny_checkpoint import TRAITS
 
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.families import FAMILIES, config_of, family_of, read_family, stored_name
+from cinnabar.engine.models.language.families import FAMILIES, config_of, family_of, read_family
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.schemas.errors import ModelError, UsageError
 
@@ -109,6 +110,10 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
     traits = replace(
         {
             "sdar": replace(TRAITS, mask=3, revises=True, block=16, qkv_bias=True, output_bias=True),
+            "llada2_moe": replace(LLADA2, mask=3, revises=True, qkv_bias=True, output_bias=True),
+            "Dream": DREAM,
+            "nemotron_labs_diffusion": NEMOTRON,
+            "Fast_dLLM_Qwen": FAST_DLLM,
             "llada": replace(TRAITS, mask=3, visibility="full", block=32, qk_norm=False, qkv_bias=True),
             "qwen2": replace(TRAITS, visibility="causal", block=1, shift=True, qk_norm=False, qkv_bias=True, tied=True),
             "qwen3": replace(TRAITS, visibility="causal", block=1, shift=True),
@@ -128,7 +133,7 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
 
 def test_every_tensor_of_llada_has_a_name_of_its_own() -> None:
     traits = replace(TRAITS, family="llada", qk_norm=False, qkv_bias=True)
-    names = [stored_name(family_of(traits), name) for name in Decoder(traits).state_dict()]
+    names = [part.name for name in Decoder(traits).state_dict() for part in family_of(traits).parts(name, traits)]
     assert len(set(names)) == len(names)
     assert "model.transformer.blocks.1.ff_proj.weight" in names
 

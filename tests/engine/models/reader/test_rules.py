@@ -46,9 +46,7 @@ def scores_of(model: Reader, text: str = PAGE) -> Scores:
     anchors = [i for i in range(len(text)) if text.startswith(("2  ", "1  ", "3  "), i)]
     rows = [Row(goods, -1, anchor, 0.9) for anchor in anchors]
     instances = [SlotInstance(0, s, -1) for s in FORM.slots if "*" not in s.path]
-    instances += [
-        SlotInstance(0, s, i) for i in range(len(rows)) for s in FORM.slots if s.path.startswith("/goods")
-    ]
+    instances += [SlotInstance(0, s, i) for i in range(len(rows)) for s in FORM.slots if s.path.startswith("/goods")]
     count = len(instances)
     canvas = Canvas(
         instances, [None] * count, [False] * count, torch.full((count, 16), MASK), torch.full((count,), 16),
@@ -80,7 +78,7 @@ def test_switching_off_a_prior_removes_only_its_scores(rule: str, monkeypatch: p
 
     def tables(one: PriorInput) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         priors = Priors(one)
-        return priors.starts([window], slots, 200).numpy(), priors.rows([window], FORM.arrays, 200).numpy()
+        return priors.starts([window], slots, len(FORM.slots), 200), priors.rows([window], FORM.arrays, 200)
 
     without = tables(off)
     assert any(not np.array_equal(a, b) for a, b in zip(tables(asked), without, strict=True))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from tiny_network import form_of, tiny_network, wordpieces
@@ -98,9 +100,7 @@ def test_a_typed_slot_takes_whole_mentions() -> None:
 
 def test_a_slot_keeps_the_likeliest_few() -> None:
     words = TEXT.split()[:12]
-    found, logs = candidates_of(
-        slot_of(type="string"), False, [at(w, -float(i)) for i, w in enumerate(words)], READER
-    )
+    found, logs = candidates_of(slot_of(type="string"), False, [at(w, -float(i)) for i, w in enumerate(words)], READER)
     assert len(found) == len(logs) == CANDIDATES
     assert logs == sorted(logs, reverse=True)
 
@@ -119,14 +119,14 @@ def test_values_start_at_words_at_mentions_or_nowhere() -> None:
     slots = [slot_of(type="string"), slot_of(type="number"), slot_of(enum=["a", "b"])]
     words, numbers, options = start_masks(slots, [False, True, False], READER, pieces, window, 64)
 
-    def starts(mask: torch.Tensor) -> set[int]:
-        return {int(pieces.start[p - 1]) for p in mask.nonzero()[:, 0].tolist()}
+    def starts(mask: npt.NDArray[np.bool_]) -> set[int]:
+        return {int(pieces.start[p - 1]) for p in mask.nonzero()[0].tolist()}
 
     assert not options.any()
     assert {TEXT.index("1,250"), TEXT.index("1250")} <= starts(numbers) <= starts(words)
     assert TEXT.index("ACME") in starts(words) - starts(numbers)
     assert all(i == 0 or not (TEXT[i - 1].isalpha() and TEXT[i].isalpha()) for i in starts(words))
-    ends = {int(pieces.end[p - 1]) for p in end_mask(pieces, window, 64).nonzero()[:, 0].tolist()}
+    ends = {int(pieces.end[p - 1]) for p in end_mask(pieces, window, 64).nonzero()[0].tolist()}
     assert all(i == len(TEXT) or not (TEXT[i - 1].isalpha() and TEXT[i].isalpha()) for i in ends)
 
 
@@ -138,10 +138,9 @@ def test_pointed_spans_have_allowed_ends_in_order_of_probability() -> None:
     width = page.ids.shape[1]
     windows = network.project_windows(torch.randn(1, width, 32))
     decoded = Decoded(torch.randn(1, 2, 32), windows, torch.zeros(1, 2, width))
-    allowed = start_masks(
-        [slot_of(type="number"), slot_of(type="string")], [True, False], READER, pieces, window, width
-    )[None]
-    end_words = end_mask(pieces, window, width)[None]
+    slots = [slot_of(type="number"), slot_of(type="string")]
+    allowed = torch.from_numpy(start_masks(slots, [True, False], READER, pieces, window, width))[None]
+    end_words = torch.from_numpy(end_mask(pieces, window, width))[None]
     with torch.inference_mode():
         starts, ends, logs, mass = point(network, decoded, page, network.starts(decoded), allowed, end_words)
     assert starts.shape == ends.shape == logs.shape == (1, 2, STARTS, ENDS)

@@ -11,15 +11,15 @@ from tiny_network import form_of, pieces_of, wordpieces
 
 from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
 from cinnabar.engine.models.base import Row
-from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
+from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
 from cinnabar.engine.models.reader.inputs.views import (
     SLOTS_IN_VIEW,
     Place,
     View,
-    board_of,
     home_window,
     row_places,
     views_of,
+    write_board,
 )
 from cinnabar.engine.models.reader.inputs.windows import cut
 from cinnabar.schemas.form.form import Form
@@ -101,8 +101,9 @@ def test_the_board_shows_committed_values_and_their_places() -> None:
     canvas.left_out = [False, False, False, True, True, False]
     canvas.spans = [((62, 65),), (), (), (), (), ()]
     window = cut(PIECES, 40, 10)[2]
-    shown = board_of(
-        [View(2, tuple(range(6)))], canvas, [5, 4, 3, 2, 1, 0], {5: Place(70, 75)}, WINDOWS, PIECES,
+    shown = Board.blank(1, 6, 64)
+    write_board(
+        shown, 0, [View(2, tuple(range(6)))], canvas, [5, 4, 3, 2, 1, 0], {5: Place(70, 75)}, WINDOWS, PIECES,
         wordpieces(), 64,
     )  # fmt: skip
     assert [STATES[s] for s in shown.state[0]] == ["copied", "written", "chosen", "absent", "absent", "open"]
@@ -121,6 +122,7 @@ def test_the_board_shows_committed_values_and_their_places() -> None:
 def test_a_value_in_another_window_has_no_place_in_this_one() -> None:
     form = form_of(name={"type": "string"})
     canvas = replace(canvas_of(form), values=[b'"total"'], spans=[((95, 98),)])
-    shown = board_of([View(0, (0,))], canvas, [0], {}, WINDOWS, PIECES, wordpieces(), 64)
+    shown = Board.blank(1, 1, 64)
+    write_board(shown, 0, [View(0, (0,))], canvas, [0], {}, WINDOWS, PIECES, wordpieces(), 64)
     assert STATES[shown.state[0, 0]] == "copied"
     assert shown.words[0, 0].any() and not shown.span.any()

@@ -92,5 +92,5 @@ def test_a_label_and_an_example_add_up() -> None:
     form = form_of(sign=TEXT | {"examples": ["C-5/5"]})
     asked = given(form, PAGE)
     pieces, priors = asked.page.columns.pieces, Priors(asked)
-    said = priors.starts([Window(0, len(pieces), 0, len(pieces))], [form.slots], 200)[0, 0]
+    said = priors.starts([Window(0, len(pieces), 0, len(pieces))], [form.slots], len(form.slots), 200)[0, 0]
     assert said[pieces.at(PAGE.index("AB-")) + 1] > OWN

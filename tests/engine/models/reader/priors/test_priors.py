@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from pages import given
 from tests.engine.models.reader.priors.test_tables import TABLE, list_of
@@ -36,11 +37,11 @@ def _at(words: str) -> int:
 
 def test_labels_and_headings_add_up() -> None:
     priors, window = _priors()
-    said = priors.starts([window], [FORM.slots], 200)[0]
+    said = priors.starts([window], [FORM.slots], len(FORM.slots), 200)[0]
     of = {slot.path: said[i] for i, slot in enumerate(FORM.slots)}
     without, window = _priors(PAGE.replace("Name:", "Thing"))
     buyer = [slot.path for slot in FORM.slots].index("/buyer/name")
-    heading = without.starts([window], [FORM.slots], 200)[0, buyer]
+    heading = without.starts([window], [FORM.slots], len(FORM.slots), 200)[0, buyer]
     assert of["/buyer/name"][_at("water")] > heading[_at("water")] > 0
     assert of["/buyer/name"][_at("water")] > of["/seller/name"][_at("water")]
     assert of["/goods/*/price"][_at("3.50")] == OWN
@@ -51,7 +52,7 @@ def test_a_window_gets_the_scores_of_its_own_pieces_only() -> None:
     first = _at("3.50") - 1
     part = Window(first, window.last, first, window.last)
     price = [slot for slot in FORM.slots if slot.path == "/goods/*/price"]
-    said = priors.starts([part], [price], 200)[0, 0]
+    said = priors.starts([part], [price], 1, 200)[0, 0]
     assert said[1] == OWN
     assert said[0] == 0 and not said[window.last - first + 1 :].any()
 
@@ -74,8 +75,10 @@ def test_low_precision_gives_the_same_scores() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         low, _ = _priors()
     slots, arrays = [FORM.slots], FORM.arrays
-    assert torch.equal(priors.starts([window], slots, 200), low.starts([window], slots, 200))
-    assert torch.equal(priors.rows([window], arrays, 200), low.rows([window], arrays, 200))
+    assert np.array_equal(
+        priors.starts([window], slots, len(FORM.slots), 200), low.starts([window], slots, len(FORM.slots), 200)
+    )
+    assert np.array_equal(priors.rows([window], arrays, 200), low.rows([window], arrays, 200))
 
 
 def test_a_model_of_low_precision_reads_a_record_without_lists() -> None:

@@ -1,0 +1,111 @@
+"""A mixture of experts: each token is computed by the few feed-forward nets that a router chooses for it.
+
+The router is that of DeepSeek-V3 (arXiv 2412.19437): sigmoid scores, a bias that decides the choice and not the weight,
+and a choice among the best groups of experts only.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from cinnabar.engine.models.language.traits import ExpertTraits
+
+
+class FeedForward(nn.Module):
+    """The gated feed-forward net (SwiGLU)."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(width, inner, bias=False)
+        self.up_proj = nn.Linear(width, inner, bias=False)
+        self.down_proj = nn.Linear(inner, width, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x: [..., D]; returns the same shape."""
+        made: torch.Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        return made
+
+
+class Router(nn.Module):
+    """Chooses experts for each token, in float32."""
+
+    expert_bias: torch.Tensor
+
+    def __init__(self, width: int, traits: ExpertTraits) -> None:
+        super().__init__()
+        self.traits = traits
+        self.weight = nn.Parameter(torch.empty(traits.count, width).normal_(0.0, width**-0.5))
+        self.register_buffer("expert_bias", torch.zeros(traits.count))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """x: [N, D]; returns (experts [N, K] int64, their weights [N, K] float32)."""
+        traits = self.traits
+        scores = F.linear(x.float(), self.weight.float()).sigmoid()
+        choice = scores + self.expert_bias.float()
+        if traits.groups > 1:
+            grouped = choice.view(len(x), traits.groups, -1)
+            # A group is as good as its two best experts.
+            best = grouped.topk(2, -1).values.sum(-1).topk(traits.chosen_groups, -1).indices
+            open_groups = torch.zeros_like(grouped[..., 0], dtype=torch.bool).scatter_(1, best, True)
+            choice = grouped.masked_fill(~open_groups.unsqueeze(-1), -torch.inf).flatten(1)
+        chosen = choice.topk(traits.chosen, -1).indices
+        weights = scores.gather(1, chosen)
+        if traits.chosen > 1:
+            weights = weights / (weights.sum(-1, keepdim=True) + 1e-20)
+        return chosen, weights * traits.scale
+
+
+class ExpertMatrices(nn.Module):
+    """A matrix for each expert: [E, O, I]."""
+
+    def __init__(self, count: int, width: int, made: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(count, made, width).normal_(0.0, width**-0.5))
+
+    def forward(self, x: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+        """Returns [N, O], the product of rows `ends[e - 1]` to `ends[e]` of `x` [N, I] with the matrix of expert e."""
+        made: torch.Tensor = F.grouped_mm(x, self.weight.transpose(1, 2), offs=ends)
+        return made
+
+
+class Experts(nn.Module):
+    """Gated feed-forward nets; gates and inner values are one matrix."""
+
+    def __init__(self, width: int, count: int, inner: int) -> None:
+        super().__init__()
+        self.count = count
+        self.gate_up_proj = ExpertMatrices(count, width, 2 * inner)
+        self.down_proj = ExpertMatrices(count, inner, width)
+
+    def forward(self, x: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        """x: [N, D]; chosen, weights: [N, K]; returns [N, D], the weighted sum of what the chosen experts compute."""
+        each = chosen.shape[1]
+        order = chosen.flatten().argsort(stable=True)
+        # Counted on the device: tokens per expert as numbers on the host would stop it in every layer.
+        ends = F.one_hot(chosen.flatten(), self.count).sum(0).cumsum(0).int()
+        gate, up = self.gate_up_proj(x[order // each], ends).chunk(2, -1)
+        made = self.down_proj(F.silu(gate) * up, ends)
+        back = torch.empty_like(made)
+        back[order] = made
+        summed = (back.view(len(x), each, -1).float() * weights.unsqueeze(-1)).sum(1)
+        return summed.to(x.dtype)
+
+
+class Mixture(nn.Module):
+    """Chosen experts, and those that compute every token."""
+
+    def __init__(self, width: int, traits: ExpertTraits) -> None:
+        super().__init__()
+        self.gate = Router(width, traits)
+        self.experts = Experts(width, traits.count, traits.inner)
+        self.shared_experts = FeedForward(width, traits.shared) if traits.shared else None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x: [..., D]; returns the same shape."""
+        flat = x.flatten(0, -2)
+        made: torch.Tensor = self.experts(flat, *self.gate(flat))
+        if self.shared_experts is not None:
+            made = made + self.shared_experts(flat)
+        return made.view(x.shape)

@@ -1,0 +1,89 @@
+"""The place of each of the decoder's tensors in a checkpoint: under its name there, as rows of it, or in pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cinnabar.engine.models.language.traits import Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows [begin, begin + rows) of the stored tensor of this name; all of its rows if `rows` is None."""
+
+    name: str
+    begin: int = 0
+    rows: int | None = None
+
+
+#: Returns the parts whose rows, one below the other, are the tensor that the decoder calls so.
+Parts = Callable[[str, Traits], tuple[Part, ...]]
+
+
+def same(name: str, _: Traits) -> tuple[Part, ...]:
+    """Returns the tensor of the same name."""
+    return (Part(name),)
+
+
+def renamed(names: Mapping[str, str]) -> Parts:
+    """Returns the parts of a family with other names: ours to theirs, with `{}` for the layer's number."""
+
+    def parts(name: str, _: Traits) -> tuple[Part, ...]:
+        number = re.search(r"\.(\d+)\.", name)
+        layer = number[1] if number else ""
+        return (Part(names[re.sub(r"\.\d+\.", ".{}.", name)].format(layer)),)
+
+    return parts
+
+
+LLADA = renamed(
+    {
+        "model.embed_tokens.weight": "model.transformer.wte.weight",
+        "model.norm.weight": "model.transformer.ln_f.weight",
+        "lm_head.weight": "model.transformer.ff_out.weight",
+        "model.layers.{}.input_layernorm.weight": "model.transformer.blocks.{}.attn_norm.weight",
+        "model.layers.{}.post_attention_layernorm.weight": "model.transformer.blocks.{}.ff_norm.weight",
+        "model.layers.{}.self_attn.q_proj.weight": "model.transformer.blocks.{}.q_proj.weight",
+        "model.layers.{}.self_attn.k_proj.weight": "model.transformer.blocks.{}.k_proj.weight",
+        "model.layers.{}.self_attn.v_proj.weight": "model.transformer.blocks.{}.v_proj.weight",
+        "model.layers.{}.self_attn.q_proj.bias": "model.transformer.blocks.{}.q_proj.bias",
+        "model.layers.{}.self_attn.k_proj.bias": "model.transformer.blocks.{}.k_proj.bias",
+        "model.layers.{}.self_attn.v_proj.bias": "model.transformer.blocks.{}.v_proj.bias",
+        "model.layers.{}.self_attn.o_proj.weight": "model.transformer.blocks.{}.attn_out.weight",
+        "model.layers.{}.mlp.gate_proj.weight": "model.transformer.blocks.{}.ff_proj.weight",
+        "model.layers.{}.mlp.up_proj.weight": "model.transformer.blocks.{}.up_proj.weight",
+        "model.layers.{}.mlp.down_proj.weight": "model.transformer.blocks.{}.ff_out.weight",
+    }
+)
+
+def nemotron(name: str, _: Traits) -> tuple[Part, ...]:
+    """Returns the tensor in Nemotron-Labs-Diffusion, which calls its body an encoder."""
+    return (Part(name.replace("lm_head.", "diffusion_head.") if name.startswith("lm_") else f"encoder.{name[6:]}"),)
+
+
+_LLADA2_NAMES = {
+    "embed_tokens": "word_embeddings",
+    "self_attn.o_proj": "attention.dense",
+    "self_attn.q_norm": "attention.query_layernorm",
+    "self_attn.k_norm": "attention.key_layernorm",
+}
+
+
+def llada2(name: str, traits: Traits) -> tuple[Part, ...]:
+    """Returns the parts in LLaDA 2: queries, keys and values are one tensor there, and each expert has its own."""
+    projection = re.fullmatch(r"(model\.layers\.\d+\.)self_attn\.([qkv])_proj\.(weight|bias)", name)
+    if projection is not None:
+        layer, which, kind = projection.groups()
+        queries, keys = traits.heads * traits.head_width, traits.key_heads * traits.head_width
+        begin, rows = {"q": (0, queries), "k": (queries, keys), "v": (queries + keys, keys)}[which]
+        return (Part(f"{layer}attention.query_key_value.{kind}", begin, rows),)
+    stem, _, matrix = name.partition(".experts.")
+    if matrix and traits.experts is not None:
+        pieces = ("gate_proj.weight", "up_proj.weight") if matrix == "gate_up_proj.weight" else (matrix,)
+        numbers = range(traits.experts.count)
+        return tuple(Part(f"{stem}.experts.{number}.{piece}") for number in numbers for piece in pieces)
+    for ours, theirs in _LLADA2_NAMES.items():
+        name = name.replace(ours, theirs)
+    return (Part(name),)

@@ -1,0 +1,89 @@
+"""Families without a class in `transformers`: our decoder computes what plain implementations of them do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from family_traits import DREAM, EXPERTS, FAST_DLLM, LLADA2, NEMOTRON
+from plain_decoders import PLAIN
+from tiny_checkpoint import tiny_decoder
+
+from cinnabar.engine.models.language.checkpoint import load_decoder, save_decoder
+from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.models.language.traits import Traits
+
+#: Each case is there for the trait that its name gives.
+CASES: dict[str, Traits] = {
+    "llada2": LLADA2,
+    "llada2-one-group-no-shared-expert": replace(
+        LLADA2, experts=replace(EXPERTS, groups=1, chosen_groups=1, shared=0, chosen=1)
+    ),
+    "llada2-biases-tied-whole-rotary-blocks-of-32": replace(
+        LLADA2, qkv_bias=True, output_bias=True, tied=True, rotary_width=8, block=32
+    ),
+    "llada2-wide-shared-expert-all-groups": replace(
+        LLADA2, qk_norm=False, experts=replace(EXPERTS, chosen_groups=4, shared=48, dense=0, scale=1.0)
+    ),
+    "dream": DREAM,
+    "dream-tied-other-theta": replace(DREAM, tied=True, rope_theta=1e6, key_heads=1),
+    "fast-dllm": FAST_DLLM,
+    "fast-dllm-blocks-of-32-tied": replace(FAST_DLLM, block=32, tied=True),
+    "nemotron": NEMOTRON,
+    "nemotron-one-key-head-tied": replace(NEMOTRON, key_heads=1, tied=True),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_logits_equal_those_of_a_plain_implementation(case: str, tmp_path: Path) -> None:
+    save_decoder(tmp_path, tiny_decoder(CASES[case]))
+    _, traits = read_family(tmp_path)
+    assert traits == CASES[case]
+    ours = load_decoder(tmp_path, traits, torch.device("cpu"), "float32")
+    tokens = np.random.RandomState(7).randint(0, 352, 41)
+    tokens[24:35:2] = traits.mask
+    # The open block of the families that ask for it begins at the first mask.
+    hidden = ours(torch.from_numpy(tokens)[None], torch.arange(41)[None], None, torch.tensor([24]))
+    found = ours.logits(hidden)[0].numpy()
+    expected = PLAIN[traits.family](tmp_path, tokens)
+    assert np.abs(found - expected).max() < 1e-4
+    assert np.abs(expected).max() > 0.5
+
+
+@pytest.mark.parametrize(
+    ("kind", "traits"),
+    [("Ministral3", NEMOTRON), ("Qwen2", DREAM), ("Qwen2", FAST_DLLM)],
+    ids=["nemotron", "dream", "fast-dllm"],
+)
+def test_the_body_computes_what_that_of_transformers_does_with_its_mask(
+    kind: str, traits: Traits, tmp_path: Path
+) -> None:
+    import transformers
+
+    save_decoder(tmp_path, tiny_decoder(traits))
+    ours = load_decoder(tmp_path, traits, torch.device("cpu"), "float32")
+    config = json.loads((tmp_path / "config.json").read_text())
+    rope = {"rope_theta": config.pop("rope_theta"), "rope_type": "default", **(config.pop("rope_scaling") or {})}
+    made = getattr(transformers, f"{kind}Config")(**config, rope_parameters=rope)
+    theirs = getattr(transformers, f"{kind}ForCausalLM")(made).eval()
+    theirs.load_state_dict(ours.state_dict())
+    tokens, at = torch.arange(100, 141)[None], torch.arange(41)
+    for first in (None, 24):
+        with torch.no_grad():
+            expected = theirs(tokens, attention_mask=seen(traits, at, first)[None, None]).logits
+        found = ours.logits(ours(tokens, at[None], None, None if first is None else torch.tensor([first])))
+        assert (found - expected).abs().max() < 1e-4
+
+
+def seen(traits: Traits, at: torch.Tensor, first: int | None) -> torch.Tensor:
+    """[T, T] bool, by the words of the families' papers; the open block begins at `first`."""
+    if traits.visibility == "full":
+        return torch.ones(len(at), len(at), dtype=torch.bool)
+    if traits.visibility == "block_causal":
+        return (at // traits.block)[None, :] <= (at // traits.block)[:, None]
+    before = at[None, :] <= at[:, None]
+    return before if first is None else before | (at >= first)[:, None]

@@ -1,0 +1,42 @@
+"""Traits of small checkpoints, one or more of each family."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tiny_checkpoint import TRAITS
+
+from cinnabar.engine.models.language.traits import ExpertTraits, Traits
+
+EXPERTS = ExpertTraits(count=8, chosen=3, inner=24, shared=24, groups=4, chosen_groups=2, scale=2.5, dense=1)
+LLADA2 = replace(TRAITS, family="llada2_moe", layers=3, block=8, mask=303, rotary_width=4, experts=EXPERTS)
+DREAM = replace(
+    TRAITS, family="Dream", visibility="full", block=32, mask=303, shift=True, qk_norm=False, qkv_bias=True
+)
+FAST_DLLM = replace(DREAM, family="Fast_dLLM_Qwen", visibility="block_causal", block=8)
+#: With one window of the first training in 16 tokens, so that small texts reach beyond it.
+NEMOTRON = replace(
+    TRAITS,
+    family="nemotron_labs_diffusion",
+    visibility="token_causal",
+    block=8,
+    mask=303,
+    qk_norm=False,
+    rope={
+        "rope_type": "yarn",
+        "factor": 32.0,
+        "original_max_position_embeddings": 16,
+        "beta_fast": 32.0,
+        "beta_slow": 1.0,
+        "mscale": 1.0,
+        "mscale_all_dim": 1.0,
+        "llama_4_scaling_beta": 0.1,
+    },
+)
+
+FAMILY_TRAITS: dict[str, Traits] = {
+    "llada2": LLADA2,
+    "dream": DREAM,
+    "fast-dllm": FAST_DLLM,
+    "nemotron": NEMOTRON,
+}
