@@ -128,6 +128,11 @@ def rate_report(model: Model, effort: str) -> Iterator[str]:
         f"{found.filled:.1f} documents/s, {found.encoded:.1f} by the encoder alone, ratio "
         f"{found.filled / found.encoded:.2f}; {found.steps} steps (median)."
     )
+    yield (
+        f"{found.multiplied:.1f} by the matrix products alone, share {found.filled / found.multiplied:.2f}; "
+        f"{found.calls:.0f} torch calls a document; {found.same} of {found.documents} records are the same alone, "
+        "together and in another order."
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Measures documents per second on one core: whole fills and the encoder alone."""
+"""Measures documents per second on one core: whole fills, the encoder alone, and all matrix products alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from bench.products import Recorder
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.request import Filled, Passage, Request
@@ -51,12 +52,19 @@ FIELDS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Documents per second by whole fills and by the encoder alone; steps per record, the median."""
+    """Documents per second by whole fills, by the encoder alone, and by all matrix products of the fills alone.
+
+    steps: per record, the median. calls: of torch, for a document. same: records that are equal, with all confidences,
+    if their documents are filled one by one and in another order.
+    """
 
     documents: int
     filled: float
     encoded: float
+    multiplied: float
     steps: int
+    calls: float
+    same: int
 
 
 def rate(model: Model, effort: str, documents: int = 64) -> Rate:
@@ -78,14 +86,28 @@ def _rate(model: Model, effort: str, documents: int) -> Rate:
     engine = Engine(model, effort)
     engine.fill([Request("first", form, passages[0])])
     requests = [Request(str(number), form, passage) for number, passage in enumerate(passages)]
-    fills, reads = [], []
+    with Recorder() as recorder:
+        results = engine.fill(requests)
+    fills, reads, products = [], [], []
     for _ in range(ROUNDS):
-        results, seconds = _timed(lambda: engine.fill(requests))
-        fills.append(seconds)
+        fills.append(_timed(lambda: engine.fill(requests))[1])
         reads.append(_timed(lambda: model.encode(passages))[1])
-    filled, encoded = median(fills), median(reads)
+        products.append(recorder.seconds())
+    filled, encoded, multiplied = median(fills), median(reads), median(products)
     steps = sorted(result.steps for result in results if isinstance(result, Filled))
-    return Rate(documents, documents / filled, documents / encoded, steps[len(steps) // 2])
+    turned = dict(zip(reversed(range(documents)), engine.fill(requests[::-1]), strict=True))
+    alone = [engine.fill([request])[0] for request in requests]
+    same = sum(turned[at] == alone[at] == result for at, result in enumerate(results))
+    calls = recorder.calls / documents
+    return Rate(
+        documents,
+        documents / filled,
+        documents / encoded,
+        documents / multiplied,
+        steps[len(steps) // 2],
+        calls,
+        same,
+    )
 
 
 def _passages(model: Model) -> Iterator[Passage]:
