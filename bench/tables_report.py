@@ -21,6 +21,7 @@ from cinnabar.engine.models.loading import load_model
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.pdf.glyphs import PageWords
+from cinnabar.extraction.ingest.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.pipeline import Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet
 
@@ -40,7 +41,8 @@ def plain_pdf(data: bytes, name: str) -> Document:
 
 def plain_html(data: bytes, name: str) -> Document:
     """The texts of an HTML page, one below the other."""
-    tree = html.fromstring(data)
+    text, _ = decode(data, known_charset(markup_charset(data)))
+    tree = html.fromstring(text.encode(), parser=html.HTMLParser(encoding="utf-8"))
     for hidden in tree.xpath("//script|//style|//head"):
         hidden.drop_tree()
     lines = (" ".join(text.split()) for text in tree.itertext())

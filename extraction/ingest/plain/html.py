@@ -12,12 +12,18 @@ from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
 from cinnabar.extraction.ingest.plain.charsets import decode, known_charset, markup_charset
+from cinnabar.extraction.ingest.plain.html_tables import TABLE_TAGS
 from cinnabar.extraction.ingest.reading import Reading
 
 _MAX_HTML = 4_000_000
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,300}\?>")
 _TAG = re.compile(r"<(/?)([A-Za-z!?][A-Za-z0-9]*)?[^<>]*>?")
-_HTML_CONFIG = ParserConfig(css=STRICT_CSS_PROFILE, display_images=False, display_links=False)
+_HTML_CONFIG = ParserConfig(
+    css=STRICT_CSS_PROFILE,
+    display_images=False,
+    display_links=False,
+    custom_html_tag_handler_mapping=TABLE_TAGS,
+)
 
 
 def add_html(reading: Reading, data: bytes) -> None:
@@ -49,7 +55,7 @@ def html_to_text(markup: str) -> tuple[str, bool]:
         deep = True
     if deep:
         text = _without_tags(markup)
-    return tidy(text), cut
+    return _tidy_lines(text), cut
 
 
 def _without_tags(markup: str) -> str:
@@ -72,7 +78,11 @@ def _without_tags(markup: str) -> str:
 
 def tidy(text: str) -> str:
     """Returns `text` without blanks at line ends, with at most eight blanks in a row and at most one blank line."""
+    return re.sub(r" {9,}", " " * 8, _tidy_lines(text))
+
+
+def _tidy_lines(text: str) -> str:
+    """Returns `text` without blanks at line ends, and with at most one blank line; columns keep their places."""
     # A regular expression for the ends of lines would take quadratic time for a long run of blanks.
     text = "\n".join(line.rstrip() for line in text.replace("\xa0", " ").split("\n"))
-    text = re.sub(r" {9,}", " " * 8, text)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n")

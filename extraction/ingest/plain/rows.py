@@ -12,7 +12,12 @@ _WIDEST, _WIDEST_ROW = 60, 320
 def widths(rows: Sequence[Sequence[str]]) -> list[int]:
     """Returns the width of each column in characters, or none if the rows are too wide to be aligned."""
     found: list[int] = []
-    for row in rows:
+    if len(set(map(len, rows))) == 1:
+        # Columns of short cells of one line each are measured at once, all others cell by cell.
+        found = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        if max(found, default=0) > _WIDEST or any("\n" in "".join(column) for column in zip(*rows, strict=True)):
+            found = []
+    for row in () if found else rows:
         found += [0] * (len(row) - len(found))
         for column, cell in enumerate(row):
             if len(cell) > found[column]:
@@ -33,8 +38,12 @@ def row_lines(cells: Sequence[str], columns: Sequence[int] = ()) -> list[str]:
 def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[list[str]]:
     """Yields the lines of each row of a table, aligned if the table is narrow enough."""
     columns = widths(rows)
+    # Only a column of wide cells has no width of its own; the cells after it begin at different characters.
+    layout = (" " * len(GAP)).join(f"%-{width}s" for width in columns) if columns and 0 not in columns else ""
     for cells in rows:
-        yield row_lines(cells, columns)
+        # One call for a row instead of one for each of its cells: files have millions of small rows.
+        line = layout % tuple(cells) if layout and len(cells) == len(columns) else "\n"
+        yield row_lines(cells, columns) if "\n" in line else [line.rstrip(" ")]
 
 
 def marked_row(cells: Sequence[str], columns: Sequence[int] = ()) -> tuple[str, list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from cinnabar.extraction.ingest.marked_text import body_text
@@ -36,47 +36,56 @@ def add_delimited(reading: Reading, data: bytes) -> None:
         reading.builder.flags.add("charset_guess")
     csv.field_size_limit(_MAX_CELL)
     with body_text(reading) as lines:
-        rows: list[list[str]] = []
-        number = cells_waiting = 0
+        number, ended = 1, False
         reader = csv.reader(_bounded(reading, text, delimiter), delimiter=delimiter)
-        while not lines.full:
-            try:
-                row = next(reader, None)
-            except csv.Error:
-                # A cell beyond the bound: most likely a quotation mark without its partner.
+        while not (ended or lines.full):
+            rows, ended = _block(reading, reader)
+            for cells, (line, *_) in zip(rows, table_lines(rows), strict=True):
+                if any(cells):
+                    lines.line(line, f"row {number}")
+                number += 1
+
+
+def _block(reading: Reading, reader: Iterable[list[str]]) -> tuple[list[list[str]], bool]:
+    """Returns the next rows that are laid out at once, and whether the file ended."""
+    rows: list[list[str]] = []
+    cells_waiting = 0
+    try:
+        for row in reader:
+            if len(row) > MAX_ROW_CELLS:
                 reading.builder.flags.add("truncated")
-                row = None
-            if row is not None:
-                if len(row) > MAX_ROW_CELLS:
-                    reading.builder.flags.add("truncated")
-                rows.append([" ".join(cell.split()) for cell in row[:MAX_ROW_CELLS]])
-                cells_waiting += len(rows[-1])
-            if row is None or len(rows) == _BLOCK or cells_waiting >= _BLOCK_CELLS:
-                for cells, (line, *_) in zip(rows, table_lines(rows), strict=True):
-                    number += 1
-                    if any(cells):
-                        lines.line(line, f"row {number}")
-                rows, cells_waiting = [], 0
-            if row is None:
-                break
+                del row[MAX_ROW_CELLS:]
+            rows.append([" ".join(cell.split()) for cell in row])
+            cells_waiting += len(row)
+            if len(rows) == _BLOCK or cells_waiting >= _BLOCK_CELLS:
+                return rows, False
+    except csv.Error:
+        # A cell beyond the bound: most likely a quotation mark without its partner.
+        reading.builder.flags.add("truncated")
+    return rows, True
 
 
-def _bounded(reading: Reading, text: str, delimiter: str) -> Iterator[str]:
-    """Yields the lines of a text; one with too many delimiters ends at the last of them that may count.
+def _bounded(reading: Reading, text: str, delimiter: str) -> Iterable[str]:
+    """Returns the lines of a text; one with too many delimiters ends at the last of them that may count.
 
     A list of 15 million cells would take all of a parser's time and memory.
     """
-    for line in text.splitlines(keepends=True):
-        # Delimiters in quotation marks make no cells.
-        if line.count(delimiter) > 2 * MAX_ROW_CELLS:
-            reading.builder.flags.add("truncated")
-            at = 0
-            for _ in range(2 * MAX_ROW_CELLS):
-                at = line.index(delimiter, at) + 1
-            quoted = line.count('"', 0, at) % 2
-            yield line[:at] + '"' * quoted + "\n"
-        else:
-            yield line
+    lines = text.splitlines(keepends=True)
+    if max(map(len, lines), default=0) <= 2 * MAX_ROW_CELLS:
+        return lines
+    return (_bounded_line(reading, line, delimiter) for line in lines)
+
+
+def _bounded_line(reading: Reading, line: str, delimiter: str) -> str:
+    # Delimiters in quotation marks make no cells.
+    if line.count(delimiter) <= 2 * MAX_ROW_CELLS:
+        return line
+    reading.builder.flags.add("truncated")
+    at = 0
+    for _ in range(2 * MAX_ROW_CELLS):
+        at = line.index(delimiter, at) + 1
+    quoted = line.count('"', 0, at) % 2
+    return line[:at] + '"' * quoted + "\n"
 
 
 def delimiter_of(text: str, preferred: str = ",") -> str:

@@ -23,10 +23,13 @@ class _Object(list[tuple[str, Any]]):
     """The members of an object in their order, with repeated names."""
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=_Object, parse_float=str, parse_int=str, parse_constant=str)
+
+
 def add_json(reading: Reading, data: bytes) -> None:
     """Appends a JSON file; one that is damaged or very long is read as plain text."""
     text, _ = decode(data)
-    value = _parsed(text) if len(data) <= _MAX_JSON else None
+    value = None if len(data) > _MAX_JSON or _is_long(text, ",[{") else _parsed(text)
     if value is None:
         add_text(reading, data)
         return
@@ -37,8 +40,11 @@ def add_json(reading: Reading, data: bytes) -> None:
 def add_json_lines(reading: Reading, data: bytes) -> None:
     """Appends a file with a JSON value on each line; if most lines are something else, it is read as plain text."""
     text, _ = decode(data)
+    if len(data) > _MAX_JSON or _is_long(text, ",[{\n"):
+        add_text(reading, data)
+        return
     lines = [line for line in text.split("\n") if line.strip()]
-    values = [_parsed(line) for line in lines] if len(data) <= _MAX_JSON else []
+    values = [_parsed(line) for line in lines]
     if sum(value is not None for value in values) * 2 <= len(lines):
         add_text(reading, data)
         return
@@ -47,15 +53,15 @@ def add_json_lines(reading: Reading, data: bytes) -> None:
         _Outline(reading, text_lines).add(whole, "", "", 0)
 
 
-def _parsed(text: str) -> Any | None:
-    """Returns the value with its numbers as they are spelled.
+def _is_long(text: str, marks: str) -> bool:
+    """Returns True if the values of a file may be too many, by the characters that begin them."""
+    return len(text) > _MAX_VALUES and sum(map(text.count, marks)) > _MAX_VALUES
 
-    None stands for a text that is not JSON, holds nothing or has too many values.
-    """
-    if len(text) > _MAX_VALUES and sum(map(text.count, ",[{")) > _MAX_VALUES:
-        return None
+
+def _parsed(text: str) -> Any | None:
+    """Returns the value with its numbers as they are spelled, None if a text is not JSON or holds nothing."""
     try:
-        return json.loads(text, object_pairs_hook=_Object, parse_float=str, parse_int=str, parse_constant=str)
+        return _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
 

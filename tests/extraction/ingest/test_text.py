@@ -56,6 +56,75 @@ def test_html_keeps_its_tables_in_rows() -> None:
     assert document.media_type == "text/html"
 
 
+def _table(*rows: str) -> str:
+    """An HTML table whose cells stand between `|`."""
+    cells = ("".join(f"<td align=right>{cell}</td>" for cell in row.split("|")) for row in rows)
+    return f"<table>{''.join(f'<tr>{one}</tr>' for one in cells)}</table>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "lines"),
+    [
+        pytest.param(
+            _table("item|price", "a long description of it|1.00", "|-----", "sum|1.00"),
+            [
+                "item                      price",
+                "a long description of it  1.00",
+                "                          -----",
+                "sum                       1.00",
+            ],
+            id="columns of data keep their places",
+        ),
+        pytest.param(
+            _table(f"Speed<br>fast|{_table('subtotal|1', 'tax|2')}"),
+            ["Speed", "fast", "subtotal  1", "tax       2"],
+            id="a table within a table does not share lines with the cell beside it",
+        ),
+        pytest.param(
+            _table(_table(_table("total|3"))), ["total  3"], id="tables of one cell add nothing to the table within"
+        ),
+        pytest.param(
+            _table(f"price|{_table('3')}", "tax|1"), ["price  3", "tax    1"], id="a table of one cell is a cell"
+        ),
+        pytest.param(
+            _table("A Ltd.<br>1 Road|B Ltd.<br>2 Road<br>Town"),
+            ["A Ltd.", "1 Road", "B Ltd.", "2 Road", "Town"],
+            id="blocks of unequal height follow each other",
+        ),
+        pytest.param(
+            _table("net<br>tax|1.00<br>0.20"),
+            ["net  1.00", "tax  0.20"],
+            id="lines of equal number stand beside each other",
+        ),
+        pytest.param(
+            _table("<p>a</p><p>sold by b</p>|1.00"), ["a          1.00", "sold by b"], id="no blank line ends a row"
+        ),
+        pytest.param(
+            "<table><tr><th colspan=2>both<th>c<tr><td rowspan=2>a<td>b<td>1<tr><td>d<td>2</table>",
+            ["both  c", "a  b  1", "   d  2"],
+            id="cells that span columns and rows leave their places",
+        ),
+        pytest.param(
+            _table("<br>Plaintiff|", "A Ltd.|represented by", "|", "Defendant|"),
+            ["Plaintiff", "A Ltd.     represented by", "", "Defendant"],
+            id="empty rows set groups apart",
+        ),
+        pytest.param(
+            "<table></table><table><tr></tr><td colspan=x rowspan=-1>a</table>", ["a"], id="empty and damaged tables"
+        ),
+    ],
+)  # fmt: skip
+def test_tables_of_html_are_read_as_they_stand(markup: str, lines: list[str]) -> None:
+    assert html_to_text(markup)[0].splitlines() == lines
+
+
+def test_spans_of_hostile_tables_are_bounded() -> None:
+    row = "<tr>" + "<td colspan=99999999 rowspan=99999999>x" * 200
+    text, _ = html_to_text(f"<table>{row * 100}</table>")
+    assert text.count("x") == 20_000
+    assert len(text) < 10_000_000
+
+
 def test_html_names_its_charset() -> None:
     data = "<meta charset='iso-8859-2'><p>Łódź</p>".encode("iso-8859-2")
     document = parse(data, "a.htm")

@@ -10,6 +10,7 @@ import pytest
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.ingest.plain.rows import table_lines
 from cinnabar.extraction.ingest.web.delimited import MAX_ROW_CELLS, delimiter_of
 from cinnabar.schemas.errors import DocumentError
 
@@ -61,6 +62,20 @@ def test_cells_beyond_the_bound_of_a_row_are_left_out_and_the_rest_is_read() -> 
 
 def test_json_with_too_many_values_is_plain_text() -> None:
     assert parse(b"[" + b"[]," * 2_000_001 + b"1]", "a.json").text.startswith("[[],[],")
+
+
+def test_values_of_json_lines_are_bounded_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cinnabar.extraction.ingest.web.json._MAX_VALUES", 40)
+    assert parse(b'{"a": 1}\n' * 20, "a.jsonl").text == "\n".join(["a", *["1"] * 20])
+    assert parse(b'{"a": 1}\n' * 21, "a.jsonl").text.startswith('{"a": 1}\n{"a": 1}')
+
+
+def test_rows_of_many_small_cells_are_laid_out_like_others() -> None:
+    rows = [["a", "", "c"], ["bb", "1", ""], ["", "", ""], ["", "22", "d"]]
+    aligned = ["a       c", "bb  1", "", "    22  d"]
+    assert [line for (line,) in table_lines(rows)] == aligned
+    assert list(table_lines([*rows, ["x\ny", "3", "%s"]]))[-1] == ["x   3   %s", "y"]
+    assert [line for (line,) in table_lines([*rows, ["ragged"]])][1] == "bb      1"
 
 
 def test_an_element_with_too_many_attributes_is_plain_text() -> None:
