@@ -124,9 +124,9 @@ class BatchedRun(ABC):
     """A run with a known list of inputs, of which `batches` are left to fill.
 
     A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. In
-    `work_through` and `spread` a batch is committed while the next one is filled. When all are done, the long documents
-    among them follow as batches of their own, the shortest first, then those that take long to parse. A subclass sets
-    `batches`, `_opening` and `_stack`.
+    `work_through`, `work_beside` and `spread` a batch is committed while the next one is filled. When all are done, the
+    long documents among them follow as batches of their own, the shortest first, then those that take long to parse. A
+    subclass sets `batches`, `_opening` and `_stack`.
     """
 
     batches: list[Sequence[Any]]
@@ -196,7 +196,10 @@ class BatchedRun(ABC):
         self._begun()
         under_way: deque[tuple[int, list[Read | None], Future[Batch]]] = deque()
         number = 0
-        with EnginePool(engines, self.assignment, self._place) as pool:
+        with (
+            EnginePool(engines, self.assignment, self._place) as pool,
+            BackgroundCommits(self.commit) as commits,
+        ):
             while number < len(self.batches) or under_way:
                 while number < len(self.batches) and len(under_way) < _AHEAD * engines:
                     read, known = self._read(number)
@@ -204,7 +207,7 @@ class BatchedRun(ABC):
                     number += 1
                 first, read, filled = under_way.popleft()
                 batch = self._sorted_out(first, read, filled.result())
-                self.commit(batch)
+                commits.add(batch)
                 self._put_off(first, batch)
 
     def spread(self, cluster: Cluster) -> None:

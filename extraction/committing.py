@@ -8,22 +8,22 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-Batch = TypeVar("Batch")
+_Batch = TypeVar("_Batch")
 
 
-class BackgroundCommits(Generic[Batch]):
+class BackgroundCommits(Generic[_Batch]):
     """Commits one batch at a time, in order; a context manager.
 
     `commit` runs in a thread, in the context of the caller. The end waits for the last commit. Once a commit has
     failed, the next call, or the end, raises its error and no later batch is committed.
     """
 
-    def __init__(self, commit: Callable[[Batch], object]) -> None:
+    def __init__(self, commit: Callable[[_Batch], object]) -> None:
         self._commit = commit
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._flying: Future[object] | None = None
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: _Batch) -> None:
         """Begins to commit this batch once the one before it is committed."""
         self._land()
         # Prefect's loggers find their run in the context.

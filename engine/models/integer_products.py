@@ -29,6 +29,8 @@ _EXACT_TERMS = 1024
 _NEAR = 0.004
 #: The least value that a row's scale is computed from.
 _LEAST = 1e-12
+#: How often both products are timed.
+_ROUNDS = 5
 #: CUDA multiplies no fewer rows than this, and no sizes that eight does not divide.
 _LEAST_ROWS, _MULTIPLE = 32, 8
 
@@ -132,16 +134,17 @@ def multiplies_integers(device: torch.device) -> bool:
     except RuntimeError:
         return False
     twice = torch.cat([left, left])
-    return _seconds(lambda: torch._int_mm(twice, right), device) < _seconds(lambda: floats[0] @ floats[1], device)
+    # In turns, so that other work on the machine slows both: the difference is fourfold, one way or the other.
+    integers, numbers = [], []
+    for _ in range(_ROUNDS):
+        integers.append(_seconds(lambda: torch._int_mm(twice, right), device))
+        numbers.append(_seconds(lambda: floats[0] @ floats[1], device))
+    return min(integers) < min(numbers)
 
 
 def _seconds(work: Callable[[], Tensor], device: torch.device) -> float:
-    """Returns the least time of three."""
-    found = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        work()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        found.append(time.perf_counter() - begun)
-    return min(found)
+    begun = time.perf_counter()
+    work()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter() - begun

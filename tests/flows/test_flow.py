@@ -94,6 +94,16 @@ def test_the_flow_can_run_on_a_cluster(notes: Path, tiny_model: Path, tmp_path: 
     assert not (tmp_path / "never").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_can_run_with_engines(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
+    found = extract_folder(*where, workers=1, batch=2, engines="2")
+    assert (found["inputs"], found["written"], found["quarantined"]) == (4, 3, 1)
+
+
 @pytest.mark.usefixtures("prefect_server")
 def test_wrong_use_is_not_retried(
     notes: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

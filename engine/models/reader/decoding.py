@@ -215,11 +215,12 @@ class WindowDecoder:
     def _board(self, batch: Sequence[WindowsAsked], slots: int, width: int) -> Board:
         """Returns the slots of the views as the network's board; each request has places among its own questions."""
         board = Board.blank(sum(len(one.views) for one in batch), slots, width)
+        arrays = board.arrays()
         at = 0
         for one in batch:
             request, memory = one.request, one.request.memory
             write_board(
-                board, at, one.views, request.canvas, request.questions.slots, request.places, memory.windows,
+                arrays, at, one.views, request.canvas, request.questions.slots, request.places, memory.windows,
                 memory.pieces, self.wordpieces, width,
             )  # fmt: skip
             at += len(one.views)

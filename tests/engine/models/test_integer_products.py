@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 import torch
@@ -115,7 +116,7 @@ def test_a_processor_whose_products_overflow_keeps_its_floats(
 
 
 def test_a_processor_with_slow_products_keeps_its_floats(monkeypatch: pytest.MonkeyPatch, _asked_anew: None) -> None:
-    seconds = iter([2.0, 1.0])
+    seconds = cycle([2.0, 1.0])
     monkeypatch.setattr("cinnabar.engine.models.integer_products._seconds", lambda *_: next(seconds))
     monkeypatch.setattr(torch, "_int_mm", lambda a, b: (a.float() @ b.float()).int())
     assert not multiplies_integers(CPU)

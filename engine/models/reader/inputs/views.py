@@ -6,14 +6,14 @@ import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import Row
 from cinnabar.engine.models.reader.inputs.questions import kind_of
-from cinnabar.engine.models.reader.inputs.tensors import STATES, VALUE_PIECES, Board
+from cinnabar.engine.models.reader.inputs.tensors import STATES, VALUE_PIECES
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 
@@ -99,7 +99,7 @@ def views_of(
 
 
 def write_board(
-    board: Board,
+    board: Mapping[str, npt.NDArray[Any]],
     at: int,
     views: Sequence[View],
     canvas: Canvas,
@@ -110,29 +110,26 @@ def write_board(
     wordpieces: WordPieces,
     width: int,
 ) -> None:
-    """Writes the slots of some views of one passage to the board's windows from `at` on.
+    """Writes the slots of some views of one passage to the windows from `at` on of a board, as arrays.
 
     `question_of` maps each slot of the form to its question, `places` each slot in a row to its row's place. `width` is
-    the number of pieces that the windows are padded to. The board is in the memory of the processor; its tensors are
-    written as arrays, which takes a tenth of the time.
+    the number of pieces that the windows are padded to.
     """
-    arrays = {name: getattr(board, name).numpy() for name in ("mask", "question", "kind", "anchor", "until")}
-    shown = {name: getattr(board, name).numpy() for name in ("state", "words", "span")}
     for i, view in enumerate(views, at):
         window = windows[view.window]
         for j, k in enumerate(view.slots):
             slot = canvas.instances[k].slot
-            arrays["mask"][i, j] = True
-            arrays["question"][i, j] = question_of[slot.index]
-            arrays["kind"][i, j] = kind_of(slot)
+            board["mask"][i, j] = True
+            board["question"][i, j] = question_of[slot.index]
+            board["kind"][i, j] = kind_of(slot)
             if k in places:
-                arrays["anchor"][i, j] = window.place(places[k].anchor)
-                arrays["until"][i, j] = min(window.place(places[k].until), width)
-            _show_value(shown, (i, j), canvas, k, window, pieces, wordpieces)
+                board["anchor"][i, j] = window.place(places[k].anchor)
+                board["until"][i, j] = min(window.place(places[k].until), width)
+            _show_value(board, (i, j), canvas, k, window, pieces, wordpieces)
 
 
 def _show_value(
-    shown: Mapping[str, npt.NDArray[np.int64]],
+    board: Mapping[str, npt.NDArray[Any]],
     at: tuple[int, int],
     canvas: Canvas,
     k: int,
@@ -142,19 +139,19 @@ def _show_value(
 ) -> None:
     value = canvas.values[k]
     if canvas.left_out[k] or value == b"null":
-        shown["state"][at] = STATES.index("absent")
+        board["state"][at] = STATES.index("absent")
         return
     if value is None:
         return
     spans = canvas.spans[k] if k < len(canvas.spans) else ()
     options = canvas.instances[k].slot.options
-    shown["state"][at] = STATES.index("chosen" if options else "copied" if spans else "written")
+    board["state"][at] = STATES.index("chosen" if options else "copied" if spans else "written")
     read = json.loads(value)
     words = wordpieces.ids(read.lower() if isinstance(read, str) and options else str(read))[:VALUE_PIECES]
-    shown["words"][at][: len(words)] = words
+    board["words"][at][: len(words)] = words
     # The words that tell an option are a passage, and no value.
     for start, end in () if options else spans:
         first, last = pieces.at(start), pieces.at(max(start, end - 1))
         if window.first <= first and last < window.last:
-            shown["span"][at] = window.place(first), window.place(last) + 1
+            board["span"][at] = window.place(first), window.place(last) + 1
             return

@@ -249,5 +249,9 @@ def _alike_phrases(
 
 def _vectors(words: Sequence[str], vectors: Tensor, wordpieces: WordPieces) -> Tensor:
     """Returns the mean vector of each word's pieces, of length one: [W, H]."""
-    means = [vectors[list(wordpieces.ids(word)) or [0]].float().mean(0) for word in words]
-    return F.normalize(torch.stack(means), dim=-1)
+    pieces = [wordpieces.ids(word) or (0,) for word in words]
+    owner = torch.tensor([at for at, own in enumerate(pieces) for _ in own], device=vectors.device)
+    chosen = vectors[torch.tensor([piece for own in pieces for piece in own], device=vectors.device)].float()
+    sums = torch.zeros(len(words), chosen.shape[1], device=vectors.device).index_add_(0, owner, chosen)
+    # A vector of length one needs no mean: the sum has its direction.
+    return F.normalize(sums, dim=-1)

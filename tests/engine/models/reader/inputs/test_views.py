@@ -103,7 +103,7 @@ def test_the_board_shows_committed_values_and_their_places() -> None:
     window = cut(PIECES, 40, 10)[2]
     shown = Board.blank(1, 6, 64)
     write_board(
-        shown, 0, [View(2, tuple(range(6)))], canvas, [5, 4, 3, 2, 1, 0], {5: Place(70, 75)}, WINDOWS, PIECES,
+        shown.arrays(), 0, [View(2, tuple(range(6)))], canvas, [5, 4, 3, 2, 1, 0], {5: Place(70, 75)}, WINDOWS, PIECES,
         wordpieces(), 64,
     )  # fmt: skip
     assert [STATES[s] for s in shown.state[0]] == ["copied", "written", "chosen", "absent", "absent", "open"]
@@ -123,6 +123,6 @@ def test_a_value_in_another_window_has_no_place_in_this_one() -> None:
     form = form_of(name={"type": "string"})
     canvas = replace(canvas_of(form), values=[b'"total"'], spans=[((95, 98),)])
     shown = Board.blank(1, 1, 64)
-    write_board(shown, 0, [View(0, (0,))], canvas, [0], {}, WINDOWS, PIECES, wordpieces(), 64)
+    write_board(shown.arrays(), 0, [View(0, (0,))], canvas, [0], {}, WINDOWS, PIECES, wordpieces(), 64)
     assert STATES[shown.state[0, 0]] == "copied"
     assert shown.words[0, 0].any() and not shown.span.any()
