@@ -301,7 +301,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
             LeafRow(
                 pointer=pointer,
                 value=leaf.text,
-                confidence=leaf.confidence * read,
+                confidence=round(leaf.confidence * read, 4),
                 origin=leaf.origin,
                 missing=leaf.missing,
                 evidence=evidence,

@@ -8,10 +8,11 @@ import select
 import subprocess
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import IO, Generic, ParamSpec, TypeVar
+from typing import IO, Any, Generic, ParamSpec, TypeVar
 
 from cinnabar.extraction.ingest.wire import MAGIC
 from cinnabar.schemas.errors import RunError
@@ -130,10 +131,13 @@ class WorkerPool(Generic[W]):
         self._alive: set[W] = set()
         self._lock = threading.Lock()
         self._closed = False
+        self._begun: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
 
     def submit(self, work: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> Future[R]:
         """Begins work in one of the pool's threads as soon as one is free."""
-        return self._threads.submit(work, *arguments, **named)
+        begun = self._threads.submit(work, *arguments, **named)
+        self._begun.add(begun)
+        return begun
 
     def take(self) -> W | None:
         """Returns the warm process of a free place, None if there is none; `give` frees the place again."""
@@ -165,6 +169,11 @@ class WorkerPool(Generic[W]):
             for worker in self._alive:
                 worker.interrupt()
         self._threads.shutdown(wait=True, cancel_futures=True)
+        # The shutdown cancels what has not begun, but does not wake threads that wait for it.
+        for future in list(self._begun):
+            if future.cancelled():
+                with suppress(RuntimeError):
+                    future.set_running_or_notify_cancel()
         for worker in list(self._alive):
             self.end(worker)
 

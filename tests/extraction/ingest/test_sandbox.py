@@ -1,14 +1,18 @@
 """The parser sandbox: a file that kills, hangs or fills its worker harms only itself."""
 
 import os
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, wait
 from pathlib import Path
+from typing import Any
 
 import pytest
 from worker_modules import importable
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.process import WorkerPool
 from cinnabar.extraction.ingest.sandbox import LOOK_AHEAD, ParserPool
 from cinnabar.schemas.errors import DocumentError, RunError
 
@@ -206,3 +210,16 @@ def test_a_parser_that_does_not_start_stops_the_run(tmp_path: Path) -> None:
 def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="worker"):
         ParserPool(0)
+
+
+def test_a_thread_that_waits_for_requests_of_a_closed_pool_is_woken() -> None:
+    pool: WorkerPool[Any] = WorkerPool(1, "test")
+    held = threading.Event()
+    first, second = pool.submit(held.wait, 30), pool.submit(held.wait, 30)
+    seen: list[set[Future[bool]]] = []
+    waiting = threading.Thread(target=lambda: seen.append(wait([first, second], timeout=30).done))
+    waiting.start()
+    threading.Timer(0.2, held.set).start()
+    pool.close()
+    waiting.join(5)
+    assert seen == [{first, second}] and second.cancelled()
