@@ -106,7 +106,7 @@ class GemmaExperts(nn.Module):
     def forward(self, x: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """x: [N, D]; chosen, weights: [N, K]; returns [N, D]."""
         made = torch.zeros_like(x)
-        for expert in chosen.unique().tolist():
+        for expert in sorted(set(chosen.flatten().tolist())):
             token, place = torch.where(chosen == expert)
             gate, up = F.linear(x[token], self.gate_up_proj[expert]).chunk(2, -1)
             out = F.linear(F.gelu(gate, approximate="tanh") * up, self.down_proj[expert])
@@ -168,10 +168,13 @@ class GemmaLayer(nn.Module):
         self.self_attn = GemmaAttention(traits, sliding)
         self.mlp = GatedNet(traits.width, traits.inner)
         self.router, self.experts = GemmaRouter(traits), GemmaExperts(traits)
-        for name in ("input", "post_attention", "pre_feedforward", "post_feedforward"):
-            setattr(self, f"{name}_layernorm", Norm(traits.width, traits.epsilon))
-        for name in ("post_feedforward_layernorm_1", "post_feedforward_layernorm_2", "pre_feedforward_layernorm_2"):
-            setattr(self, name, Norm(traits.width, traits.epsilon))
+        self.input_layernorm = Norm(traits.width, traits.epsilon)
+        self.post_attention_layernorm = Norm(traits.width, traits.epsilon)
+        self.pre_feedforward_layernorm = Norm(traits.width, traits.epsilon)
+        self.post_feedforward_layernorm = Norm(traits.width, traits.epsilon)
+        self.post_feedforward_layernorm_1 = Norm(traits.width, traits.epsilon)
+        self.post_feedforward_layernorm_2 = Norm(traits.width, traits.epsilon)
+        self.pre_feedforward_layernorm_2 = Norm(traits.width, traits.epsilon)
         self.register_buffer("layer_scalar", torch.ones(1))
         self.register_buffer("encoder_scalar", torch.ones(1))
 
