@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 OcrChoice = Literal["auto", "always", "never"]
+#: What to do about an encrypted file; part of its message.
+PASSWORD_HELP = "give its password in CINNABAR_PASSWORDS or by --password-file"
 
 
 @dataclass(frozen=True, slots=True)

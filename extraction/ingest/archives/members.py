@@ -17,6 +17,7 @@ from cinnabar.extraction.ingest.archives.kinds import archive_kind, packed_kind
 from cinnabar.extraction.ingest.archives.names import DistinctNames, is_hidden, member_name
 from cinnabar.extraction.ingest.archives.seven_zip import seven_zip_members
 from cinnabar.extraction.ingest.archives.zipped import open_zip, read_member
+from cinnabar.extraction.ingest.settings import PASSWORD_HELP
 from cinnabar.schemas.errors import DocumentError
 
 #: Files that an archive may hold, with those in archives within it, and how deep archives may lie within each other.
@@ -141,7 +142,7 @@ def _zipped(data: bytes, count: _Count, passwords: Sequence[str]) -> Iterator[Me
                 # They come last, so that an archive of encrypted files alone is one problem.
                 refused.append((name, error))
         if refused and not opened and all(problem.code == "password" for _, problem in refused):
-            raise DocumentError("password", "the archive is encrypted, and no password opens it")
+            raise DocumentError("password", f"the archive is encrypted, and no password opens it: {PASSWORD_HELP}")
         for name, problem in refused:
             yield Member(name, problem=problem)
 

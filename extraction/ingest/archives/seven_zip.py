@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from cinnabar.extraction.ingest.archives.encryption import opened_stream, seven_zip_key
+from cinnabar.extraction.ingest.settings import PASSWORD_HELP
 from cinnabar.schemas.errors import DocumentError
 
 #: The first bytes of such an archive.
@@ -334,7 +335,7 @@ def _unpacked(
         except (lzma.LZMAError, zlib.error, OSError, EOFError, ValueError, IndexError) as error:
             if not folder.locked:
                 raise DocumentError("broken", f"a damaged 7z archive: {str(error)[:100]}") from error
-    raise DocumentError("password", "the 7z archive is encrypted, and no password opens it")
+    raise DocumentError("password", f"the 7z archive is encrypted, and no password opens it: {PASSWORD_HELP}")
 
 
 def _has_sum(content: bytes, folder: _Folder) -> bool:

@@ -153,10 +153,10 @@ def entity_of(item: MapiItem, with_body: bool = True) -> Entity:
     waiting, count = [(item, root, 0)], 0
     while waiting:
         own, entity, depth = waiting.pop()
-        root.flags |= own.flags
         entity.children.extend(_details(own))
         if with_body or entity is not root:
             entity.children.extend(_bodies(own))
+        root.flags |= own.flags
         for attachment in own.attachments:
             count += 1
             if count > MAX_PARTS:
@@ -258,7 +258,9 @@ def _bodies(item: MapiItem) -> list[Entity]:
     if not plain.strip() and not str(html).strip():
         packed = item.properties.get(_RTF, b"")
         rtf = unpacked_rtf(packed) if isinstance(packed, bytes) else b""
-        plain, html = rtf_body(rtf)
+        plain, html, hidden = rtf_body(rtf)
+        if hidden:
+            item.flags.add("hidden_text")
     both = [_text(kind, text) for kind, text in (("plain", plain), ("html", str(html))) if text.strip()]
     if len(both) > 1:
         alternative = made("multipart/alternative", b"")

@@ -24,8 +24,8 @@ _LETTERS: dict[bytes, str] = {
     b"lquote": "‘", b"rquote": "’", b"ldblquote": "“", b"rdblquote": "”", b"bullet": "•", b"endash": "–",
     b"emdash": "—", b"emspace": " ", b"enspace": " ",
 }  # fmt: skip
-# Words with a number that change how text is read.
-_NUMBERED = (b"u", b"htmltag", b"htmlrtf", b"ansicpg", b"uc", b"f", b"fcharset")
+# Words, most with a number, that change how text is read.
+_NUMBERED = (b"u", b"htmltag", b"htmlrtf", b"ansicpg", b"uc", b"f", b"fcharset", b"v", b"deleted", b"plain")
 # Other words, most of a file, only format; a run of them is one token, because a token takes half a µs.
 _TOKEN = re.compile(
     rb"((?:\\(?!(?:%s)(?![a-zA-Z]))[a-zA-Z]{1,32}(?:-?\d{1,10})?[ \r\n]?)+)|\\([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?"
@@ -79,29 +79,36 @@ def unpacked_rtf(data: bytes) -> bytes:
     return bytes(out[:limit])
 
 
-def rtf_body(rtf: bytes) -> tuple[str, str]:
-    """Returns the plain text or the HTML of a body in RTF; the other one is empty."""
+def rtf_body(rtf: bytes, hidden: bool = False) -> tuple[str, str, bool]:
+    """Returns the plain text or the HTML of a body in RTF, the other one empty, and whether it has hidden text.
+
+    hidden: hidden text is returned, too.
+    """
     if not rtf.lstrip().startswith(b"{\\rtf"):
-        return "", ""
-    text = _Rtf(rtf).read()
-    return ("", text) if re.search(rb"\\fromhtml\d?\b", rtf[:4096]) else (text, "")
+        return "", "", False
+    reader = _Rtf(rtf, hidden)
+    text = reader.read()
+    return ("", text, reader.has_hidden) if reader.is_html else (text, "", reader.has_hidden)
 
 
 class _Rtf:
     """Reads the text of RTF in one pass, without recursion."""
 
-    def __init__(self, rtf: bytes) -> None:
+    def __init__(self, rtf: bytes, hidden: bool) -> None:
         self._rtf = rtf
-        self._html = re.search(rb"\\fromhtml\d?\b", rtf[:4096]) is not None
+        self.has_hidden = False
+        self._show_hidden = hidden
+        self.is_html = re.search(rb"\\fromhtml\d?\b", rtf[:4096]) is not None
         self._charset = "cp1252"
         self._fonts: dict[int, str] = {}
         self._out: list[str] = []
         # Bytes of 8-bit text wait, because a character may have two.
         self._held = bytearray()
-        # Of the open group: silent, within htmlrtf, number of characters to skip after \u, font, in the font table.
-        self._silent = self._rtf_only = False
+        # Of the open group: silent, within htmlrtf, hidden, deleted, number of characters to skip after \u, font, in
+        # the font table.
+        self._silent = self._rtf_only = self._hidden = self._deleted = False
         self._skip, self._left, self._font = 1, 0, 0
-        self._stack: list[tuple[bool, bool, int, int]] = []
+        self._stack: list[tuple[bool, bool, bool, bool, int, int]] = []
         self._starred = self._fonts_table = False
         self._defined = 0
 
@@ -130,9 +137,10 @@ class _Rtf:
         self._left = 0
         self._starred = False
         if brace == b"{" and len(self._stack) < _MAX_GROUPS:
-            self._stack.append((self._silent, self._rtf_only, self._skip, self._font))
+            self._stack.append((self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font))
         elif brace == b"}" and self._stack:
-            self._silent, self._rtf_only, self._skip, self._font = self._stack.pop()
+            group = self._stack.pop()
+            self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font = group
             if len(self._stack) < 2:
                 self._fonts_table = False
 
@@ -151,13 +159,19 @@ class _Rtf:
         self._left = 0
         self._release()
         if word == b"htmltag":
-            self._silent = not self._html
+            self._silent = not self.is_html
         elif word == b"fonttbl":
             self._silent = self._fonts_table = True
         elif word in _SILENT or starred:
             self._silent = True
         elif word == b"htmlrtf":
-            self._rtf_only = self._html and number != 0
+            self._rtf_only = self.is_html and number != 0
+        elif word == b"v":
+            self._hidden = number != 0
+        elif word == b"deleted":
+            self._deleted = number != 0
+        elif word == b"plain":
+            self._hidden = self._deleted = False
         elif word in _LETTERS:
             self._put(_LETTERS[word])
         elif number is not None:
@@ -189,13 +203,23 @@ class _Rtf:
             drop = min(self._left, len(data))
             self._left -= drop
             data = data[drop:]
-        if not self._silent and not self._rtf_only:
+        if self._is_read(data.strip() != b""):
             self._held += data
 
     def _put(self, text: str) -> None:
         self._release()
-        if not self._silent and not self._rtf_only:
+        if self._is_read(text.strip() != ""):
             self._out.append(text)
+
+    def _is_read(self, printed: bool) -> bool:
+        """Returns True if text at this place counts; printed: it has more than blanks."""
+        if self._silent or self._rtf_only or self._deleted:
+            return False
+        # The pages of HTML that RTF wraps have marks of their own for hidden text.
+        if not self._hidden or self.is_html:
+            return True
+        self.has_hidden |= printed
+        return self._show_hidden
 
     def _release(self) -> None:
         if self._held:

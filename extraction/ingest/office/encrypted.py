@@ -6,6 +6,7 @@ import io
 
 from cinnabar.extraction.ingest.formats import content_format
 from cinnabar.extraction.ingest.reading import Reading
+from cinnabar.extraction.ingest.settings import PASSWORD_HELP
 from cinnabar.schemas.errors import DocumentError
 
 # Excel encrypts read-only workbooks with it, so that everyone can open them.
@@ -41,4 +42,4 @@ def decrypted(reading: Reading, data: bytes) -> bytes:
     # The library fails in several ways on damaged files.
     except Exception as error:
         raise DocumentError("broken", f"an encrypted office file: {type(error).__name__}") from error
-    raise DocumentError("password", "the office file is encrypted, and no password opens it")
+    raise DocumentError("password", f"the office file is encrypted, and no password opens it: {PASSWORD_HELP}")

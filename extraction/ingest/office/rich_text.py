@@ -16,7 +16,9 @@ def add_rich_text(reading: Reading, data: bytes) -> None:
     """Appends a rich text file. Raises DocumentError: unpacked if it is very long."""
     if len(data) > _MAX_RTF:
         raise DocumentError("unpacked", f"a rich text file of {len(data)} bytes, at most {_MAX_RTF} are read")
-    plain, html = rtf_body(data)
+    plain, html, hidden = rtf_body(data, reading.settings.hidden)
+    if hidden:
+        reading.builder.flags.add("hidden_text")
     if html:
         plain, _ = html_to_text(html)
     with body_text(reading) as text:

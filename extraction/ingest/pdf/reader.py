@@ -23,6 +23,7 @@ from cinnabar.extraction.ingest.pdf.pages import MAX_PAGES, PagesRead, add_entri
 from cinnabar.extraction.ingest.pdf.unplaced_fields import unplaced_fields
 from cinnabar.extraction.ingest.pdf.xfa import xfa_values
 from cinnabar.extraction.ingest.reading import Reading
+from cinnabar.extraction.ingest.settings import PASSWORD_HELP
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.wording import counted
 
@@ -102,7 +103,9 @@ def _opened(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
     if pdf is None:
         if locked:
             tried = f" and {counted(len(passwords), 'password')}" if passwords else ""
-            raise DocumentError("password", f"tried the empty password{tried}; none opens the file") from error
+            raise DocumentError(
+                "password", f"tried the empty password{tried}; none opens the file: {PASSWORD_HELP}"
+            ) from error
         whole = b"%%EOF" in data[-2048:]
         raise DocumentError("broken" if whole else "truncated", str(error)[:200]) from error
     try:

@@ -135,6 +135,8 @@ def test_html_and_rtf_stand_in_for_a_missing_plain_text() -> None:
     assert [line for line in parts(document, "body")[0].splitlines() if line] == ["Grüße", "Привет €"]
     plain = rb"{\rtf1\ansi{\*\generator Riched20}{\info{\title no}}{\b Dear} Bob,\par all is\tab well\par}"
     assert parts(parse(msg(Item({0x1009: packed_rtf(plain)})), "a.msg"), "body") == ["Dear Bob,\nall is\twell"]
+    document = parse(msg(Item({0x1009: packed_rtf(rb"{\rtf1\ansi Pay 12{\v 99}}")})), "a.msg")
+    assert (parts(document, "body"), document.flags) == (["Pay 12"], ("hidden_text",))
 
 
 def test_packed_rtf_repeats_earlier_text() -> None:
@@ -143,7 +145,7 @@ def test_packed_rtf_repeats_earlier_text() -> None:
         "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0"
     )
     assert unpacked_rtf(packed) == b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n"
-    assert rtf_body(unpacked_rtf(packed)) == ("hello world", "")
+    assert rtf_body(unpacked_rtf(packed)) == ("hello world", "", False)
     assert unpacked_rtf(packed[:30]).startswith(b"{\\rtf1\\ansi")
 
 

@@ -22,6 +22,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.pdf.xfa import leaves
 from cinnabar.extraction.ingest.settings import ParserSettings
+from cinnabar.schemas.errors import DocumentError
 
 
 def form(bare: bool = False, **values: str) -> bytes:
@@ -159,3 +160,24 @@ def test_any_value_of_a_field_is_read_or_blank(value: str) -> None:
     (found,) = part_texts(document, "fields") or [""]
     assert found.split() == (["name:", *value.split()] if value.strip() else [])
     assert np.isfinite(document.words.box).all()
+
+
+def test_a_checked_box_without_an_appearance_is_checked() -> None:
+    buffer = io.BytesIO()
+    sheet = canvas.Canvas(buffer, invariant=1)
+    sheet.drawString(100, 700, "Order")
+    sheet.acroForm.checkbox(name="agreed", checked=True, x=100, y=600)
+    sheet.acroForm.checkbox(name="urgent", checked=False, x=100, y=560)
+    sheet.save()
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(buffer.getvalue()))
+    for annotation in writer.pages[0]["/Annots"]:  # type: ignore[attr-defined]
+        del annotation.get_object()["/AP"]
+    assert part_texts(parse(written(writer), "a.pdf"), "fields") == ["agreed: Yes\nurgent: Off"]
+
+
+def test_a_locked_file_tells_how_to_give_its_password() -> None:
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(form(customer="Alice Smith")))
+    writer.encrypt("sesame", algorithm="AES-256")
+    with pytest.raises(DocumentError, match="CINNABAR_PASSWORDS or by --password-file") as caught:
+        parse(written(writer), "a.pdf")
+    assert caught.value.code == "password"

@@ -266,3 +266,12 @@ def test_a_value_of_blanks_makes_no_row(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(DocumentError) as caught:
         parse(open_document("spreadsheet", f"<table>{row}</table>"), "a.ods")
     assert caught.value.code == "empty"
+
+
+def test_hidden_and_deleted_text_of_rich_text_is_left_out() -> None:
+    rtf = rb"{\rtf1\ansi Total: 12{\v secret} EUR \v more\v0 due{\deleted gone}\par \v old\plain new\par}"
+    document = parse(rtf, "a.rtf")
+    assert (document.text, document.flags) == ("Total: 12 EUR due\nnew", ("hidden_text",))
+    assert parse(rb"{\rtf1\ansi Total{\v  \par}}", "a.rtf").flags == ()
+    shown = parse(rtf, "a.rtf", settings=ParserSettings(hidden=True))
+    assert (shown.text, shown.flags) == ("Total: 12secret EUR moredue\noldnew", ("hidden_text",))
