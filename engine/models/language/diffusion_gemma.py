@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from cinnabar.engine.models.language.experts import FeedForward
+
 #: Keys and values [R, H, S, W] of one layer.
 Held = tuple[torch.Tensor, torch.Tensor]
 
@@ -62,19 +64,9 @@ class Norm(nn.Module):
         return normed(x, self.epsilon, self.weight)
 
 
-class GatedNet(nn.Module):
-    """The feed-forward net with gates of GELU."""
-
-    def __init__(self, width: int, inner: int) -> None:
-        super().__init__()
-        self.gate_proj = nn.Linear(width, inner, bias=False)
-        self.up_proj = nn.Linear(width, inner, bias=False)
-        self.down_proj = nn.Linear(inner, width, bias=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x: [..., D]; returns the same shape."""
-        made: torch.Tensor = self.down_proj(F.gelu(self.gate_proj(x), approximate="tanh") * self.up_proj(x))
-        return made
+def gelu(x: torch.Tensor) -> torch.Tensor:
+    """Returns GELU by its approximation with tanh, which the family was trained with."""
+    return F.gelu(x, approximate="tanh")
 
 
 class GemmaRouter(nn.Module):
@@ -109,7 +101,7 @@ class GemmaExperts(nn.Module):
         for expert in sorted(set(chosen.flatten().tolist())):
             token, place = torch.where(chosen == expert)
             gate, up = F.linear(x[token], self.gate_up_proj[expert]).chunk(2, -1)
-            out = F.linear(F.gelu(gate, approximate="tanh") * up, self.down_proj[expert])
+            out = F.linear(gelu(gate) * up, self.down_proj[expert])
             made.index_add_(0, token, (out * weights[token, place, None]).to(made.dtype))
         return made
 
@@ -166,7 +158,7 @@ class GemmaLayer(nn.Module):
     def __init__(self, traits: GemmaTraits, sliding: bool) -> None:
         super().__init__()
         self.self_attn = GemmaAttention(traits, sliding)
-        self.mlp = GatedNet(traits.width, traits.inner)
+        self.mlp = FeedForward(traits.width, traits.inner, gelu)
         self.router, self.experts = GemmaRouter(traits), GemmaExperts(traits)
         self.input_layernorm = Norm(traits.width, traits.epsilon)
         self.post_attention_layernorm = Norm(traits.width, traits.epsilon)
@@ -192,11 +184,11 @@ class GemmaLayer(nn.Module):
         return x * torch.where(positions >= opened, self.layer_scalar, self.encoder_scalar)[:, None], held
 
 
-class SelfConditioning(GatedNet):
+class SelfConditioning(FeedForward):
     """Adds to the canvas the embeddings that the last pass expected."""
 
     def __init__(self, traits: GemmaTraits) -> None:
-        super().__init__(traits.width, traits.inner)
+        super().__init__(traits.width, traits.inner, gelu)
         self.pre_norm, self.epsilon = Norm(traits.width, traits.epsilon), traits.epsilon
 
     def forward(self, x: torch.Tensor, expected: torch.Tensor | None = None) -> torch.Tensor:

@@ -6,6 +6,8 @@ and a choice among the best groups of experts only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -14,17 +16,20 @@ from cinnabar.engine.models.language.traits import ExpertTraits
 
 
 class FeedForward(nn.Module):
-    """The gated feed-forward net (SwiGLU)."""
+    """The gated feed-forward net, by default with SiLU (SwiGLU)."""
 
-    def __init__(self, width: int, inner: int) -> None:
+    def __init__(
+        self, width: int, inner: int, activation: Callable[[torch.Tensor], torch.Tensor] = F.silu
+    ) -> None:
         super().__init__()
+        self.activation = activation
         self.gate_proj = nn.Linear(width, inner, bias=False)
         self.up_proj = nn.Linear(width, inner, bias=False)
         self.down_proj = nn.Linear(inner, width, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x: [..., D]; returns the same shape."""
-        made: torch.Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        made: torch.Tensor = self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))
         return made
 
 

@@ -96,11 +96,14 @@ class WindowsAsked:
 
     def shape(self) -> tuple[int, int, int]:
         """Returns the padded numbers of pieces, of slots, and of slots asked for in a view."""
-        sizes = [max(map(len, found)) for found in (
-            [view.slots for view in self.views], [self.asked(view) for view in self.views]
-        )]  # fmt: skip
-        padded = (-(-size // _SLOTS_PADDED) * _SLOTS_PADDED for size in sizes)
-        return (self.request.memory.states.shape[1], *padded)  # type: ignore[return-value]
+        slots = max(len(view.slots) for view in self.views)
+        asked = max(len(self.asked(view)) for view in self.views)
+        return self.request.memory.states.shape[1], _padded(slots), _padded(asked)
+
+
+def _padded(slots: int) -> int:
+    """Returns the number of slots that so many are padded to."""
+    return -(-slots // _SLOTS_PADDED) * _SLOTS_PADDED
 
 
 class WindowDecoder:
@@ -163,7 +166,7 @@ class WindowDecoder:
         """
         by_shape: dict[tuple[int, int, int], list[list[WindowsAsked]]] = {}
         for one in asked:
-            for part in one.parts() if one.views else ():
+            for part in one.parts():
                 batches = by_shape.setdefault(part.shape(), [])
                 room = _VIEWS_AT_ONCE - sum(len(other.views) for other in batches[-1]) if batches else 0
                 if self.batches and len(part.views) <= room:
