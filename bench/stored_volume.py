@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,12 @@ from bench.processes import watch
 from bench.reporting import table
 from cinnabar.engine.models.base import Model
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.inputs import Input
+from cinnabar.extraction.inputs import Input, examine, gather
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.snapshot import DATABASE
@@ -60,6 +62,15 @@ FEW = 1000
 #: One document in this many is in quarantine.
 HELD = 50
 _COMMITS = 61
+#: What the views are asked.
+QUESTIONS = {
+    "one document": "SELECT carrier FROM note WHERE path = 'mails/00000/00000007.eml'",
+    "doubtful values": "SELECT n.path, f.value FROM note n JOIN fields f USING (document, schema_fingerprint)"
+    " WHERE f.field = '/parcels' AND f.confidence < 0.8",
+    "by field": "SELECT field, count(*), avg(confidence) FROM fields GROUP BY field",
+    "by code": "SELECT code, count(*), min(path) FROM quarantine GROUP BY code",
+    "history": "SELECT count(*) FROM history WHERE changed",
+}
 
 
 def _load() -> Model:
@@ -74,9 +85,14 @@ def path_of(number: int) -> str:
     return f"mails/{number // 1000:05}/{number:08}.eml"
 
 
+def bytes_of(number: int) -> bytes:
+    """The bytes of a document."""
+    return str(number).encode()
+
+
 def digest_of(number: int) -> str:
     """The digest of a document."""
-    return hashlib.sha256(str(number).encode()).hexdigest()
+    return hashlib.sha256(bytes_of(number)).hexdigest()
 
 
 def outcome(number: int) -> Outcome:
@@ -174,6 +190,40 @@ def again(out: Path, count: int) -> dict[str, Any]:
         raise SystemExit(f"expected {count} skipped documents, got {summary}")
     ended = time.perf_counter()
     return {"until the first batch": ready - begin, "end": ended - ready, "seconds": ended - begin}
+
+
+def write_files(docs: Path, count: int) -> dict[str, Any]:
+    """Writes a file for each stored document, with its bytes."""
+    for number in range(count):
+        path = docs / path_of(number)
+        if number % 1000 == 0:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes_of(number))
+    return {}
+
+
+def over_files(out: Path, docs: Path, count: int) -> dict[str, Any]:
+    """Runs over a folder of files that are all done: lists, hashes and skips them, and ends the run."""
+    begin = time.perf_counter()
+    with ExitStack() as connections:
+        items = gather([docs], out, connections)
+        listed = time.perf_counter()
+        for item in items:
+            examine(item, [docs])
+        hashed = time.perf_counter()
+    with Extraction([docs], ASSIGNMENT.source, out, ASSIGNMENT.model) as extraction:
+        summary = extraction.work_through()
+    if summary.skipped != count:
+        raise SystemExit(f"expected {count} skipped documents, got {summary}")
+    return {"list": listed - begin, "hash": hashed - listed, "seconds": time.perf_counter() - hashed}
+
+
+def ask(out: Path) -> dict[str, Any]:
+    """Asks the views what the documentation asks them, each question once."""
+    took = {}
+    for name, sql in QUESTIONS.items():
+        took[name] = _timed(partial(query, out, sql))
+    return {"took": took, "seconds": max(took.values())}
 
 
 def snapshot(out: Path, count: int) -> dict[str, Any]:
@@ -276,7 +326,7 @@ def report(count: int, batch: int, root: Path) -> None:
 def main() -> None:
     """Runs one measurement in this process, and prints it as JSON."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("operation", choices=("fill", "resume", "again", "snapshot", "commits", "report"))
+    parser.add_argument("operation", choices=("fill", "resume", "again", "snapshot", "commits", "write_files", "over_files", "ask"))
     parser.add_argument("given", nargs="*")
     said = parser.parse_args()
     first, *others = said.given
@@ -285,6 +335,9 @@ def main() -> None:
         "resume": lambda count: resume(Path(first), int(count)),
         "again": lambda count: again(Path(first), int(count)),
         "snapshot": lambda count: snapshot(Path(first), int(count)),
+        "write_files": lambda count: write_files(Path(first), int(count)),
+        "over_files": lambda docs, count: over_files(Path(first), Path(docs), int(count)),
+        "ask": lambda: ask(Path(first)),
         "commits": lambda few, batch: commits(Path(first), Path(few), int(batch)),
     }
     found = operations[said.operation](*others)
