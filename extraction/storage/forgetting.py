@@ -88,8 +88,8 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
 
     `document` is a path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of a digest.
     A path stands for all bytes that were ever read there, and bytes for all paths at which they were read. The path of
-    an archive or a mailbox (mbox, Maildir) stands for all files and mails in it. The document's own file is not touched. Raises
-    UsageError if no document or several documents match, or if a run is writing.
+    an archive or a mailbox (mbox, Maildir) stands for all files and mails in it. The document's own file is not
+    touched. Raises UsageError if no document or several documents match, or if a run is writing.
     """
     if not manifests.read_live(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
