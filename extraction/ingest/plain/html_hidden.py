@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lxml import html as lxml_html
+from lxml import html as lxml_html  # type: ignore[import-untyped]
 
 _DECLARATION = re.compile(r"([a-z-]+)\s*:\s*([^;]*)")
 _LENGTH = re.compile(r"(\d*\.?\d+)\s*([a-z%]*)")
