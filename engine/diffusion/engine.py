@@ -14,6 +14,7 @@ from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
+from cinnabar.engine.examples import Examples, shown_with
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
@@ -35,9 +36,9 @@ class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
     token_budget: tokens of one batch, prompts and answers together. steps: the most passes of a block, instead of
-    those of `effort`. `timings` has the seconds spent so far in each stage; `counts` the records so far, their passes,
-    their tokens, and how many of these the model chose. Raises UsageError for an unknown effort or a budget below one
-    token.
+    those of `effort`. examples: labelled documents that stand in the prompts. `timings` has the seconds spent so far in
+    each stage; `counts` the records so far, their passes, their tokens, and how many of these the model chose. Raises
+    UsageError for an unknown effort or a budget below one token.
     """
 
     def __init__(
@@ -48,20 +49,21 @@ class DiffusionEngine:
         *,
         steps: int | None = None,
         calibration: Calibration | None = None,
+        examples: Examples | None = None,
     ) -> None:
         if token_budget < 1:
             raise UsageError(f"token budget: expected at least 1, got {token_budget}")
         self.model, self.token_budget, self.calibration = model, token_budget, calibration
-        self.effort = effort_of(effort, steps)
+        self.examples, self.effort = examples, effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
         self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen"), 0)
-        self._planner = Planner(model)
+        self._planner = Planner(model, examples)
         self._decoder = Denoiser(model.decoder, model.tokenizer, settings_of(self.effort.name, steps))
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
-        return engine_fingerprint(self.model.fingerprint, self.effort)
+        return engine_fingerprint(shown_with(self.model.fingerprint, self.examples), self.effort)
 
     @property
     def context_tokens(self) -> int:
@@ -69,14 +71,15 @@ class DiffusionEngine:
         return self.model.traits.window - self.model.traits.window // ANSWER
 
     def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of one passage beside this form in words and its answer.
+        """Returns the most tokens of one passage beside this form in words, its examples and its answer.
 
         Raises UsageError if there is no room for any.
         """
-        told = len(self._planner.beginning(form))
+        told = self._planner.told(form)
         if self.context_tokens - told < LEAST:
+            beside = "" if self.examples is None else ", with examples,"
             raise UsageError(
-                f"{self.model.folder}: the task and the schema take {told} tokens, expected at most"
+                f"{self.model.folder}: the task and the schema{beside} take {told} tokens, expected at most"
                 f" {self.context_tokens - LEAST} of the model's {self.model.traits.window}; use a model with a larger"
                 " window, or a smaller schema"
             )

@@ -1,14 +1,15 @@
-"""The messages that ask a language model for a record: the task, the form in words, the known values, the document.
+"""The messages that ask a language model for a record: task, form in words, examples, known values, document.
 
-All that is the same for a whole run comes first, so that the model reads it once. A chat template puts the messages
-into the model's own form; that of a small model may leave the system message out.
+All that is the same for a whole run comes first, so that the model reads it once. An example is a question and its
+answer before the question that is asked. A chat template puts the messages into the model's own form; that of a small
+model may leave the system message out.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from cinnabar.schemas.form.form import ChoiceNode, Form, Node, ObjectNode, Slot
@@ -36,14 +37,24 @@ _FORMATS = {
 Message = dict[str, str]
 
 
-def messages(form: Form, known: Mapping[str, str | None], document: str) -> list[Message]:
-    """Returns the messages that ask for the record of this document's text; `known` as in `Request`."""
+def messages(
+    form: Form, known: Mapping[str, str | None], document: str, examples: Sequence[tuple[str, str]] = ()
+) -> list[Message]:
+    """Returns the messages that ask for the record of this document's text; `known` as in `Request`.
+
+    examples: texts of documents, each with the line of its record.
+    """
+    found = [{"role": "system", "content": _task(form)}]
     parts = [f"Fields:\n{outline(form)}"]
+    for text, record in examples:
+        asked = "\n\n".join([*parts, f"Document:\n{text}"])
+        found += [{"role": "user", "content": asked}, {"role": "assistant", "content": record}]
+        parts = []
     if known:
         values = ", ".join(f"{_text(pointer)}: {text or 'null'}" for pointer, text in known.items())
         parts.append(f"Known:\n{{{values}}}")
     parts.append(f"Document:\n{document}")
-    return [{"role": "system", "content": _task(form)}, {"role": "user", "content": "\n\n".join(parts)}]
+    return [*found, {"role": "user", "content": "\n\n".join(parts)}]
 
 
 @lru_cache(maxsize=64)
