@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
+from cinnabar.engine.diffusion.budget import ANSWER
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.planning import Plan, Planner
+from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
 from cinnabar.engine.examples import Examples, shown_with
@@ -26,8 +30,6 @@ from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 
-#: Divisor of the model's window: the share that is kept for an answer.
-ANSWER = 4
 #: The fewest tokens of a passage that are worth a request.
 LEAST = 64
 
@@ -57,8 +59,10 @@ class DiffusionEngine:
         self.examples, self.effort = examples, effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
         self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen"), 0)
-        self._planner = Planner(model, examples)
-        self._decoder = Denoiser(model.decoder, model.tokenizer, settings_of(self.effort.name, steps))
+        settings = settings_of(self.effort.name, steps)
+        self._decoder = Denoiser(model.decoder, model.tokenizer, settings)
+        self._thinker = Thinker(self._decoder, settings)
+        self._planner = Planner(model, examples, self._thinker.most)
 
     @property
     def fingerprint(self) -> str:
@@ -75,7 +79,7 @@ class DiffusionEngine:
 
         Raises UsageError if there is no room for any.
         """
-        told = self._planner.told(form)
+        told = self._planner.told(form) + self._thinker.most
         if self.context_tokens - told < LEAST:
             beside = "" if self.examples is None else ", with examples,"
             raise UsageError(
@@ -103,7 +107,7 @@ class DiffusionEngine:
         found = {at: plan for at, plan in enumerate(plans) if isinstance(plan, Failed)}
         able = [(at, plan) for at, plan in enumerate(plans) if isinstance(plan, Plan)]
         plan_of = {id(plan.request): plan for _, plan in able}
-        costs = [0 if plan.task is None else len(plan.task.prompt) + plan.task.budget // ANSWER for _, plan in able]
+        costs = [0 if plan.task is None else self._cost(plan.task) for _, plan in able]
         with torch.inference_mode():
             filled = run(
                 [plan.request for _, plan in able],
@@ -114,10 +118,16 @@ class DiffusionEngine:
         results: dict[int, Result] = {at: result for (at, _), result in zip(able, filled, strict=True)}
         return [found.get(at) or results[at] for at in range(len(requests))]
 
+    def _cost(self, task: Task) -> int:
+        return len(task.prompt) + task.budget // ANSWER + self._thinker.most
+
     def _fill_batch(self, plans: Sequence[Plan], observer: Observer | None) -> list[Result]:
-        tasks = [plan.task for plan in plans if plan.task is not None]
         shown = _Shown(plans, observer)
         with timed(self.timings, "decode"):
+            thought = self._thinker.think([plan.task for plan in plans], [plan.room for plan in plans])
+            pairs = zip(plans, thought, strict=True)
+            plans = [replace(plan, task=task, thoughts=thoughts) for plan, (task, thoughts) in pairs]
+            tasks = [plan.task for plan in plans if plan.task is not None]
             decoded = iter(self._decoder.decode(tasks, None if observer is None else shown))
         with timed(self.timings, "read"):
             return [self._read(plan, None if plan.task is None else next(decoded)) for plan in plans]
@@ -127,7 +137,10 @@ class DiffusionEngine:
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
-            filled = read_written(request, plan.remaining, None if decoded is None else self._written(decoded))
+            written = None if decoded is None else self._written(decoded, plan.thoughts)
+            filled = read_written(request, plan.remaining, written)
+            if plan.thoughts is not None:
+                filled = replace(filled, thoughts=plan.thoughts.text)
             if self.calibration is not None:
                 filled = self.calibration.calibrated(request.form, request.passage, filled)
             # A demanded value that the document does not print is made up if the model itself rather doubts it.
@@ -135,11 +148,12 @@ class DiffusionEngine:
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
 
-    def _written(self, decoded: Decoded) -> Written:
+    def _written(self, decoded: Decoded, thoughts: Thoughts | None) -> Written:
         tokenizer = self.model.tokenizer
+        passes = decoded.passes + (0 if thoughts is None else thoughts.passes)
         for name, more in (
             ("records", 1),
-            ("passes", decoded.passes),
+            ("passes", passes),
             ("tokens", len(decoded.tokens)),
             ("chosen", sum(decoded.chosen)),
         ):
@@ -150,7 +164,7 @@ class DiffusionEngine:
             lengths,
             decoded.posteriors,
             decoded.chosen,
-            decoded.passes,
+            passes,
             decoded.reopened,
             decoded.log_mass,
         )
