@@ -22,6 +22,7 @@ from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, wit
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.ocr_confidence import chance_of_reading
+from cinnabar.extraction.records.signs import SIGN_DROPPED, drops_sign
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import OnCheck, OnMissing
@@ -111,19 +112,35 @@ def _run_jobs(read: Sequence[Read], routing: Routes, overtakes: bool) -> Batch:
     places = [routing.place(item) for item in read]
     took = 1000 * (time.perf_counter() - started)
     found = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
-    aside: dict[int, int] = {}
-    steps, documents, fields = 0, 0, 0
+    parts: list[tuple[Sequence[int], Batch]] = []
     for name, job in routing.jobs.items():
         own = [at for at, place in enumerate(places) if place == name]
         batch = _run_job([read[at] for at in own], job, overtakes)
-        aside |= {own[at]: tokens for at, tokens in batch.set_aside.items()}
-        filled = (at for at in own if at not in aside)
-        found |= {at: replace(one, schema=name) for at, one in zip(filled, batch.outcomes, strict=True)}
-        steps += batch.steps
-        documents += batch.escalated.documents
-        fields += batch.escalated.fields
-    outcomes = [found[at] for at in range(len(read)) if at not in aside]
-    return Batch(outcomes, steps, Escalated(documents, fields), aside, took)
+        parts.append((own, replace(batch, outcomes=[replace(one, schema=name) for one in batch.outcomes])))
+    return in_order(len(read), found, parts, took)
+
+
+def in_order(
+    count: int, found: Mapping[int, Outcome], parts: Sequence[tuple[Sequence[int], Batch]], routing: float
+) -> Batch:
+    """Returns one batch of `count` inputs: outcomes by the places of their inputs, and batches with theirs.
+
+    `routing` is added to the time that the batches took to choose schemas.
+    """
+    by_place, aside = {**found}, dict[int, int]()
+    for places, batch in parts:
+        aside |= {places[at]: tokens for at, tokens in batch.set_aside.items()}
+        by_place |= zip((at for at in places if at not in aside), batch.outcomes, strict=True)
+    batches = [batch for _, batch in parts]
+    return Batch(
+        [by_place[at] for at in range(count) if at not in aside],
+        sum(batch.steps for batch in batches),
+        Escalated(
+            sum(batch.escalated.documents for batch in batches), sum(batch.escalated.fields for batch in batches)
+        ),
+        aside,
+        routing + sum(batch.routing for batch in batches),
+    )
 
 
 def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
@@ -310,6 +327,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                     *_flags(leaf, evidence),
                     *(("ocr",) if read < 1.0 else ()),
                     *((REFUSED,) if pointer in facts.refusals else ()),
+                    *((SIGN_DROPPED,) if drops_sign(form, leaf, evidence, document.text) else ()),
                 ),
             )
         )

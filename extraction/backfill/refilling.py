@@ -17,6 +17,7 @@ from cinnabar.extraction.pipeline import (
     Long,
     Read,
     failure_of,
+    in_order,
     judged,
     overtaking,
     quarantined,
@@ -65,12 +66,7 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     overtakes = set_aside and overtaking(read, job)
     found: dict[int, Outcome] = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
     started = time.perf_counter()
-    if job.routing is not None:
-        (name,) = job.routing.jobs
-        for at, one in enumerate(read):
-            if at not in found and isinstance(place := job.routing.place(one), Outcome):
-                found[at] = place
-        job = job.routing.jobs[name]
+    job = _routed(read, job, found)
     took = 1000 * (time.perf_counter() - started)
     left = [at for at in range(len(read)) if at not in found]
     stored = {at: record for at in left if (record := known.records[at]) is not None}
@@ -78,12 +74,18 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     records = Known([*stored.values()], known.below)
     parts = [(new, run_batch([read[at] for at in new], job, overtakes))] if new else []
     parts.append(([*stored], _refill([read[at] for at in stored], records, job, overtakes)))
-    aside: dict[int, int] = {}
-    for places, batch in parts:
-        aside |= {places[at]: tokens for at, tokens in batch.set_aside.items()}
-        found |= zip((at for at in places if at not in aside), batch.outcomes, strict=True)
-    outcomes = [found[at] for at in range(len(read)) if at not in aside]
-    return Batch(outcomes, sum(batch.steps for _, batch in parts), set_aside=aside, routing=took)
+    return in_order(len(read), found, parts, took)
+
+
+def _routed(read: Sequence[Read], job: Job, found: dict[int, Outcome]) -> Job:
+    """Returns the job of the schema that is filled again; documents of another kind get their outcome in `found`."""
+    if job.routing is None:
+        return job
+    for at, one in enumerate(read):
+        if at not in found and isinstance(place := job.routing.place(one), Outcome):
+            found[at] = place
+    (name,) = job.routing.jobs
+    return job.routing.jobs[name]
 
 
 def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Batch:
