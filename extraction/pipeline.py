@@ -335,7 +335,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     flags = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags)}
     if facts.refusals:
         flags.add(REFUSED)
-    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists))
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts)
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
