@@ -179,6 +179,7 @@ class Extraction(BatchedRun):
             self._remote.served,
             self.assignment.options.context,
             at_most=self.assignment.escalation is not None or self.assignment.routing is not None,
+            examples=None if self.assignment.examples is None else self.assignment.examples.examples,
         )
         self._progress.estimated(found)
 

@@ -168,11 +168,12 @@ class LanguageSource:
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
     """A model behind a server. The filler reads the key from the environment when it sends requests and never stores
-    it."""
+    it. `examples` stand in its prompts."""
 
     served: Served
     settings: Settings
     notice: str | None = None
+    examples: Examples | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -191,7 +192,7 @@ class RemoteSource:
 
         journal = Journal(*((None, "") if place is None else (self._journal(place), place.run_id)))
         key = "" if self.settings.budget == 0 else api_key(self.served)
-        return RemoteFiller(self.served, self.settings, effort, key or "none", journal)
+        return RemoteFiller(self.served, self.settings, effort, key or "none", journal, self.examples)
 
     def settle(self, place: Place) -> None:
         """Drops the texts of answers that an earlier run left at this place, once nothing is left to do."""

@@ -7,5 +7,4 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

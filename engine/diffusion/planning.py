@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 from cinnabar.engine.diffusion.budget import ANSWER, answer_budget
-from cinnabar.engine.diffusion.few_shot import NONE, Chosen, FewShot, told_record
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, fresh_graph, kept_graph
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.thoughts import Thoughts
 from cinnabar.engine.examples import Example, Examples
+from cinnabar.engine.few_shot import NONE, Chosen, FewShot, told_record
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
 from cinnabar.engine.scheduler import failure_of
@@ -44,7 +44,7 @@ class Plan:
 
 
 class Planner:
-    """Plans requests for one language model, which is shown these examples.
+    """Plans requests for one language model, which is shown these examples. Raises UsageError if none of a form fits.
 
     thoughts: the most tokens of the thoughts before a record, for which the prompts ask; 0 for none.
     """
@@ -57,7 +57,7 @@ class Planner:
     def told(self, form: Form) -> int:
         """Returns the tokens of the longest prompt for a form without a document.
 
-        Raises UsageError if none of the form's examples fits, and ModelError if the chat template refuses them.
+        Raises ModelError if the chat template refuses examples.
         """
         shown = max(len(self._beginning(form, form, examples)) for examples in self._few_shot.every(form))
         # A document that is an example itself gets others, which may be longer.

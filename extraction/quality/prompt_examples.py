@@ -16,7 +16,7 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import Escalation, LanguageSource, Source
+from cinnabar.extraction.sources import Escalation, LanguageSource, RemoteSource, Source
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import NotAccepted, UsageError
 
@@ -24,6 +24,8 @@ from cinnabar.schemas.errors import NotAccepted, UsageError
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.evaluation import EvaluationSet
 
+#: The sources of models with a prompt.
+_PROMPTED = (LanguageSource, RemoteSource)
 #: The most documents of a set that are read: examples are chosen among them.
 DRAWN = 200
 
@@ -44,7 +46,7 @@ class PromptExamples:
 
     def shown_to(self, source: Source) -> Source:
         """Returns the source of a model that is shown the examples, or the source itself if its model has no prompt."""
-        return replace(source, examples=self.examples) if isinstance(source, LanguageSource) else source
+        return replace(source, examples=self.examples) if isinstance(source, _PROMPTED) else source
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _carried, (self.examples,)
@@ -65,9 +67,9 @@ def prompt_examples(
     if options.examples is None:
         return None
     sources = [model, *([escalation.source] if escalation else [])]
-    if not any(isinstance(source, LanguageSource) for source in sources):
+    if not any(isinstance(source, _PROMPTED) for source in sources):
         raise UsageError(
-            f"--examples {options.examples}: expected the folder of a language model in --model or --escalate-to; the"
+            f"--examples {options.examples}: expected a language model or a server in --model or --escalate-to; the"
             " reader has no prompt, so train it on the set: cinnabar train SET --out FOLDER, and --model FOLDER then"
         )
     return _checked(Path(options.examples), schemas, options)

@@ -8,11 +8,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import mercury_server as mercury
 import pytest
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.cluster.shipping import outfit
@@ -203,6 +205,26 @@ def test_each_schema_of_several_has_the_set_of_its_name(checkpoint: Path, tmp_pa
     assert form == compile_schema(other.schema).form.fingerprint
     with pytest.raises(UsageError, match="expected a set of bill, found a, b"):
         found(quick(tmp_path / "sets"), source, schema("bill", name=NAME))
+
+
+def test_a_server_is_shown_the_set_with_answers_in_its_own_form(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    own = labelled(tmp_path / "set")
+    with mercury.running(mercury.Server()) as server:
+        source = model_source("mercury-2", settings=Settings(base_url=server.url))
+        first = extract([docs], SOURCE, tmp_path / "out", source, quick(own))
+        assert extract([docs], SOURCE, tmp_path / "out", source, quick(own)).skipped == 3
+        assert extract([docs], SOURCE, tmp_path / "out", source, quick(None)).written == 3
+    assert first.written == 3
+    names = query(tmp_path / "out", "select name from note order by name").rows
+    assert [name for (name,) in names] == ["N0", "N1", "N2"]
+    with_examples = [body for body in server.bodies if len(body["messages"]) == 8]
+    assert len(with_examples) == 3 == len(server.bodies) - 3
+    for body in with_examples:
+        answers = {message["content"] for message in body["messages"] if message["role"] == "assistant"}
+        assert answers == {f'{{"name":"M{number}","total":{number}}}' for number in range(3)}
 
 
 def test_of_a_large_set_a_draw_is_read(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from remote_forms import form_of, request
 from tiny_checkpoint import SPECIAL, write_checkpoint
 
-from cinnabar.engine.diffusion import few_shot
+from cinnabar.engine import few_shot
 from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.diffusion.few_shot import FewShot, told_record
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.examples import Example, Examples
+from cinnabar.engine.few_shot import FewShot, told_record
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas.errors import UsageError
@@ -120,9 +120,8 @@ def test_examples_stay_within_their_room_and_never_hold_the_document(texts: list
 
 
 def test_examples_that_do_not_fit_are_told_before_any_document(model: LanguageModel) -> None:
-    engine = DiffusionEngine(model, examples=examples(example("word " * 4000)))
     with pytest.raises(UsageError, match=r"--examples: the shortest of 1 examples takes \d+ tokens, expected at most"):
-        engine.context_beside(FORM)
+        DiffusionEngine(model, examples=examples(example("word " * 4000)))
 
 
 def test_an_example_is_a_question_with_its_answer_before_the_document(model: LanguageModel) -> None:

@@ -18,13 +18,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from cinnabar.engine.diffusion.arrays import Doubles, Ints
 from cinnabar.engine.examples import Example, Examples
 from cinnabar.schemas.canonical import json_text, parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
 from cinnabar.schemas.form.record_language import one_line
+
+Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 #: The most examples of a prompt, and the most groups.
 SHOWN, GROUPS = 8, 4
@@ -134,41 +137,39 @@ class _Choice:
 class FewShot:
     """The examples of an engine: those of each form, and the choice among them.
 
-    window: the model's window in tokens. Raises UsageError where examples are asked for if none of a form fits.
+    window: the model's window in tokens. Raises UsageError if no example of a form fits.
     """
 
     def __init__(self, examples: Examples | None, window: int, count_tokens: Callable[[str], int]) -> None:
-        self._examples, self._window, self._count = examples, window, count_tokens
-        self._room = min(window // SHARE, MOST)
-        self._choice = lru_cache(maxsize=64)(self._made)
+        self._window, self._count = window, count_tokens
+        self.room = 0 if examples is None else min(window // SHARE, MOST)
+        forms = {} if examples is None else examples.by_form
+        self._choices = {form: self._choice(own) for form, own in forms.items() if own}
 
     def chosen(self, form: Form, text: str) -> Chosen:
         """Returns the examples for a document of this form and text."""
-        choice = self._choice(form)
+        choice = self._choices.get(form.fingerprint)
         return NONE if choice is None else choice.chosen(text)
 
     def most(self, form: Form) -> int:
         """Returns the most tokens that the examples of a prompt for this form take."""
-        choice = self._choice(form)
+        choice = self._choices.get(form.fingerprint)
         return 0 if choice is None else choice.most
 
     def every(self, form: Form) -> list[tuple[Example, ...]]:
         """Returns the examples of each group of a form; one group without examples if there are none."""
-        choice = self._choice(form)
+        choice = self._choices.get(form.fingerprint)
         return [()] if choice is None else choice.every()
 
-    def _made(self, form: Form) -> _Choice | None:
-        own = () if self._examples is None else self._examples.by_form.get(form.fingerprint, ())
-        if not own:
-            return None
+    def _choice(self, own: Sequence[Example]) -> _Choice:
         tokens = [self._count(one.text) + self._count(one_line(one.record)) + MARKS for one in own]
-        if min(tokens) > self._room:
+        if min(tokens) > self.room:
             raise UsageError(
                 f"--examples: the shortest of {len(own)} examples takes {min(tokens)} tokens, expected at most"
-                f" {self._room} of the model's {self._window}; label shorter documents, or use a model with a larger"
+                f" {self.room} of the model's {self._window}; label shorter documents, or use a model with a larger"
                 " window"
             )
-        return _Choice(own, tokens, self._room)
+        return _Choice(own, tokens, self.room)
 
 
 @lru_cache(maxsize=4096)
