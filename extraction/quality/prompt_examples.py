@@ -158,6 +158,8 @@ def _read(folder: Path, drawn: Mapping[str, Sequence[_Drawn]], options: RunOptio
                         told = told or f"; {read.path}: {read.found}"
                     elif read.found.text.strip():
                         found[form].append(Example(read.found.text, one.records[read.path]))
+            # Where two are equally like a document, the content decides, and no name.
+            found[form].sort(key=lambda example: (example.text, example.record))
     if not any(found.values()):
         raise UsageError(f"--examples {folder}: expected documents with text, found none{told}")
     return found
