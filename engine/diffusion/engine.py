@@ -122,25 +122,26 @@ class DiffusionEngine:
         return len(task.prompt) + task.budget // ANSWER + self._thinker.most
 
     def _fill_batch(self, plans: Sequence[Plan], observer: Observer | None) -> list[Result]:
+        tasks = [plan.task for plan in plans if plan.task is not None]
+        rooms = [plan.room for plan in plans if plan.task is not None]
         shown = _Shown(plans, observer)
         with timed(self.timings, "decode"):
-            thought = self._thinker.think([plan.task for plan in plans], [plan.room for plan in plans])
-            pairs = zip(plans, thought, strict=True)
-            plans = [replace(plan, task=task, thoughts=thoughts) for plan, (task, thoughts) in pairs]
-            tasks = [plan.task for plan in plans if plan.task is not None]
-            decoded = iter(self._decoder.decode(tasks, None if observer is None else shown))
+            thought = self._thinker.think(tasks, rooms)
+            tasks = [task for task, _ in thought]
+            decoded = self._decoder.decode(tasks, None if observer is None else shown)
+        found = iter(zip(decoded, [thoughts for _, thoughts in thought], strict=True))
         with timed(self.timings, "read"):
-            return [self._read(plan, None if plan.task is None else next(decoded)) for plan in plans]
+            return [self._read(plan, *((None, None) if plan.task is None else next(found))) for plan in plans]
 
-    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
+    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None, thoughts: Thoughts | None) -> Result:
         request = plan.request
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
-            written = None if decoded is None else self._written(decoded, plan.thoughts)
+            written = None if decoded is None else self._written(decoded, thoughts)
             filled = read_written(request, plan.remaining, written)
-            if plan.thoughts is not None:
-                filled = replace(filled, thoughts=plan.thoughts.text)
+            if thoughts is not None:
+                filled = replace(filled, thoughts=thoughts.text)
             if self.calibration is not None:
                 filled = self.calibration.calibrated(request.form, request.passage, filled)
             # A demanded value that the document does not print is made up if the model itself rather doubts it.

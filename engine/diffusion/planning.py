@@ -12,7 +12,6 @@ from cinnabar.engine.diffusion.kept_graphs import GRAPHS, fresh_graph, kept_grap
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.thoughts import Thoughts
 from cinnabar.engine.examples import Example, Examples
 from cinnabar.engine.few_shot import NONE, Chosen, FewShot, told_record
 from cinnabar.engine.models.language.language_model import LanguageModel
@@ -31,8 +30,7 @@ from cinnabar.schemas.judging.judge import Judge, Violation
 class Plan:
     """A request, what is left to fill of its form, and the task to decode; None if nothing is left.
 
-    `chosen` are the examples of its prompt, `thoughts` the text before its record, once it is there. room: the tokens
-    that thoughts may take.
+    `chosen` are the examples of its prompt. room: the tokens that thoughts may take.
     """
 
     request: Request
@@ -40,7 +38,6 @@ class Plan:
     task: Task | None
     chosen: Chosen = NONE
     room: int = 0
-    thoughts: Thoughts | None = None
 
 
 class Planner:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from cinnabar.engine.diffusion.decoded import Decoded
+from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.forced_spelling import Spelling, spelled_graph
 from cinnabar.engine.diffusion.prompt import RECORD, THOUGHTS
@@ -52,7 +52,7 @@ class Thinker:
         self._tokenizer = decoder.tokenizer
         self._denoiser = Denoiser(decoder.decoder, decoder.tokenizer, _SETTINGS, beside=decoder) if self.most else None
 
-    def think(self, tasks: Sequence[Task | None], rooms: Sequence[int]) -> list[tuple[Task | None, Thoughts | None]]:
+    def think(self, tasks: Sequence[Task], rooms: Sequence[int]) -> list[tuple[Task, Thoughts | None]]:
         """Returns the tasks with their thoughts behind their prompts.
 
         rooms: the tokens that each may take. A task with too little room for any, or whose thoughts cannot be decoded,
@@ -65,7 +65,7 @@ class Thinker:
         asked = {
             at: Task(task.prompt, task.shared, graph, min(room, self.most), None, _SHORTEST)
             for at, (task, room) in enumerate(zip(tasks, rooms, strict=True))
-            if task is not None and 0 <= least <= min(room, self.most)
+            if 0 <= least <= min(room, self.most)
         }
         decoded = dict(zip(asked, self._denoiser.decode([*asked.values()]), strict=True))
         return [_continued(task, decoded.get(at)) for at, task in enumerate(tasks)]
@@ -76,8 +76,8 @@ def bound(traits: Traits, settings: Settings) -> int:
     return min(settings.thoughts, traits.window // SHARE) if traits.thinks else 0
 
 
-def _continued(task: Task | None, decoded: object) -> tuple[Task | None, Thoughts | None]:
-    if task is None or not isinstance(decoded, Decoded):
+def _continued(task: Task, decoded: Decoded | Undecoded | None) -> tuple[Task, Thoughts | None]:
+    if not isinstance(decoded, Decoded):
         return task, None
     text = decoded.text.decode().removeprefix(THOUGHTS).removesuffix(RECORD).strip()
     return replace(task, prompt=(*task.prompt, *decoded.tokens)), Thoughts(text, decoded.passes)

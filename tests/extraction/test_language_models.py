@@ -141,7 +141,7 @@ def test_thoughts_lie_beside_the_record_and_a_backfill_keeps_them(
 
     def thinking(self: Thinker, *given: Any) -> Any:
         assert self.most == 2048 // 16
-        return [(task, Thoughts('It "says" N.', 3) if task else None) for task, _ in decode(self, *given)]
+        return [(task, Thoughts('It "says" N.', 3)) for task, _ in decode(self, *given)]
 
     out = tmp_path / "out"
     monkeypatch.setattr(Thinker, "think", thinking)

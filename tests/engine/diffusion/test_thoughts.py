@@ -91,11 +91,11 @@ def test_thoughts_end_with_their_mark_within_their_bound_whatever_the_weights(ki
     model = decoder(KINDS[kind], seed=room)
     denoiser = Denoiser(model, TOKENIZER, "low")
     thinker = Thinker(denoiser, replace(SETTINGS["high"], thoughts=room))
-    tasks = [task("a text"), task("another, longer text"), None, task("the")]
-    thought = thinker.think(tasks, [room, room + 5, room, LEAST - 1])
-    assert thought[2] == (None, None) and thought[3] == (tasks[3], None)
+    tasks = [task("a text"), task("another, longer text"), task("the")]
+    thought = thinker.think(tasks, [room, room + 5, LEAST - 1])
+    assert thought[2] == (tasks[2], None)
     for before, (after, thoughts) in zip(tasks[:2], thought[:2], strict=True):
-        assert before is not None and after is not None and thoughts is not None
+        assert thoughts is not None
         added = after.prompt[len(before.prompt) :]
         assert after.prompt[: len(before.prompt)] == tuple(before.prompt) and 0 < len(added) <= room
         text = denoiser.texts.text(added).decode()
@@ -103,8 +103,8 @@ def test_thoughts_end_with_their_mark_within_their_bound_whatever_the_weights(ki
         assert thoughts.text == text[len(THOUGHTS) : -len(RECORD)].strip()
         if room == LEAST:
             assert thoughts.text == ""
-    for found, (after, _) in zip(denoiser.decode([one for one, _ in thought if one]), thought, strict=False):
-        assert after is None or (isinstance(found, Decoded) and after.judge is not None and after.judge(found.text))
+    for found, (after, _) in zip(denoiser.decode([one for one, _ in thought]), thought, strict=True):
+        assert isinstance(found, Decoded) and after.judge is not None and after.judge(found.text)
 
 
 def test_records_after_thoughts_are_valid_at_every_step_and_do_not_depend_on_the_batch(model: LanguageModel) -> None:
