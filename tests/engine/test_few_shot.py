@@ -149,7 +149,7 @@ def test_the_record_of_an_example_has_the_places_that_are_asked_for() -> None:
 
 def test_prompts_of_a_group_share_a_prefix_that_ends_with_its_examples(model: LanguageModel) -> None:
     planner = Planner(model, SHOWN)
-    texts = [BILL.format(70), "Invoice 7", BILL.format(1), BILL.format(2)]
+    texts = [BILL.format(70), "An invoice: 7", BILL.format(1), BILL.format(2)]
     first, second, *own = plans(planner, *(asked(str(at), text) for at, text in enumerate(texts)))
     assert first.task is not None and second.task is not None
     assert first.task.shared == second.task.shared
