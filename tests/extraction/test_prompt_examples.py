@@ -10,6 +10,7 @@ from typing import Any
 
 import mercury_server as mercury
 import pytest
+from pydantic import BaseModel, field_validator
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
 
@@ -176,6 +177,26 @@ def test_a_record_that_breaks_the_schema_is_told_before_any_document_is_read(
     monkeypatch.setattr("cinnabar.extraction.ingest.sandbox.ParserPool.parse_many", unread)
     with pytest.raises(UsageError, match=said):
         extract([docs], strict, tmp_path / "out", source_of(checkpoint), quick(own))
+
+
+class Note(BaseModel):
+    """A class with a rule that its JSON Schema does not tell."""
+
+    name: str
+    total: int | None
+
+    @field_validator("name")
+    @classmethod
+    def of_whom(cls, name: str) -> str:
+        if name == "M1":
+            raise ValueError("nobody of this name")
+        return name
+
+
+def test_a_record_that_breaks_a_rule_of_the_class_is_told(checkpoint: Path, tmp_path: Path) -> None:
+    own = labelled(tmp_path / "set", load_schema(Note))
+    with pytest.raises(UsageError, match=r"record of 1\.txt breaks the schema Note at /name: .*nobody of this name"):
+        found(quick(own), source_of(checkpoint), load_schema(Note))
 
 
 def test_what_cannot_be_shown_is_one_line(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
