@@ -341,7 +341,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         flags.add(REFUSED)
     if differing:
         flags.add(DATA_DIFFERS)
-    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists))
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts)
 
 
 def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:

@@ -41,7 +41,7 @@ class Denoiser:
     """Decodes tasks with one model.
 
     Without `constrained` the same loop runs without graphs and judges, to compare with: up to the end token or the
-    budget, and the text need not be a record.
+    budget, and the text need not be a record. With `beside` it shares the prompts that another one has read.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Denoiser:
         tokenizer: Spelling,
         settings: Settings | str = "medium",
         constrained: bool = True,
+        beside: Denoiser | None = None,
     ) -> None:
         traits = decoder.traits
         if traits.mask is None and traits.visibility != "causal":
@@ -57,9 +58,9 @@ class Denoiser:
         self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
         self.constrained = constrained
         self.end = tokenizer.end
-        self.texts = TokenTexts(tokenizer.vocabulary)
+        self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary) if beside is None else beside.texts
         self.block = self.settings.block if traits.visibility == "full" else traits.block
-        self._prefill = Prefill(decoder)
+        self._prefill: Prefill = Prefill(decoder) if beside is None else beside._prefill
         self._tables = GraphTables(decoder, self.settings.local, constrained)
         self._commitment = Commitment(self._tables, self.settings, self.end)
 
