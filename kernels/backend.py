@@ -31,7 +31,6 @@ def backend_of(device: torch.device) -> Backend:
     if find_spec("triton") is None:
         raise UsageError(f"{VARIABLE}=triton: expected the package triton, it is not installed")
     if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
-        raise UsageError(
-            f"{VARIABLE}=triton: expected a CUDA device, or TRITON_INTERPRET=1 for Triton's interpreter, got {device.type}"
-        )
+        wanted = "a CUDA device, or TRITON_INTERPRET=1 for Triton's interpreter"
+        raise UsageError(f"{VARIABLE}=triton: expected {wanted}, got the device {device.type}")
     return "triton"

@@ -55,8 +55,8 @@ def block_scan_reference(
         share = np.maximum(_sums(joint, label, classes), FLOOR)
         posterior[number] = np.clip(share - np.logaddexp.reduce(share), FLOOR, 0.0)
     total = float(backward[0, start])
-    at = judged[opened]
-    weight = np.exp(np.minimum(forward[at] + backward[at] - total, 0.0))
+    free_at = judged[opened]
+    weight = np.exp(np.minimum(forward[free_at] + backward[free_at] - total, 0.0))
     return BlockScan(total, float((weight * allowed[opened]).sum()), score, path, posterior.astype(np.float32))
 
 

@@ -146,7 +146,7 @@ def _recursions(  # type: ignore[no-untyped-def]
         scores = sharp + tl.load(block + 8)
     rows = trace + which * cells + s0
     shares = allowed + s0
-    for step in range(0, length + 1):
+    for step in range(length + 1):
         # Before the first step: the start, or the states in which the block may end.
         row = step
         if which == 1:
@@ -226,7 +226,7 @@ def _trace(  # type: ignore[no-untyped-def]
         at = tl.where(top > peak, here, at)
         peak = tl.maximum(top, peak)
     tl.store(complete + tl.program_id(0), (peak > _POSSIBLE).to(tl.int32))
-    for step in range(0, length):
+    for step in range(length):
         i = length - 1 - step
         emission = sharp + tl.load(block + 8) + i * classes
         begin, stop = tl.load(begins + at).to(tl.int64), tl.load(begins + at + 1).to(tl.int64)
@@ -383,9 +383,10 @@ def block_scan_triton(
     (`base` tells where each begins). own: [R] float32, finite: [R] bool. local: as for `block_scan`.
     """
     device = total.device
-    for name, one, dtype in (("total", total, torch.float32), ("best", best, torch.float32), ("token", token, torch.int32)):
-        if one.dtype != dtype or one.shape != total.shape or one.dim() != 1 or not one.is_contiguous():
-            raise ValueError(f"{name}: expected contiguous {dtype} {tuple(total.shape)}, got {one.dtype} {tuple(one.shape)}")
+    for name, one, dtype in (("total", total, "float32"), ("best", best, "float32"), ("token", token, "int32")):
+        if str(one.dtype) != f"torch.{dtype}" or one.shape != (total.numel(),) or not one.is_contiguous():
+            expected = f"contiguous {dtype} ({total.numel()},)"
+            raise ValueError(f"{name}: expected {expected}, got {one.dtype} {tuple(one.shape)}")
     begins: dict[int, int] = {}
     packed = list[torch.Tensor]()
     filled = 0
