@@ -26,7 +26,8 @@ def block_scan_reference(
     """Returns what `block_scan` returns; edges: source, target and label, each [E]."""
     source, target, label = edges
     positions, classes = fixed.shape
-    allowed = np.stack([_sums(row[label].astype(np.float64), source, states) for row in free.reshape(-1, classes)])
+    sums = [_sums(row[label].astype(np.float64), source, states) for row in free]
+    allowed = np.array(sums).reshape(len(free), states)
     allowed[:, np.setdiff1d(np.arange(states), source)] = 0.0
     norm = np.zeros((positions, states))
     norm[judged[opened]] = local * allowed[opened]

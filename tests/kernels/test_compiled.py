@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed"),
+    pytest.mark.slow,
+]
 
 #: Of each kernel the types of its arguments: i and l are int32 and int64, h is bfloat16, f float32, b bool; a capital
 #: letter is a pointer to such numbers. Then its sizes.
 KERNELS = {
     "class_scores_triton._piece": ("HIIFFIii", (128, 16)),
+    "class_scores_triton._piece of float32": ("FIIFFIii", (128, 16)),
     "class_scores_triton._class": ("HLFFIIFFIFBiii", (32, 32)),
     "block_scan_triton._emissions": ("ILLFFFFF", (256,)),
     "block_scan_triton._allowed": ("ILLFF", (32, 32)),
@@ -36,7 +40,7 @@ def test_a_kernel_compiles_for_a_gpu(name: str, tmp_path: Any, monkeypatch: pyte
 
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "0")
-    module, kernel = name.split(".")
+    module, kernel = name.removesuffix(" of float32").split(".")
     function = getattr(importlib.import_module(f"cinnabar.kernels.{module}"), kernel)
     letters, sizes = KERNELS[name]
     arguments, constants = function.arg_names[: len(letters)], function.arg_names[len(letters) :]
