@@ -220,26 +220,12 @@ class Denoiser:
         wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]
         sequences = [run.sequence for run in runs]
         found = self._tables.scores(sequences, context.hidden(sequences, wanted), wanted)
-        for row, (run, scores) in enumerate(zip(runs, found, strict=True)):
-            sequence, many = run.sequence, len(checked[row])
-            sequence.passes += 1
-            if not scores.finite.all():
-                run.failed = Undecoded("model", "expected finite scores, got NaN or infinity")
-                continue
-            block = sequence.checked
-            if block is not None:
-                at, first = checked[row], block.first
-                # What is forced behind the last chosen token would be another text for another token.
-                outlook = self._tables.outlook(sequence, first, int(at[-1]) + 1, at, scores.at(slice(many)))
-                at = self._commitment.doubted(outlook, at, first)
-                if len(at):
-                    sequence.reopen(block, at)
-                    context.rewind(row, block.begin)
-                    continue
-                sequence.checked = None
-            if sequence.block is not None:
-                rest = scores.at(slice(many, None))
-                run.failed = self._commitment.commit(sequence, sequence.block, scored[row], rest)
+        for row, result in enumerate(self._commitment.commit(sequences, checked, scored, found)):
+            sequences[row].passes += 1
+            if isinstance(result, Undecoded):
+                runs[row].failed = result
+            elif result is not None:
+                context.rewind(row, result.begin)
 
     def _scored(self, sequence: OpenSequence) -> Ints:
         """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""
