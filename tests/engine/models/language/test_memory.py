@@ -37,7 +37,7 @@ SDAR_4B = replace(
 def test_keys_and_values_take_the_bytes_that_are_told(traits: Traits, precision: Any) -> None:
     made = list[int]()
 
-    def count(module: nn.Module, given: Any, out: torch.Tensor) -> None:
+    def count(_module: nn.Module, _given: Any, out: torch.Tensor) -> None:
         made.append(out.numel() * out.element_size())
 
     decoder = tiny_decoder(traits).to(torch.bfloat16 if precision == "bfloat16" else torch.float32)
