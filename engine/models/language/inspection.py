@@ -17,8 +17,8 @@ from cinnabar.engine.models.language.language_model import load_texts
 from cinnabar.engine.models.language.memory import (
     free_memory,
     longest_within,
-    needs_of,
     position_bytes,
+    request_bytes,
     requests_within,
 )
 from cinnabar.engine.models.language.traits import Traits
@@ -103,15 +103,15 @@ def _told(path: Path, traits: Traits) -> dict[str, Any]:
 
 def _memory(traits: Traits, precision: Precision, weights: int, free: int | None) -> dict[str, Any]:
     """Returns what the weights and one request take, and how much of it fits beside the weights."""
-    longest = needs_of(traits, precision, weights, min(LONGEST, traits.window))
+    longest = min(LONGEST, traits.window)
     left = None if free is None else free - weights
     return {
         "weights GB": round(weights / 1e9, 3),
         "cache MB per 1,000 tokens": round(position_bytes(traits, precision) / 1e3, 3),
         "free GB": None if free is None else round(free / 1e9, 3),
-        "longest request, tokens": longest.positions,
-        "longest request, GB": round(longest.request / 1e9, 3),
-        "such requests that fit": None if left is None else requests_within(traits, precision, left, longest.positions),
+        "longest request, tokens": longest,
+        "longest request, GB": round(request_bytes(traits, precision, longest) / 1e9, 3),
+        "such requests that fit": None if left is None else requests_within(traits, precision, left, longest),
         "longest that fits, tokens": None if left is None else longest_within(traits, precision, left),
     }
 

@@ -6,7 +6,6 @@ temporaries of one pass. With full attention nothing is kept from pass to pass, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 BYTES: dict[Precision, int] = {"float32": 4, "bfloat16": 2, "w8a16": 2, "w4a16": 2}
 #: Tokens of a prompt that one pass reads, at most; logits that exist at a time.
 PREFILL, LOGITS = 512, 16_000_000
+#: The share of the free memory that keys and values may take; passes, documents and their parsers need the rest.
+SHARE = 0.5
 
 
 def position_bytes(traits: Traits, precision: Precision) -> int:
@@ -50,44 +51,33 @@ def pass_bytes(traits: Traits, precision: Precision, positions: int) -> int:
     states = tokens * ((2 * traits.width + 4 * heads + 3 * inner) * size + 8 * traits.width)
     spread = 2 * positions * heads * size if traits.heads != traits.key_heads else 0
     logits = max(LOGITS, traits.vocabulary) * (size + 4)
-    return mask + max(states, 0) + spread + logits
+    return mask + states + spread + logits
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """The memory of a model at work, in bytes: its weights, and one request of so many positions."""
-
-    weights: int
-    request: int
-    positions: int
-
-    @property
-    def whole(self) -> int:
-        """The bytes of the weights with one request."""
-        return self.weights + self.request
+def request_bytes(traits: Traits, precision: Precision, positions: int) -> int:
+    """Returns the bytes of one request of so many positions: what is kept of them, and one pass."""
+    return position_bytes(traits, precision) * positions + pass_bytes(traits, precision, positions)
 
 
-def needs_of(traits: Traits, precision: Precision, weights: int, positions: int) -> Needs:
-    """Returns the memory of a model with weights of so many bytes, and of one request of so many positions."""
-    kept = position_bytes(traits, precision) * positions
-    return Needs(weights, kept + pass_bytes(traits, precision, positions), positions)
+def cache_budget(free: int) -> int:
+    """Returns the bytes that keys and values may take of so many that are free beside the weights."""
+    return int(max(free, 0) * SHARE)
 
 
-def requests_within(traits: Traits, precision: Precision, budget: int, positions: int) -> int:
-    """Returns how many requests of so many positions this budget in bytes holds at a time, beside one pass."""
+def requests_within(traits: Traits, precision: Precision, free: int, positions: int) -> int:
+    """Returns how many requests of so many positions run at a time in so many bytes beside the weights."""
+    if pass_bytes(traits, precision, positions) > free - cache_budget(free):
+        return 0
     each = position_bytes(traits, precision) * positions
-    left = budget - pass_bytes(traits, precision, positions)
-    if not each:
-        return int(left >= 0)
-    return max(left, 0) // each
+    return cache_budget(free) // each if each else 1
 
 
-def longest_within(traits: Traits, precision: Precision, budget: int) -> int:
-    """Returns the most positions of one request that this budget in bytes holds, at most the model's window."""
+def longest_within(traits: Traits, precision: Precision, free: int) -> int:
+    """Returns the most positions of a request that runs in so many bytes beside the weights, at most the window."""
     low, high = 0, traits.window
     while low < high:
         middle = (low + high + 1) // 2
-        if needs_of(traits, precision, 0, middle).request <= budget:
+        if requests_within(traits, precision, free, middle):
             low = middle
         else:
             high = middle - 1
