@@ -37,9 +37,9 @@ def positions_within(traits: Traits, precision: Precision, budget: int) -> int:
 
 
 def pass_bytes(traits: Traits, precision: Precision, positions: int) -> int:
-    """Returns the bytes of the temporaries of one pass over a request of so many positions, about.
+    """Returns a bound of the bytes of the temporaries of one pass over a request of so many positions.
 
-    They are the mask of attention as truth values and as numbers, the hidden states of one layer, the keys and values
+    On a CPU, full attention to 4,096 and 8,192 tokens was measured at .8 and .5 of it. They are the mask of attention as truth values and as numbers, the hidden states of one layer, the keys and values
     of one layer once for each head that reads them, and the logits.
     """
     tokens = positions if traits.visibility == "full" else min(PREFILL, positions)
