@@ -39,8 +39,9 @@ def positions_within(traits: Traits, precision: Precision, budget: int) -> int:
 def pass_bytes(traits: Traits, precision: Precision, positions: int) -> int:
     """Returns a bound of the bytes of the temporaries of one pass over a request of so many positions.
 
-    On a CPU, full attention to 4,096 and 8,192 tokens was measured at .8 and .5 of it. They are the mask of attention as truth values and as numbers, the hidden states of one layer, the keys and values
-    of one layer once for each head that reads them, and the logits.
+    They are the mask of attention as truth values and as numbers, the hidden states of one layer, the keys and values
+    of one layer once for each head that reads them, and the logits. On a CPU full attention to 4,096 tokens took .8 of
+    it, to 8,192 tokens .5.
     """
     tokens = positions if traits.visibility == "full" else min(PREFILL, positions)
     size, heads = BYTES[precision], traits.heads * traits.head_width
