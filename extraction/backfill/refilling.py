@@ -11,6 +11,7 @@ from cinnabar.extraction.backfill.freezing import Frozen, freeze, splice
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.filling import Asked, fill_documents
+from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.pipeline import (
     Batch,
     Job,
@@ -189,7 +190,7 @@ def _lost(item: Read) -> Outcome | None:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
         return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
     if document.digest != item.digest:
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)

@@ -151,11 +151,11 @@ def extract(
             flow_options: dict[str, Any] = {"model": model, "device": device, "escalate_to": escalate_to, "ray": ray}
             flow_options |= {} if below is None else {"below": below}
             flow_options |= {} if related is None else {"related": related}
-            _check_flow(locations, sources, out, ray, chosen, escalation)
+            _check_flow(locations, sources, out, ray, chosen, escalation, options.engines)
             named: str | list[str] = schema if route else schema[0]
             summary = _through_prefect(paths, named, out, server, options.model_dump() | flow_options)
         else:
-            with joined(ray, chosen, escalation) as cluster, Bar(out=out) as bar:
+            with joined(ray, chosen, escalation, engines=options.engines) as cluster, Bar(out=out) as bar:
                 summary = extract_documents(
                     locations, sources[0], out, chosen, options, bar, escalation, cluster, routing
                 )
@@ -174,6 +174,7 @@ def _check_flow(
     ray: str | None,
     model: Source,
     escalation: Escalation | None,
+    engines: str,
 ) -> None:
     """Raises UsageError for wrong use, before Prefect starts its server."""
     from contextlib import ExitStack
@@ -184,7 +185,7 @@ def _check_flow(
     from cinnabar.schemas import compile_schema
 
     if ray is not None:
-        check_cluster(ray, model, escalation)
+        check_cluster(ray, model, escalation, engines=engines)
     with ExitStack() as connections:
         gather(locations, out, connections)
     with Store.open(out) as store:

@@ -108,7 +108,8 @@ def serve_schedule(
 
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
-    parser_settings(RunOptions(**said))
+    options = RunOptions(**said)
+    parser_settings(options)
     sources = [load_schema(one) for one in schema]
     for source in sources:
         compiled = compile_schema(source.schema)
@@ -116,7 +117,7 @@ def serve_schedule(
     routing_of(sources, route, related, model)
     chosen = model_source(model, device)
     if ray is not None:
-        check_cluster(ray, chosen, gpu_limit=gpu_limit)
+        check_cluster(ray, chosen, engines=options.engines, gpu_limit=gpu_limit)
     if wait < 0:
         raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
     locations = located(paths)
