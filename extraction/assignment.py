@@ -11,7 +11,7 @@ from cinnabar.engine.examples import shown_with
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import Escalation, Place, Source
+from cinnabar.extraction.sources import Escalation, LanguageSource, Place, Source
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.compile import CompiledSchema
 
@@ -83,6 +83,15 @@ class Assignment:
 
     def _shown(self, source: Source) -> Source:
         return source if self.examples is None else self.examples.shown_to(source)
+
+    def memory_notes(self) -> list[str]:
+        """Returns a warning for each language model whose longest request this machine cannot hold.
+
+        Raises UsageError if it cannot hold one of the context that the options ask for.
+        """
+        sources = [self.model, *([self.escalation.source] if self.escalation is not None else [])]
+        notes = [one.memory_note(self.options.context) for one in sources if isinstance(one, LanguageSource)]
+        return [note for note in notes if note is not None]
 
     def job(self, place: Place | None = None) -> Job:
         """Returns the job with its models loaded; they may keep encodings and answers under `place`.

@@ -155,6 +155,42 @@ class LanguageSource:
             )
         return model
 
+    def memory_note(self, context: int | None) -> str | None:
+        """Returns a warning if this machine cannot hold a request as long as the model allows.
+
+        Raises UsageError if it cannot hold one of this `context`, or none at all.
+        """
+        from cinnabar.engine.diffusion.engine import ANSWER, LEAST
+        from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
+        from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
+        from cinnabar.engine.models.loading import device_of
+
+        traits, on = read_family(self.folder)[1], device_of(self.device)
+        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision)
+        free = free_memory(on)
+        # Weights that do not fit are told when they are loaded.
+        if free is None or free < weights:
+            return None
+        most = longest_within(traits, self.precision, free - weights)
+        room = most - most // ANSWER
+        each = position_bytes(traits, self.precision)
+        told = (
+            f"{self.folder}: the weights take {weights / 1e9:.2f} GB, each token {each:,} bytes more, and"
+            f" {free / 1e9:.2f} GB are free on {on}"
+        )
+        if room < LEAST:
+            raise UsageError(f"{told}, too little for any document; take a smaller model or a larger machine")
+        if most >= traits.window:
+            return None
+        if context is None:
+            return (
+                f"{told}: a document of more than about {room:,} tokens goes to quarantine, though the model's window"
+                f" is {traits.window:,}; --context {room} cuts it into passages"
+            )
+        if min(context, traits.window - traits.window // ANSWER) > room:
+            raise UsageError(f"--context {context}: expected at most {room}; {told}")
+        return None
+
     def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine:
         """Returns an engine with the model, which keeps nothing in the run's output."""
         from cinnabar.engine.diffusion.engine import DiffusionEngine
