@@ -94,6 +94,19 @@ class OptionComparer:
             self._options[key] = both / np.linalg.norm(both, axis=1, keepdims=True)
         return self._options[key]
 
+    def read(self, memories: Sequence[Memory]) -> None:
+        """Reads the passages of these documents, those of all of them together."""
+        unread = [memory for memory in memories if "passages" not in memory.stretches]
+        found = [passages(memory.passage.text) for memory in unread]
+        if any(found):
+            self.load().embed(
+                [
+                    memory.passage.text[start:end]
+                    for memory, own in zip(unread, found, strict=True)
+                    for start, end in own
+                ]
+            )
+
     def _read(self, memory: Memory, kind: str) -> tuple[list[Stretch], Vectors]:
         """Returns the passages or the sentences of a document, and their vectors; they are read once."""
         if kind not in memory.stretches:

@@ -35,15 +35,14 @@ class Layer(nn.Module):
         self.outer = nn.Linear(inner, hidden)
         self.norm = nn.LayerNorm(hidden, eps=1e-12)
 
-    def split(self, x: Tensor) -> Tensor:
-        """Reshapes [N, L, H] to [N, heads, L, H / heads]."""
-        n, length, _ = x.shape
-        return x.view(n, length, self.heads, -1).transpose(1, 2)
+    def split(self, x: Tensor, windows: int) -> Tensor:
+        """Reshapes [N, L, H] or [N L, H], of N windows, to [N, heads, L, H / heads]."""
+        return x.view(windows, -1, self.heads, x.shape[-1] // self.heads).transpose(1, 2)
 
     def attend(self, x: Tensor, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
-        """Attends from x, [N, Q, H], with its queries, [N, heads, Q, D], to keys and values, [N, heads, K, D].
+        """Attends from x, [N Q, H], with its queries, [N, heads, Q, D], to keys and values, [N, heads, K, D].
 
-        bias: like [N, heads, Q, K], added to the scores. Returns [N, Q, H].
+        bias: like [N, heads, Q, K], added to the scores. Returns a tensor like x.
         """
         if _plain_is_faster(queries, bias):
             scores = torch.matmul(queries * (1 / math.sqrt(queries.shape[-1])), keys.transpose(-1, -2))
@@ -52,15 +51,18 @@ class Layer(nn.Module):
             mixed = torch.matmul(weights, values)
         else:
             mixed = F.scaled_dot_product_attention(queries, keys, values, bias.to(queries.dtype))
-        n, _, length, _ = mixed.shape
-        x = self.attention_norm(x + self.output(mixed.transpose(1, 2).reshape(n, length, -1)))
+        x = self.attention_norm(x + self.output(mixed.transpose(1, 2).reshape(x.shape)))
         out: Tensor = self.norm(x + self.outer(F.gelu(self.inner(x))))
         return out
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """Applies self-attention over x: [N, L, H]."""
-        queries, keys, values = map(self.split, project(x, self.query, self.key, self.value))
+        """Applies self-attention within each of N windows: x is [N L, H], bias [N, 1, 1, L]."""
+        queries, keys, values = (self.split(part, len(bias)) for part in self.projected(x))
         return self.attend(x, queries, keys, values, bias)
+
+    def projected(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Returns the queries, keys and values of x, all like x."""
+        return project(x, self.query, self.key, self.value)
 
 
 def _plain_is_faster(q: Tensor, bias: Tensor) -> bool:
@@ -76,9 +78,7 @@ def _plain_is_faster(q: Tensor, bias: Tensor) -> bool:
 class Encoder(nn.Module):
     """Encodes windows of word pieces, together with their case, gaps and places on the page."""
 
-    def __init__(
-        self, vocabulary: int, hidden: int, layers: int, heads: int, inner: int, positions: int
-    ) -> None:
+    def __init__(self, vocabulary: int, hidden: int, layers: int, heads: int, inner: int, positions: int) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, hidden)
         self.words.weight.requires_grad_(False)
@@ -104,8 +104,9 @@ class Encoder(nn.Module):
         if surroundings is not None:
             e = e + self.case(surroundings[..., 0]) + self.gap(surroundings[..., 1])
             e = e + self.x(surroundings[..., 2]) + self.y(surroundings[..., 3])
-        x: Tensor = self.norm(e)
+        # All windows' pieces are rows of one matrix; only attention tells the windows apart.
+        x: Tensor = self.norm(e).view(-1, e.shape[-1])
         bias = torch.where(mask, 0.0, FLOOR)[:, None, None, :]
         for layer in self.layers:
             x = layer(x, bias)
-        return x
+        return x.view(e.shape)

@@ -59,38 +59,41 @@ def phrase_likeness(names: Tensor, phrases: Tensor) -> Tensor:
     return _scaled(names @ phrases.T)
 
 
-def phrase_matches(letters: Tensor, asked: Tensor, phrases: Phrases) -> list[Tensor]:
-    """Returns the similarity of Q names to the phrases around each piece of `Sheet.above`, 0 to 1: N of [Q, C].
+def phrase_matches(letters: Tensor, asked: Tensor, slots: Tensor, phrases: Phrases) -> Tensor:
+    """Returns the similarity of each slot's name to the phrases around each piece of `Sheet.above`: [N, S, C], 0 to 1.
 
-    letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names' words as rows of the table.
+    letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names' words as rows of the table; slots: [N, S], the
+    name of each slot.
     """
-    names, words = name_vectors(letters, asked), word_vectors(letters, phrases.spelt)
-    matches = []
-    for word, run, of_piece in zip(phrases.word, phrases.run, phrases.of_piece, strict=True):
-        known = word >= 0
-        found = _word_matches(names, words[word[known]], run[known])
-        matches.append(F.pad(found, (0, 1))[:, of_piece])
-    return matches
+    names = name_vectors(letters, asked)[slots]
+    # The vector behind the last one is that of no word.
+    words = F.pad(word_vectors(letters, phrases.spelt), (0, 0, 0, 1))[phrases.word]
+    found = F.pad(_word_matches(names, words, phrases.run), (0, 1))
+    at = torch.where(phrases.of_piece < 0, found.shape[-1] - 1, phrases.of_piece)
+    return found.gather(2, at[:, None].expand(-1, slots.shape[1], -1))
 
 
 def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
-    """Returns the similarity of Q names to the best phrase around each of P words, 0 to 1: [Q, P].
+    """Returns the similarity of S names to the best phrase around each of P words, 0 to 1: [N, S, P].
 
-    names: [Q, VALUES]; words: [P, VALUES]; run: [P], equal for words that stand together.
+    names: [N, S, VALUES]; words: [N, P, VALUES]; run: [N, P], equal for words that stand together.
     """
-    count = len(words)
-    out = torch.zeros(len(names), count, device=words.device)
+    count, names = words.shape[1], names.double()
+    out = torch.zeros(*names.shape[:2], count, device=words.device)
     phrases, best = words, torch.full_like(out, _UNLIKE)
     for more in range(min(_TOGETHER, count)):
         if more:
-            phrases = phrases[:-1] + words[more:]
-            best = torch.maximum(best[:, :-1], best[:, 1:])
-        alike = torch.where(run[: count - more] == run[more:], names @ _of_length(phrases).T, _UNLIKE)
+            phrases = phrases[:, :-1] + words[:, more:]
+            best = torch.maximum(best[..., :-1], best[..., 1:])
+        # Rounded from sums in float64, which are the same for every number of words.
+        near = torch.matmul(names, _of_length(phrases).double().transpose(1, 2)).float()
+        together = run[:, : count - more] == run[:, more:]
+        alike = torch.where(together[:, None], near, _UNLIKE)
         # A phrase leaves out words that lower its similarity.
         telling = torch.where(alike >= best, _scaled(alike), 0.0)
         best = torch.maximum(alike, best)
         for k in range(more + 1):
-            at = out[:, k : count - more + k]
+            at = out[..., k : count - more + k]
             torch.maximum(at, telling, out=at)
     return out
 
