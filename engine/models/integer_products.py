@@ -96,7 +96,7 @@ def project(x: Tensor, *layers: nn.Module) -> tuple[Tensor, ...]:
         alike = tuple(layer for layer in integers if layer.parts == parts)
         whole = _multiplied(rows, alike[0].joined(alike[1:]))
         whole = whole if flat is x else whole.view(*x.shape[:-1], whole.shape[-1])
-        outputs = whole.split([layer.outputs for layer in alike], -1) if len(alike) > 1 else (whole,)
+        outputs = torch.split(whole, [layer.outputs for layer in alike], -1) if len(alike) > 1 else (whole,)
         found.update(zip(alike, outputs, strict=True))
     return tuple(found[layer] if layer in found else layer(x) for layer in layers)
 
@@ -109,6 +109,7 @@ def together(x: Tensor, *layers: nn.Module) -> Tensor:
     return project(x, integers[0].joined(tuple(integers[1:])))[0]
 
 
+@torch.no_grad()
 def _multiplied(rows: Tensor, layer: IntegerLinear) -> Tensor:
     """Returns the layer's output for N rows of float32: [N, out]."""
     scale = rows.abs().amax(-1, keepdim=True).clamp_min_(_LEAST).mul_(1 / _LARGEST)
@@ -122,9 +123,11 @@ def _multiplied(rows: Tensor, layer: IntegerLinear) -> Tensor:
     torch.div(rows, scale, out=low)
     torch.round(low, out=high)
     low.sub_(high).mul_(_FINER).round_()
-    products = torch._int_mm(parts.to(torch.int8).view(-1, rows.shape[1]), layer.weight)
+    integers = parts.to(torch.int8).view(-1, rows.shape[1])
+    del parts, high, low
+    products = torch._int_mm(integers, layer.weight)
     first, second = products.chunk(2)
-    sums = torch.add(first.float(), second, alpha=1 / _FINER)
+    sums = first.float().add_(second, alpha=1 / _FINER)
     sums = sums if count == len(rows) else sums[: len(rows)]
     if layer.parts > 1:
         sums = torch.add(*sums.chunk(2, 1), alpha=1 / _FINER)

@@ -93,6 +93,11 @@ class WindowsAsked:
         """Returns the slots of a view that are asked for; they stand before its frozen ones."""
         return [k for k in view.slots if not self.request.is_frozen(k)]
 
+    def questions(self) -> list[int]:
+        """Returns the questions of all of the request's slots, ascending."""
+        request = self.request
+        return sorted({request.questions.slots[request.slot(k).index] for k in request.own})
+
     def shape(self) -> tuple[int, int, int]:
         """Returns the padded numbers of pieces, of slots, and of slots asked for in a view."""
         slots = max(len(view.slots) for view in self.views)
@@ -124,6 +129,7 @@ class WindowDecoder:
         self.low_precision = precision == "bfloat16"
         self.batches = isinstance(network.ask, IntegerLinear)
         self.comparer = comparer
+        self._words: WordVectors | None = None
 
     def precision(self) -> torch.autocast:
         """Returns a context for matrix products in bfloat16, if the reader has that precision."""
@@ -143,7 +149,7 @@ class WindowDecoder:
             page = self._page(windows, above=False)
             board = Board.blank(len(windows), count, page.ids.shape[1])
             board.question[:], board.mask[:], board.kind[:] = torch.tensor(questions.arrays), True, ROWS
-            matches = self._matches(windows, board, questions)
+            matches = self._matches(windows, board, questions, [questions.arrays] * len(windows))
             board = to_device(board, self.device)
             with self.precision():
                 projected = self._projected(windows)
@@ -183,7 +189,7 @@ class WindowDecoder:
         windows = [(one.request.memory, view.window) for one, view in looks]
         page = self._page(windows, above=False)
         board = self._board(batch, slots, width)
-        matches = self._matches(windows, board, questions)
+        matches = self._matches(windows, board, questions, [one.questions() for one in batch for _ in one.views])
         board = to_device(board, self.device)
         with self.precision():
             projected = self._projected(windows)
@@ -270,7 +276,7 @@ class WindowDecoder:
         support: Sequence[tuple[Tensor, Tensor]],
         absent: Sequence[Sequence[float]],
     ) -> dict[tuple[int, int], DecidedChoice]:
-        """Returns for each look at a choice its log odds of absence, the log probabilities of its options, and passages.
+        """Returns for each look at a choice its log odds of absence, log probabilities of options, and passages.
 
         The keys are views with the places of slots among theirs. slots: [N, S, H], their states; absent: N lists, the
         log odds of absence by the network.
@@ -337,21 +343,29 @@ class WindowDecoder:
                 parts.append(projected.windows([distinct.index(w) for w in chosen]))
         return WindowStates.cat(parts)
 
-    def _matches(self, windows: Sequence[tuple[Memory, int]], board: Board, questions: FormMemory) -> Tensor:
-        """Returns how similar the words of the board's questions are to those of these windows; they are kept."""
+    def _matches(
+        self, windows: Sequence[tuple[Memory, int]], board: Board, questions: FormMemory, asked_of: Sequence[list[int]]
+    ) -> Tensor:
+        """Returns how similar the words of the board's questions are to those of these windows; they are kept.
+
+        asked_of: for each window all questions that are asked of its document.
+        """
         asked = board.question.numpy()
         keys = [(questions.fingerprint, w, asked[row].tobytes()) for row, (_, w) in enumerate(windows)]
         found: list[Tensor | None] = [memory.matched.get(key) for (memory, _), key in zip(windows, keys, strict=True)]
         missing = [row for row, own in enumerate(found) if own is None]
         widest = max((pieces_above(memory.windows[w]) for memory, w in windows), default=0)
+        most = max(map(len, asked_of))
+        every = np.asarray([[*own, *own[-1:] * (most - len(own))] for own in asked_of], np.int64)
         together = max(1, _MATCHED_AT_ONCE // (asked.shape[1] * (widest + windows[0][0].states.shape[1])))
         for first in range(0, len(missing), together):
             rows = missing[first : first + together]
             chosen = [windows[row] for row in rows]
             page, part = self._page(chosen, above=True), to_device(board.windows(rows), self.device)
             words = phrases([(memory.pieces, memory.windows[w]) for memory, w in chosen], self.wordpieces)
+            words, of_document = to_device(words, self.device), self._on_device(every[rows])
             with self.precision():
-                read = self.network.matches(page, to_device(words, self.device), part, questions.questions)
+                read = self.network.matches(page, words, part, questions.questions, of_document)
             for row, own in zip(rows, read.unbind(), strict=True):
                 found[row], memory = own, windows[row][0]
                 if len(memory.matched) < _MATCHES_KEPT:
@@ -364,9 +378,11 @@ class WindowDecoder:
         """Returns the scores of the passage's words for the form, computed once."""
         found = memory.priors.get(form.fingerprint)
         if found is None:
-            vectors, letters = self.network.encoder.words.weight, self.network.letters.weight
-            words = WordVectors(vectors, letters, self.wordpieces)
-            page = Page.of(memory.passage.text, memory.columns, words)
+            if self._words is None:
+                tables = (self.network.encoder.words.weight, self.network.letters.weight)
+                vectors, letters = (table.detach().float().cpu().numpy() for table in tables)
+                self._words = WordVectors(vectors, letters, self.wordpieces)
+            page = Page.of(memory.passage.text, memory.columns, self._words)
             found = memory.priors[form.fingerprint] = Priors(PriorInput(form, page, self.config))
         return found
 

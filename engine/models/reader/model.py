@@ -175,7 +175,7 @@ class Reader:
         projected = self._projected(states) if len(read[0].windows) <= _WINDOWS_PROJECTED else None
         memories, first = [], 0
         counts = [len(one.windows) for one in read]
-        for one, own in zip(read, states.split(counts), strict=True):
+        for one, own in zip(read, torch.split(states, counts), strict=True):
             reader, columns = MentionReader(one.passage.text), Columns(one.pieces)
             memories.append(Memory(one.passage, one.pieces, one.windows, own, projected, reader, columns, first))
             first += len(one.windows)
@@ -186,8 +186,15 @@ class Reader:
         with self.decoder.precision():
             if not self.decoder.batches:
                 return self.network.project_windows(states)
-            parts = [self.network.project_windows(part) for part in states.split(_WINDOWS_AT_ONCE)]
-        return WindowStates(states, torch.cat([part.projected for part in parts]), parts[0].sizes)
+            first = self.network.project_windows(states[:_WINDOWS_AT_ONCE])
+            if len(states) <= _WINDOWS_AT_ONCE:
+                return first
+            projected = torch.empty(*states.shape[:2], sum(first.sizes), device=states.device)
+            projected[:_WINDOWS_AT_ONCE] = first.projected
+            for at in range(_WINDOWS_AT_ONCE, len(states), _WINDOWS_AT_ONCE):
+                part = states[at : at + _WINDOWS_AT_ONCE]
+                projected[at : at + _WINDOWS_AT_ONCE] = self.network.project_windows(part).projected
+        return WindowStates(states, projected, first.sizes)
 
     def pack(self, memory: Memory) -> dict[str, Tensor]:
         """Returns the states in the precision of their use, so that unpacked states give the same scores to the bit."""

@@ -174,4 +174,4 @@ def option_scores(
         at = torch.tensor(questions.options[slot.index], device=states.device)
         marks = torch.tensor(printed, dtype=torch.float32, device=states.device)
         scores = network.choices(states, questions.read.vectors[at][None], marks, found).float()
-    return scores.log_softmax(-1).tolist()  # type: ignore[no-any-return]
+    return scores.log_softmax(-1).tolist()

@@ -36,7 +36,7 @@ class Layer(nn.Module):
         self.norm = nn.LayerNorm(hidden, eps=1e-12)
 
     def split(self, x: Tensor, windows: int) -> Tensor:
-        """Reshapes [N, L, H] or [N L, H], of N windows, to [N, heads, L, H / heads]."""
+        """Reshapes x, [N, L, H] or [N L, H] of N windows, to [N, heads, L, H / heads]."""
         return x.view(windows, -1, self.heads, x.shape[-1] // self.heads).transpose(1, 2)
 
     def attend(self, x: Tensor, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
@@ -50,7 +50,9 @@ class Layer(nn.Module):
                 weights = torch.softmax(scores + bias.to(scores.dtype), -1)
             mixed = torch.matmul(weights, values)
         else:
-            mixed = F.scaled_dot_product_attention(queries, keys, values, bias.to(queries.dtype))
+            mixed = F.scaled_dot_product_attention(
+                queries, keys, values, bias if bias.dtype == queries.dtype else bias.to(queries.dtype)
+            )
         x = self.attention_norm(x + self.output(mixed.transpose(1, 2).reshape(x.shape)))
         out: Tensor = self.norm(x + self.outer(F.gelu(self.inner(x))))
         return out

@@ -33,14 +33,24 @@ _MOST = (3.0, 3.0, 3.0, 1.0)
 
 
 def signals(
-    words: Tensor, letters: Tensor, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions
+    words: Tensor,
+    letters: Tensor,
+    sheet: Sheet,
+    phrases: Phrases,
+    board: Board,
+    questions: Questions,
+    of_document: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Returns the similarity of each slot's words to each piece: [N, S, BESIDE, T] and [N, S, ABOVE, T], float32.
 
-    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of letter n-grams.
+    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of letter n-grams; of_document:
+    [N, A], all questions asked of each window's document, which decide its telling words; None for those of the board.
     """
     width = sheet.ids.shape[1]
-    asked, slots = _distinct(board.question)
+    count = board.question.shape[1]
+    every = board.question if of_document is None else torch.cat([board.question, of_document], 1)
+    asked, every = _distinct(every)
+    slots = every[:, :count]
     seen = sheet.above[..., 0]
     before = seen.shape[1]
     distinct, at = _distinct(torch.cat([seen, sheet.ids], 1))
@@ -56,8 +66,10 @@ def signals(
     own = (phrases.own[:, None] + place).clamp(0, max(before - 1, 0))
     within = by_phrase.gather(2, own[:, None].expand(-1, slots.shape[1], -1)) * (sheet.mask & (place >= 0))[:, None]
     beside = torch.cat([found[:, :, before:], within[..., None]], -1) * sheet.mask[:, None, :, None]
-    # A label is similar to few words of a window, so the others are left out.
-    telling = (channels.amax((1, 3)) >= _FAINT) & (seen > 0)
+    # A label is similar to few words of a window, so the others are left out. Counts of questions are exact sums.
+    members = torch.zeros(len(every), len(asked), device=seen.device).scatter_(1, every, 1.0)
+    telling = torch.matmul(members, (alike.amax(-1) >= _FAINT).float()).gather(1, at[:, :before]) > 0
+    telling = (telling | (by_phrase.amax(1) >= _FAINT)) & (seen > 0)
     return beside.transpose(2, 3), _above(channels, telling, sheet)
 
 

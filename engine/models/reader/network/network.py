@@ -162,14 +162,19 @@ class Network(nn.Module):
             inside.any(-1),
         )
 
-    def matches(self, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions) -> Tensor:
-        """Returns the similarity of the slots' words to the words at, before and above each piece: [N, S, 8, T]."""
+    def matches(
+        self, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions, of_document: Tensor | None = None
+    ) -> Tensor:
+        """Returns the similarity of the slots' words to the words at, before and above each piece: [N, S, 8, T].
+
+        of_document: as in `signals`.
+        """
         (n, s), width = board.question.shape, sheet.ids.shape[1]
         words, letters = self.encoder.words.weight, self.letters.weight
         with torch.no_grad(), torch.autocast(words.device.type, enabled=False):
-            beside, above = signals(words, letters, sheet, phrases, board, questions)
+            beside, above = signals(words, letters, sheet, phrases, board, questions, of_document)
             beside = F.pad(beside, (20, 3)).view(n * s, BESIDE, -1)
-            # A convolution as a product of matrices, one for each slot: a library's convolution may depend on the batch.
+            # A convolution as a product of matrices for each slot: a library's may depend on the batch.
             near = beside.unfold(-1, self.match.kernel_size[0], 1).transpose(2, 3).reshape(n * s, -1, width)
             above = above.view(n * s, ABOVE, width)
         kernel = self.match.weight.flatten(1)

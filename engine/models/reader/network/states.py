@@ -52,7 +52,7 @@ class WindowStates:
     @property
     def parts(self) -> tuple[Tensor, ...]:
         """The projections one by one: [N, T, size] each."""
-        self._parts = self._parts or self.projected.split(self.sizes, -1)
+        self._parts = self._parts or torch.split(self.projected, list(self.sizes), -1)
         return self._parts
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,7 @@ _CORES_AT_ONCE, _CORE = 64, 4 * BLOCK
 #: The bonus of a text's beginning: it tells what kind of document it is.
 _BEGINNING = 0.15
 Ints = npt.NDArray[np.int64]
+Pieces = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float32]
 Cores = Sequence[tuple[int, int]]
 
@@ -76,8 +78,9 @@ def support(words: Tensor, ids: Tensor, states: Tensor, where: Tensor, stated: S
     near = torch.cat([alike, _products(own, seen).float().clamp(min=0)], 2)
     best = _best_in_blocks(near * where[:, None, None])
     weight = torch.cat([weight, stated.mask.float()], -1)
-    sizes = (label.shape[-1], note.shape[-1], stated.mask.shape[-1])
-    signs = [_mean_of(*both).amax(-1) for both in zip(best.split(sizes, -2), weight.split(sizes, -1), strict=True)]
+    sizes = [label.shape[-1], note.shape[-1], stated.mask.shape[-1]]
+    parts = zip(torch.split(best, sizes, -2), torch.split(weight, sizes, -1), strict=True)
+    signs = [_mean_of(*part).amax(-1) for part in parts]
     stated_mean, whole = _mean(stated.states, stated.mask), _mean(states, where)[:, None]
     signs.append(torch.cosine_similarity(stated_mean, whole, -1).float())
     return torch.stack(signs, -1)
@@ -98,7 +101,7 @@ def covered(words: Tensor, asked: Tensor, ids: Tensor, where: Tensor) -> Tensor:
     return _mean_of(_best_in_blocks(_alike(words, asked, ids) * where[:, None, None]), weight_of(asked))
 
 
-def covering_pieces(words: Tensor, label: Tensor, note: Tensor, texts: Sequence[tuple[Ints, Cores]]) -> list[Ints]:
+def covering_pieces(words: Tensor, label: Tensor, note: Tensor, texts: Sequence[tuple[Pieces, Cores]]) -> list[Ints]:
     """Returns for each text its piece around which most of each statement's words stand: [Q] int64 each.
 
     label: [Q, n]; note: [Q, m]; texts: the pieces of each text, [T], and its cores, the stretches [first, last) that
@@ -125,7 +128,7 @@ def covering_pieces(words: Tensor, label: Tensor, note: Tensor, texts: Sequence[
 def _covering(
     words: Tensor,
     asked: Sequence[Tensor],
-    texts: Sequence[tuple[Ints, Cores]],
+    texts: Sequence[tuple[Pieces, Cores]],
     places: Sequence[tuple[int, int, int]],
     width: int,
 ) -> list[tuple[int, int, int, Floats, Ints]]:
@@ -153,13 +156,14 @@ def _products(own: Tensor, seen: Tensor) -> Tensor:
     """
     flat = own.flatten(-3, -2)
     flat = flat if flat.dim() == 3 else flat.expand(len(seen), *flat.shape)
-    return torch.bmm(flat, seen.transpose(1, 2)).unflatten(1, own.shape[-3:-1])
+    products = torch.bmm(flat, seen.transpose(1, 2))
+    return products.view(len(seen), *own.shape[-3:-1], -1)
 
 
 def _best_in_blocks(near: Tensor) -> Tensor:
     """Returns the best similarity in two neighbouring blocks: [..., B] from near [..., T]."""
     near = F.pad(near, (0, -near.shape[-1] % BLOCK))
-    best = near.unflatten(-1, (-1, BLOCK)).amax(-1)
+    best = near.view(*near.shape[:-1], -1, BLOCK).amax(-1)
     return torch.maximum(best, torch.cat([best[..., 1:], best[..., -1:]], -1))
 
 
