@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.integer_products import project
+from cinnabar.engine.models.integer_products import together
 from cinnabar.engine.models.reader.inputs.wordpieces import CASES, GAPS, PLACES
 
 #: The logit of an impossible place; it is finite, so that no arithmetic makes a NaN of it.
@@ -35,9 +35,9 @@ class Layer(nn.Module):
         self.outer = nn.Linear(inner, hidden)
         self.norm = nn.LayerNorm(hidden, eps=1e-12)
 
-    def split(self, x: Tensor, windows: int) -> Tensor:
-        """Reshapes x, [N, L, H] or [N L, H] of N windows, to [N, heads, L, H / heads]."""
-        return x.view(windows, -1, self.heads, x.shape[-1] // self.heads).transpose(1, 2)
+    def split(self, x: Tensor) -> Tensor:
+        """Reshapes [N, L, H] to [N, heads, L, H / heads]."""
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
     def attend(self, x: Tensor, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
         """Attends from x, [N Q, H], with its queries, [N, heads, Q, D], to keys and values, [N, heads, K, D].
@@ -59,12 +59,13 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         """Applies self-attention within each of N windows: x is [N L, H], bias [N, 1, 1, L]."""
-        queries, keys, values = (self.split(part, len(bias)) for part in self.projected(x))
-        return self.attend(x, queries, keys, values, bias)
+        return self.attend(x, *self.projected(x, len(bias)), bias)
 
-    def projected(self, x: Tensor) -> tuple[Tensor, ...]:
-        """Returns the queries, keys and values of x, all like x."""
-        return project(x, self.query, self.key, self.value)
+    def projected(self, x: Tensor, windows: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns the queries, keys and values of x, [N L, H] of N windows: [N, heads, L, H / heads] each."""
+        every = together(x, self.query, self.key, self.value)
+        parts = every.view(windows, -1, 3 * self.heads, x.shape[-1] // self.heads).transpose(1, 2).chunk(3, 1)
+        return parts[0], parts[1], parts[2]
 
 
 def _plain_is_faster(q: Tensor, bias: Tensor) -> bool:

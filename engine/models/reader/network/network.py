@@ -216,8 +216,8 @@ class Network(nn.Module):
             bias = self.region_attention[i][region].permute(0, 3, 1, 2) + hidden_window
             bias = bias + spread[:, None] * self.match_attention[i][None, :, None, None]
             bias = torch.cat([hidden_slots.expand(-1, bias.shape[1], -1, -1), bias], -1)
-            queries, own_keys, own_values = (layer.split(part, n) for part in layer.projected(x))
-            of_window = (layer.split(part, n) for part in windows.parts[2 * i : 2 * i + 2])
+            queries, own_keys, own_values = layer.projected(x, n)
+            of_window = map(layer.split, windows.parts[2 * i : 2 * i + 2])
             keys, values = (torch.cat(both, 2) for both in zip((own_keys, own_values), of_window, strict=True))
             x = layer.attend(x, queries, keys, values, bias)
         place = torch.arange(sheet.ids.shape[1], device=window.device)
