@@ -13,6 +13,7 @@ from cinnabar.engine.time_limit import limited
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence, Span
 from cinnabar.extraction.filling import LONG, Asked, fill_documents, with_advice
+from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.invoice_copies import DATA_DIFFERS, differences
 from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.records.checks.checks import Checks
@@ -212,7 +213,7 @@ class _Plan:
 def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
     try:
         tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):
@@ -340,7 +341,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         flags.add(REFUSED)
     if differing:
         flags.add(DATA_DIFFERS)
-    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists))
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts)
 
 
 def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
