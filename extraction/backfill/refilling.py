@@ -260,4 +260,5 @@ def _record(
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
         lists |= {at: sure for at, sure in found.lists.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
-    return Record.of(text, leaves, flags, rows, lists), {leaf.pointer for leaf in kept}
+    thoughts = filled.thoughts if filled is not None and filled.thoughts else old.thoughts
+    return Record.of(text, leaves, flags, rows, lists, thoughts), {leaf.pointer for leaf in kept}

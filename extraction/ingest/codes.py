@@ -62,7 +62,7 @@ FLAGS: dict[str, str] = {
     "form_unread": "The data of a form (XFA) cannot be read; values may be missing.",
     "formula_without_value": "Cells hold formulas, and the file does not hold their values; they were left out.",
     "embedded_files": "Files lie within a PDF whose pages have words; they were left closed (`--hidden` reads them).",
-    "hidden_text": "There is text that no reader sees: white, covered, off the page, or on a layer that is off.",
+    "hidden_text": "There is text that no reader sees: white, covered, off the page, on a hidden layer, not displayed.",
     "hidden_unsearched": "Pages with too many words or drawings were not searched for hidden text; all of it was read.",
     "no_text_pages": "Some pages have no text layer, and OCR did not read them.",
     "ocr": "Words were read from images; the confidence of their values includes that of OCR.",

@@ -34,6 +34,7 @@ NAMED = 20
     "max_tokens",
     "max_seconds",
     "password_file",
+    "examples",
     "hidden",
     "ocr",
     "ocr_engine",

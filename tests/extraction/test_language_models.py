@@ -15,6 +15,7 @@ from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.diffusion.planning import Plan, Planner
+from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
@@ -34,6 +35,7 @@ from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, LanguageSource, ModelSource, check_models, model_source
 from cinnabar.extraction.storage.reading import query
+from cinnabar.flows.cli.main import run
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
@@ -141,6 +143,30 @@ def test_a_backfill_fills_a_new_column_of_rows_that_stay(checkpoint: Path, tmp_p
     assert found["none.txt"] == {"name": "M", "lines": []}
     assert [row["what"] for row in found["rows.txt"]["lines"]] == ["figs", "pears"]
     assert all(row["kind"] in ("a", "b", None) for row in found["rows.txt"]["lines"])
+
+
+def test_thoughts_lie_beside_the_record_and_a_backfill_keeps_them(
+    checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decode = Thinker.think
+
+    def thinking(self: Thinker, *given: Any) -> Any:
+        assert self.most == 2048 // 16
+        return [(task, Thoughts('It "says" N.', 3)) for task, _ in decode(self, *given)]
+
+    out = tmp_path / "out"
+    monkeypatch.setattr(Thinker, "think", thinking)
+    extract([docs], SOURCE, out, source_of(checkpoint), QUICK.model_copy(update={"effort": "high"}))
+    monkeypatch.undo()
+    stored = "select value, confidence, pointer from fields where origin = 'thoughts'"
+    assert query(out, stored).rows == [('It "says" N.', 1.0, "")] * 4
+    assert not any("says" in text for (text,) in query(out, "select record_json from records").rows)
+    assert run(["show", "0.txt", "--out", str(out)]) == 0
+    assert "thoughts" in capsys.readouterr().out
+    done = backfill(LATER, out, source_of(checkpoint), options=QUICK)
+    assert done is not None and done.written == 4
+    later = f"{stored} and schema_fingerprint = '{LATER.fingerprint}'"
+    assert query(out, later).rows == [('It "says" N.', 1.0, "")] * 4
 
 
 def test_a_calibration_is_fitted_and_becomes_part_of_the_models_name(

@@ -74,7 +74,7 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
         )
     if settings.values.get("quantization_config") is not None:
         raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
-    traits = family.read(settings)
+    traits = replace(family.read(settings), thinks=settings.flag("thinks", default=True))
     if traits.heads % traits.key_heads:
         raise ModelError(
             f"{settings.path}: expected heads that {traits.key_heads} key heads divide, found {traits.heads}"
@@ -103,6 +103,7 @@ def config_of(traits: Traits) -> dict[str, Any]:
     shared = {"architectures": [family.architecture], "model_type": traits.family, "rms_norm_eps": traits.epsilon}
     shared |= {"rope_theta": traits.rope_theta, "vocab_size": traits.vocabulary}
     shared |= {} if traits.mask is None else {"mask_token_id": traits.mask}
+    shared |= {} if traits.thinks else {"thinks": False}
     if traits.family == "llada":
         return shared | {
             "activation_type": "silu",
