@@ -11,6 +11,7 @@ import torch
 
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton
@@ -48,7 +49,7 @@ BLOCK = Traits(
     epsilon=1e-6, window=4096, visibility="block_causal", block=8, mask=MASK, qk_norm=True,
 )  # fmt: skip
 REVISING = replace(BLOCK, revises=True)
-CAUSAL = replace(BLOCK, visibility="causal", block=1, mask=None, shift=True)
+CAUSAL = replace(BLOCK, visibility="causal", noise="none", block=1, mask=None, shift=True)
 FULL = replace(BLOCK, visibility="full")
 SHIFTED = replace(FULL, shift=True)
 BLOCK_SHIFTED = replace(BLOCK, shift=True)
@@ -72,7 +73,7 @@ CACHED = {kind: traits for kind, traits in KINDS.items() if traits.visibility !=
 def decoder(traits: Traits, seed: int = 0, scale: float = 6.0) -> Decoder:
     """A random decoder; a larger scale makes it surer."""
     torch.manual_seed(seed)
-    made = Decoder(traits)
+    made = network_of(traits)
     made.lm_head.weight.data *= scale
     return made.eval()
 
