@@ -20,8 +20,9 @@ from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
 
-#: Tokens of a text that are read in one pass, at most; shared prefixes that are kept.
-PREFILL, PREFIXES = 512, 2
+#: Tokens of a text that are read in one pass, at most; shared prefixes that are kept. Passes end at multiples of them,
+#: and so do prefixes, so that the parts of a text do not depend on what other texts share with it.
+PREFILL, PREFIXES = 256, 2
 #: A pass expects tokens by its logits divided by a temperature, which falls from MAX to MIN over so many passes: the
 #: sampler of the family (`generation_diffusion_gemma.py` of `transformers`) was published with these.
 MAX_TEMPERATURE, MIN_TEMPERATURE, PASSES = 0.8, 0.4, 48
@@ -125,7 +126,7 @@ class NoiseContext:
         found = self._texts.get(id(sequence))
         if found is None:
             prompt = sequence.task.prompt
-            prefix = self._prefix(tuple(prompt[: sequence.task.shared]))
+            prefix = self._prefix(tuple(prompt[: sequence.task.shared // PREFILL * PREFILL]))
             seed = hashlib.sha256(np.array(prompt, "<i8").tobytes()).digest()
             found = self._texts[id(sequence)] = _Text(seed, prefix.length, prefix.held)
         return found
@@ -154,7 +155,7 @@ class NoiseContext:
     def _read(self, text: _Text, tokens: Ints, end: int) -> None:
         """Reads the tokens of a text up to this position."""
         while text.length < end:
-            stop = min(text.length + PREFILL, end)
+            stop = min((text.length // PREFILL + 1) * PREFILL, end)
             part = Reading(self._moved(tokens[text.length : stop]), text.length, stop, text.held)
             self._extend(text, stop, self._decoder.read([part])[1][0])
 

@@ -194,7 +194,15 @@ class DiffusionGemma(Decoder):
         )
 
     def read(self, readings: Sequence[Reading]) -> tuple[list[torch.Tensor], list[list[Held]]]:
-        """Returns (hidden states [T, D] of each part, its keys and values [H, T, W] by layer)."""
+        """Returns (hidden states [T, D] of each part, its keys and values [H, T, W] by layer).
+
+        On a CPU one part is read after the other: products of other shapes round otherwise, and what a canvas expects
+        hands that on from pass to pass (in a random model other records came of it). A canvas of 256 tokens keeps a
+        CPU busy by itself.
+        """
+        if self.device.type == "cpu" and len(readings) > 1:
+            each = [self.read([reading]) for reading in readings]
+            return [states for (states,), _ in each], [made for _, (made,) in each]
         sizes = [len(reading.tokens) for reading in readings]
         at = torch.cat([reading.positions for reading in readings])
         canvas = torch.cat([reading.positions >= reading.opened for reading in readings])
