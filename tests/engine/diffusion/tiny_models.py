@@ -58,7 +58,8 @@ MIXTURE = ExpertTraits(count=6, chosen=2, inner=16, shared=16, groups=2, dense=1
 EXPERTS = replace(BLOCK, experts=MIXTURE, rotary_width=4)
 UNIFORM = replace(
     TOKEN_CAUSAL, mask=None, noise="uniform", revises=True, tied=True, key_heads=1, head_width=16, softcap=20.0,
-    rope={"rope_type": "proportional", "partial_rotary_factor": 0.25}, experts=ExpertTraits(count=4, chosen=2, inner=16),
+    rope={"rope_type": "proportional", "partial_rotary_factor": 0.25},
+    experts=ExpertTraits(count=4, chosen=2, inner=16),
     local=LocalTraits(sliding=(True, False), window=6, key_heads=2, head_width=8),
 )  # fmt: skip
 KINDS = {
