@@ -248,7 +248,7 @@ def injected(kind: str, effort: str, at: int = 3) -> tuple[Decoded, list[tuple[i
     """Puts another token of the same class at the first chosen letter of the first open block, after its first pass."""
     one = task(form_of(INVOICE))
     wrong = [*TOKENIZER.encode(RECORD)]
-    denoiser = Denoiser(certain(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER, effort)
+    denoiser = Denoiser(certain_of(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER, effort)
     put: list[tuple[int, int]] = []
 
     def edit(_: int, sequences: Sequence[OpenSequence]) -> None:
@@ -265,14 +265,15 @@ def injected(kind: str, effort: str, at: int = 3) -> tuple[Decoded, list[tuple[i
     return found, put
 
 
-def test_a_wrong_token_is_mended_by_a_model_that_revises() -> None:
-    kept, _ = injected("revising", "low")
+@pytest.mark.parametrize("kind", ["revising", "uniform noise"])
+def test_a_wrong_token_is_mended_by_a_model_that_revises(kind: str) -> None:
+    kept, _ = injected(kind, "low")
     assert kept.text.decode() != RECORD
-    found, _ = injected("revising", "medium")
+    found, _ = injected(kind, "medium")
     assert found.text.decode() == RECORD
     assert found.reopened == 1
     one = task(form_of(INVOICE))
-    (right,) = decoded(Denoiser(certain(RECORD, len(one.prompt), REVISING), TOKENIZER), one)
+    (right,) = decoded(Denoiser(certain_of(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER), one)
     # The pass that found it out is thrown away, and one pass mends it.
     assert found.passes == right.passes + 2
 
