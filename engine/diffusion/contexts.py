@@ -20,8 +20,8 @@ from cinnabar.engine.models.language.cache import NOWHERE, Cache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
 
-#: Tokens of a prompt that are read in one pass, at most; shared prefixes that are kept.
-PREFILL, PREFIXES = 512, 2
+#: Tokens of a prompt that are read in one pass, at most; shared prefixes that are kept: one for each group of examples.
+PREFILL, PREFIXES = 512, 4
 #: Padding tokens that are worth a pass of their own.
 SPARED = 16
 

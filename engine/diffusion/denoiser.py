@@ -43,7 +43,7 @@ class Denoiser:
     """Decodes tasks with one model.
 
     Without `constrained` the same loop runs without graphs and judges, to compare with: up to the end token or the
-    budget, and the text need not be a record.
+    budget, and the text need not be a record. With `beside` it shares the prompts that another one has read.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class Denoiser:
         tokenizer: Spelling,
         settings: Settings | str = "medium",
         constrained: bool = True,
+        beside: Denoiser | None = None,
     ) -> None:
         traits = decoder.traits
         if traits.mask is None and traits.noise == "mask":
@@ -59,10 +60,12 @@ class Denoiser:
         self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
         self.constrained = constrained
         self.end = tokenizer.end
-        self.texts = TokenTexts(tokenizer.vocabulary)
+        self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary) if beside is None else beside.texts
         self.block = self.settings.block if traits.visibility == "full" else traits.block
-        self._prefill = Prefill(decoder)
-        self._noised = NoiseContext(decoder, self.end) if isinstance(decoder, DiffusionGemma) else None
+        self._prefill: Prefill = Prefill(decoder) if beside is None else beside._prefill
+        self._noised: NoiseContext | None = None
+        if isinstance(decoder, DiffusionGemma):
+            self._noised = NoiseContext(decoder, self.end) if beside is None else beside._noised
         self._tables = GraphTables(decoder, self.settings.local, constrained)
         self._commitment = Commitment(self._tables, self.settings, self.end)
 
@@ -226,26 +229,12 @@ class Denoiser:
         wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]
         sequences = [run.sequence for run in runs]
         found = self._tables.scores(sequences, context.hidden(sequences, wanted), wanted)
-        for row, (run, scores) in enumerate(zip(runs, found, strict=True)):
-            sequence, many = run.sequence, len(checked[row])
-            sequence.passes += 1
-            if not scores.finite.all():
-                run.failed = Undecoded("model", "expected finite scores, got NaN or infinity")
-                continue
-            block = sequence.checked
-            if block is not None:
-                at, first = checked[row], block.first
-                # What is forced behind the last chosen token would be another text for another token.
-                outlook = self._tables.outlook(sequence, first, int(at[-1]) + 1, at, scores.at(slice(many)))
-                at = self._commitment.doubted(outlook, at, first)
-                if len(at):
-                    sequence.reopen(block, at)
-                    context.rewind(row, block.begin)
-                    continue
-                sequence.checked = None
-            if sequence.block is not None:
-                rest = scores.at(slice(many, None))
-                run.failed = self._commitment.commit(sequence, sequence.block, scored[row], rest)
+        for row, result in enumerate(self._commitment.commit(sequences, checked, scored, found)):
+            sequences[row].passes += 1
+            if isinstance(result, Undecoded):
+                runs[row].failed = result
+            elif result is not None:
+                context.rewind(row, result.begin)
 
     def _scored(self, sequence: OpenSequence) -> Ints:
         """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""

@@ -124,7 +124,7 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
             "llama": replace(
                 CAUSAL,
                 qk_norm=False,
-                rope={"rope_type": "linear", "factor": 2.0, "original_max_position_embeddings": 512},
+                rope={"rope_type": "linear", "factor": 2.0, "original_max_position_embeddings": 256},
             ),
         }[family],
         family=family,
@@ -151,6 +151,9 @@ REFUSED = {
     "block": ({"block_size": 100_000}, "expected a block of at most the window of [0-9]+ tokens, found 100000"),
     "rope": ({"rope_scaling": {"rope_type": "longrope", "factor": 2.0}}, r"rotary scaling \"longrope\" cannot be run"),
     "factor": ({"rope_scaling": {"rope_type": "linear"}}, "expected `factor` in `rope_scaling`"),
+    "kind": ({"rope_scaling": {"rope_type": ["yarn"]}}, r"rotary scaling \[\"yarn\"\] cannot be run"),
+    "no number": ({"rope_scaling": {"rope_type": "yarn", "factor": "4"}}, "expected `factor` to be a number above 0"),
+    "partial": ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "`partial_rotary_factor` is 0.5, which"),
     "zero": ({"hidden_size": 0}, "expected `hidden_size` to be a whole number above 0, found 0"),
     "text": ({"vocab_size": "many"}, "expected `vocab_size` to be a whole number above 0, found \"many\""),
     "missing": ({"num_attention_heads": None}, "expected `num_attention_heads`, a whole number above 0; the key is"),
