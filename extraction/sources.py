@@ -160,7 +160,8 @@ class LanguageSource:
 
         Raises UsageError if it cannot hold one of this `context`, or none at all.
         """
-        from cinnabar.engine.diffusion.engine import ANSWER, LEAST
+        from cinnabar.engine.diffusion.budget import ANSWER
+        from cinnabar.engine.diffusion.engine import LEAST
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
         from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
         from cinnabar.engine.models.loading import device_of
