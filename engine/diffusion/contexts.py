@@ -84,7 +84,7 @@ class CachedContext:
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
         """See `Context`."""
         traits = self._decoder.traits
-        opened = traits.block if traits.mask is not None else 0
+        opened = traits.block if traits.noise != "none" else 0
         begins = self._cache.lengths.tolist()
         borders = [_border(sequence) for sequence in sequences]
         ends = [
