@@ -4,17 +4,18 @@
     make volume-report ARGS="--documents 1000 --flow"
     make volume-report ARGS="--stored 1000000"
     make volume-report ARGS="--engines auto"
+    make volume-report ARGS="--mixed --engines auto"
 
 Notes, mails and PDFs of some fifty words are written into a folder, mixed with files made to break a reader.
 `cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from outside: its memory
-with that of its parsers (the sum over the processes, shared pages counted twice), sampled five times a second. With
+with that of its parsers (the sum over the processes, shared pages counted once), sampled five times a second. With
 `--flow` the Prefect flow, server included, reads the whole folder as well, in turn with the command; the difference is
 the cost of Prefect.
 
 The report is a Markdown table of seconds, processor seconds, documents per second, outcomes and memory, followed by the
 growth of the time and the extra time of the flow. On a machine that does other work, go by the processor seconds. An
 input without an outcome, or with two, ends the report. With `--stored` it measures a folder with so many stored
-outcomes instead (`bench/stored_volume.py`).
+outcomes instead (`bench/stored_volume.py`), and with `--mixed` runs over sample documents (`bench/mixed_volume.py`).
 """
 
 from __future__ import annotations
@@ -24,17 +25,16 @@ import json
 import random
 import sys
 import tempfile
-from collections import Counter
 from io import BytesIO
 from pathlib import Path
 
 from reportlab.lib.pagesizes import A5
 from reportlab.pdfgen.canvas import Canvas
 
+from bench import mixed_volume, stored_volume
+from bench.mixed_volume import outcomes
 from bench.processes import Watched, watch
 from bench.reporting import table
-from bench.stored_volume import report
-from cinnabar.extraction.storage.reading import connect
 
 SCHEMA = {
     "title": "note",
@@ -116,29 +116,23 @@ def write_folder(docs: Path, count: int) -> None:
         (docs / f"{number:06}{suffix}").write_bytes(data)
 
 
-def outcomes(out: Path, count: int) -> str:
-    """The outcomes by kind. Raises SystemExit if an input has none, or two."""
-    with connect(out) as tables:
-        rows = tables.execute("SELECT path, outcome, code FROM outcomes").fetchall()
-    if len(rows) != count or len({path for path, *_ in rows}) != count:
-        raise SystemExit(f"expected one outcome for each of {count} documents, got {len(rows)}")
-    found = Counter(outcome if outcome == "written" else f"{outcome} {code}" for _, outcome, code in rows)
-    return ", ".join(f"{n} {what}" for what, n in found.most_common())
-
-
 def main() -> None:
     """Measures the runs and prints the report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--flow", action="store_true", help="the Prefect flow over the whole folder, too")
     parser.add_argument("--stored", type=int, metavar="N", help="a folder with N stored outcomes instead")
+    parser.add_argument("--mixed", action="store_true", help="mixed sample documents instead")
     parser.add_argument("--batch", type=int, default=64, help="documents in a batch of them")
     parser.add_argument("--engines", default="1", help="engine processes of the command, or auto")
     said = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         if said.stored is not None:
-            report(said.stored, said.batch, root)
+            stored_volume.report(said.stored, said.batch, root)
+            return
+        if said.mixed:
+            mixed_volume.report(said.documents, said.engines, root)
             return
         (root / "note.json").write_text(json.dumps(SCHEMA))
         runs: dict[str, Watched] = {}

@@ -11,8 +11,10 @@ from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.time_limit import limited
 from cinnabar.extraction.chunking import Chunk
-from cinnabar.extraction.documents import Document, Evidence
+from cinnabar.extraction.documents import Document, Evidence, Span
 from cinnabar.extraction.filling import LONG, Asked, fill_documents, with_advice
+from cinnabar.extraction.ingest.codes import told
+from cinnabar.extraction.invoice_copies import DATA_DIFFERS, differences
 from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.checks.joint_choice import settled
@@ -22,6 +24,7 @@ from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, wit
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.ocr_confidence import chance_of_reading
+from cinnabar.extraction.records.signs import SIGN_DROPPED, drops_sign
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import OnCheck, OnMissing
@@ -111,19 +114,35 @@ def _run_jobs(read: Sequence[Read], routing: Routes, overtakes: bool) -> Batch:
     places = [routing.place(item) for item in read]
     took = 1000 * (time.perf_counter() - started)
     found = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
-    aside: dict[int, int] = {}
-    steps, documents, fields = 0, 0, 0
+    parts: list[tuple[Sequence[int], Batch]] = []
     for name, job in routing.jobs.items():
         own = [at for at, place in enumerate(places) if place == name]
         batch = _run_job([read[at] for at in own], job, overtakes)
-        aside |= {own[at]: tokens for at, tokens in batch.set_aside.items()}
-        filled = (at for at in own if at not in aside)
-        found |= {at: replace(one, schema=name) for at, one in zip(filled, batch.outcomes, strict=True)}
-        steps += batch.steps
-        documents += batch.escalated.documents
-        fields += batch.escalated.fields
-    outcomes = [found[at] for at in range(len(read)) if at not in aside]
-    return Batch(outcomes, steps, Escalated(documents, fields), aside, took)
+        parts.append((own, replace(batch, outcomes=[replace(one, schema=name) for one in batch.outcomes])))
+    return in_order(len(read), found, parts, took)
+
+
+def in_order(
+    count: int, found: Mapping[int, Outcome], parts: Sequence[tuple[Sequence[int], Batch]], routing: float
+) -> Batch:
+    """Returns one batch of `count` inputs: outcomes by the places of their inputs, and batches with theirs.
+
+    `routing` is added to the time that the batches took to choose schemas.
+    """
+    by_place, aside = {**found}, dict[int, int]()
+    for places, batch in parts:
+        aside |= {places[at]: tokens for at, tokens in batch.set_aside.items()}
+        by_place |= zip((at for at in places if at not in aside), batch.outcomes, strict=True)
+    batches = [batch for _, batch in parts]
+    return Batch(
+        [by_place[at] for at in range(count) if at not in aside],
+        sum(batch.steps for batch in batches),
+        Escalated(
+            sum(batch.escalated.documents for batch in batches), sum(batch.escalated.fields for batch in batches)
+        ),
+        aside,
+        routing + sum(batch.routing for batch in batches),
+    )
 
 
 def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
@@ -194,7 +213,7 @@ class _Plan:
 def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
     try:
         tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):
@@ -293,6 +312,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     A bound field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
+    differing = differences(document)
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
         evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
@@ -310,6 +330,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                     *_flags(leaf, evidence),
                     *(("ocr",) if read < 1.0 else ()),
                     *((REFUSED,) if pointer in facts.refusals else ()),
+                    *((DATA_DIFFERS,) if _lies_in(evidence, differing) else ()),
+                    *((SIGN_DROPPED,) if drops_sign(form, leaf, evidence, document.text) else ()),
                 ),
             )
         )
@@ -317,7 +339,15 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     flags = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags)}
     if facts.refusals:
         flags.add(REFUSED)
-    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists))
+    if differing:
+        flags.add(DATA_DIFFERS)
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts)
+
+
+def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
+    """Returns whether any evidence of a value lies in one of the spans."""
+    own = () if evidence is None else evidence.spans
+    return any(one.start < span.end and span.start < one.end for one in own for span in spans)
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:

@@ -20,8 +20,8 @@ from cinnabar.engine.models.language.cache import NOWHERE, Cache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
 
-#: Tokens of a prompt that are read in one pass, at most; shared prefixes that are kept.
-PREFILL, PREFIXES = 512, 2
+#: Tokens of a prompt that are read in one pass, at most; shared prefixes that are kept: one for each group of examples.
+PREFILL, PREFIXES = 512, 4
 #: Padding tokens that are worth a pass of their own.
 SPARED = 16
 
@@ -84,7 +84,7 @@ class CachedContext:
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
         """See `Context`."""
         traits = self._decoder.traits
-        opened = traits.block if traits.mask is not None else 0
+        opened = traits.block if traits.noise != "none" else 0
         begins = self._cache.lengths.tolist()
         borders = [_border(sequence) for sequence in sequences]
         ends = [

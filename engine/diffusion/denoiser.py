@@ -19,9 +19,11 @@ from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.forced_spelling import Spelling
 from cinnabar.engine.diffusion.graph_tables import GraphTables
+from cinnabar.engine.diffusion.noise_context import NoiseContext
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.errors import ModelError
 
@@ -41,7 +43,7 @@ class Denoiser:
     """Decodes tasks with one model.
 
     Without `constrained` the same loop runs without graphs and judges, to compare with: up to the end token or the
-    budget, and the text need not be a record.
+    budget, and the text need not be a record. With `beside` it shares the prompts that another one has read.
     """
 
     def __init__(
@@ -50,16 +52,20 @@ class Denoiser:
         tokenizer: Spelling,
         settings: Settings | str = "medium",
         constrained: bool = True,
+        beside: Denoiser | None = None,
     ) -> None:
         traits = decoder.traits
-        if traits.mask is None and traits.visibility != "causal":
+        if traits.mask is None and traits.noise == "mask":
             raise ModelError(f"{traits.family}: expected a mask token, config.json names none")
         self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
         self.constrained = constrained
         self.end = tokenizer.end
-        self.texts = TokenTexts(tokenizer.vocabulary)
+        self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary) if beside is None else beside.texts
         self.block = self.settings.block if traits.visibility == "full" else traits.block
-        self._prefill = Prefill(decoder)
+        self._prefill: Prefill = Prefill(decoder) if beside is None else beside._prefill
+        self._noised: NoiseContext | None = None
+        if isinstance(decoder, DiffusionGemma):
+            self._noised = NoiseContext(decoder, self.end) if beside is None else beside._noised
         self._tables = GraphTables(decoder, self.settings.local, constrained)
         self._commitment = Commitment(self._tables, self.settings, self.end)
 
@@ -118,7 +124,8 @@ class Denoiser:
 
     def _prefix(self, sequence: OpenSequence) -> tuple[int, ...]:
         """Returns the shared prefix of the prompt that can be read apart."""
-        if self.decoder.traits.visibility == "full":
+        # Canvases of random tokens are read by a context that keeps shared prefixes itself.
+        if self.decoder.traits.visibility == "full" or self._noised is not None:
             return ()
         assert sequence.block is not None
         most = min(sequence.task.shared, sequence.block.begin - int(self.decoder.traits.shift))
@@ -127,6 +134,9 @@ class Denoiser:
     def _context(self, sequences: Sequence[OpenSequence], prefix: tuple[int, ...]) -> Context:
         if self.decoder.traits.visibility == "full":
             return FullContext(self.decoder, self.settings.canvas)
+        if self._noised is not None:
+            self._noised.clear()
+            return self._noised
         return self._prefill(sequences, prefix)
 
     def _proceeds(self, run: Run, row: int, context: Context | None) -> bool:

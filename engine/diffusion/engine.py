@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
+from cinnabar.engine.diffusion.budget import ANSWER
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.planning import Plan, Planner
+from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
+from cinnabar.engine.examples import Examples, shown_with
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
@@ -25,8 +30,6 @@ from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 
-#: Divisor of the model's window: the share that is kept for an answer.
-ANSWER = 4
 #: The fewest tokens of a passage that are worth a request.
 LEAST = 64
 
@@ -35,9 +38,9 @@ class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
     token_budget: tokens of one batch, prompts and answers together. steps: the most passes of a block, instead of
-    those of `effort`. `timings` has the seconds spent so far in each stage; `counts` the records so far, their passes,
-    their tokens, and how many of these the model chose. Raises UsageError for an unknown effort or a budget below one
-    token.
+    those of `effort`. examples: labelled documents that stand in the prompts. `timings` has the seconds spent so far in
+    each stage; `counts` the records so far, their passes, their tokens, and how many of these the model chose. Raises
+    UsageError for an unknown effort or a budget below one token.
     """
 
     def __init__(
@@ -48,20 +51,23 @@ class DiffusionEngine:
         *,
         steps: int | None = None,
         calibration: Calibration | None = None,
+        examples: Examples | None = None,
     ) -> None:
         if token_budget < 1:
             raise UsageError(f"token budget: expected at least 1, got {token_budget}")
         self.model, self.token_budget, self.calibration = model, token_budget, calibration
-        self.effort = effort_of(effort, steps)
+        self.examples, self.effort = examples, effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
         self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen"), 0)
-        self._planner = Planner(model)
-        self._decoder = Denoiser(model.decoder, model.tokenizer, settings_of(self.effort.name, steps))
+        settings = settings_of(self.effort.name, steps)
+        self._decoder = Denoiser(model.decoder, model.tokenizer, settings)
+        self._thinker = Thinker(self._decoder, settings)
+        self._planner = Planner(model, examples, self._thinker.most)
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
-        return engine_fingerprint(self.model.fingerprint, self.effort)
+        return engine_fingerprint(shown_with(self.model.fingerprint, self.examples), self.effort)
 
     @property
     def context_tokens(self) -> int:
@@ -69,14 +75,15 @@ class DiffusionEngine:
         return self.model.traits.window - self.model.traits.window // ANSWER
 
     def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of one passage beside this form in words and its answer.
+        """Returns the most tokens of one passage beside this form in words, its examples and its answer.
 
         Raises UsageError if there is no room for any.
         """
-        told = len(self._planner.beginning(form))
+        told = self._planner.told(form) + self._thinker.most
         if self.context_tokens - told < LEAST:
+            beside = "" if self.examples is None else ", with examples,"
             raise UsageError(
-                f"{self.model.folder}: the task and the schema take {told} tokens, expected at most"
+                f"{self.model.folder}: the task and the schema{beside} take {told} tokens, expected at most"
                 f" {self.context_tokens - LEAST} of the model's {self.model.traits.window}; use a model with a larger"
                 " window, or a smaller schema"
             )
@@ -100,7 +107,7 @@ class DiffusionEngine:
         found = {at: plan for at, plan in enumerate(plans) if isinstance(plan, Failed)}
         able = [(at, plan) for at, plan in enumerate(plans) if isinstance(plan, Plan)]
         plan_of = {id(plan.request): plan for _, plan in able}
-        costs = [0 if plan.task is None else len(plan.task.prompt) + plan.task.budget // ANSWER for _, plan in able]
+        costs = [0 if plan.task is None else self._cost(plan.task) for _, plan in able]
         with torch.inference_mode():
             filled = run(
                 [plan.request for _, plan in able],
@@ -111,20 +118,30 @@ class DiffusionEngine:
         results: dict[int, Result] = {at: result for (at, _), result in zip(able, filled, strict=True)}
         return [found.get(at) or results[at] for at in range(len(requests))]
 
+    def _cost(self, task: Task) -> int:
+        return len(task.prompt) + task.budget // ANSWER + self._thinker.most
+
     def _fill_batch(self, plans: Sequence[Plan], observer: Observer | None) -> list[Result]:
         tasks = [plan.task for plan in plans if plan.task is not None]
+        rooms = [plan.room for plan in plans if plan.task is not None]
         shown = _Shown(plans, observer)
         with timed(self.timings, "decode"):
-            decoded = iter(self._decoder.decode(tasks, None if observer is None else shown))
+            thought = self._thinker.think(tasks, rooms)
+            tasks = [task for task, _ in thought]
+            decoded = self._decoder.decode(tasks, None if observer is None else shown)
+        found = iter(zip(decoded, [thoughts for _, thoughts in thought], strict=True))
         with timed(self.timings, "read"):
-            return [self._read(plan, None if plan.task is None else next(decoded)) for plan in plans]
+            return [self._read(plan, *((None, None) if plan.task is None else next(found))) for plan in plans]
 
-    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
+    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None, thoughts: Thoughts | None) -> Result:
         request = plan.request
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
-            filled = read_written(request, plan.remaining, None if decoded is None else self._written(decoded))
+            written = None if decoded is None else self._written(decoded, thoughts)
+            filled = read_written(request, plan.remaining, written)
+            if thoughts is not None:
+                filled = replace(filled, thoughts=thoughts.text)
             if self.calibration is not None:
                 filled = self.calibration.calibrated(request.form, request.passage, filled)
             # A demanded value that the document does not print is made up if the model itself rather doubts it.
@@ -132,11 +149,12 @@ class DiffusionEngine:
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
 
-    def _written(self, decoded: Decoded) -> Written:
+    def _written(self, decoded: Decoded, thoughts: Thoughts | None) -> Written:
         tokenizer = self.model.tokenizer
+        passes = decoded.passes + (0 if thoughts is None else thoughts.passes)
         for name, more in (
             ("records", 1),
-            ("passes", decoded.passes),
+            ("passes", passes),
             ("tokens", len(decoded.tokens)),
             ("chosen", sum(decoded.chosen)),
         ):
@@ -147,7 +165,7 @@ class DiffusionEngine:
             lengths,
             decoded.posteriors,
             decoded.chosen,
-            decoded.passes,
+            passes,
             decoded.reopened,
             decoded.log_mass,
         )

@@ -11,12 +11,14 @@ from cinnabar.extraction.backfill.freezing import Frozen, freeze, splice
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.filling import Asked, fill_documents
+from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.pipeline import (
     Batch,
     Job,
     Long,
     Read,
     failure_of,
+    in_order,
     judged,
     overtaking,
     quarantined,
@@ -65,12 +67,7 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     overtakes = set_aside and overtaking(read, job)
     found: dict[int, Outcome] = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
     started = time.perf_counter()
-    if job.routing is not None:
-        (name,) = job.routing.jobs
-        for at, one in enumerate(read):
-            if at not in found and isinstance(place := job.routing.place(one), Outcome):
-                found[at] = place
-        job = job.routing.jobs[name]
+    job = _routed(read, job, found)
     took = 1000 * (time.perf_counter() - started)
     left = [at for at in range(len(read)) if at not in found]
     stored = {at: record for at in left if (record := known.records[at]) is not None}
@@ -78,12 +75,18 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     records = Known([*stored.values()], known.below)
     parts = [(new, run_batch([read[at] for at in new], job, overtakes))] if new else []
     parts.append(([*stored], _refill([read[at] for at in stored], records, job, overtakes)))
-    aside: dict[int, int] = {}
-    for places, batch in parts:
-        aside |= {places[at]: tokens for at, tokens in batch.set_aside.items()}
-        found |= zip((at for at in places if at not in aside), batch.outcomes, strict=True)
-    outcomes = [found[at] for at in range(len(read)) if at not in aside]
-    return Batch(outcomes, sum(batch.steps for _, batch in parts), set_aside=aside, routing=took)
+    return in_order(len(read), found, parts, took)
+
+
+def _routed(read: Sequence[Read], job: Job, found: dict[int, Outcome]) -> Job:
+    """Returns the job of the schema that is filled again; documents of another kind get their outcome in `found`."""
+    if job.routing is None:
+        return job
+    for at, one in enumerate(read):
+        if at not in found and isinstance(place := job.routing.place(one), Outcome):
+            found[at] = place
+    (name,) = job.routing.jobs
+    return job.routing.jobs[name]
 
 
 def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Batch:
@@ -187,7 +190,7 @@ def _lost(item: Read) -> Outcome | None:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
         return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
     if document.digest != item.digest:
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
@@ -257,4 +260,5 @@ def _record(
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
         lists |= {at: sure for at, sure in found.lists.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
-    return Record.of(text, leaves, flags, rows, lists), {leaf.pointer for leaf in kept}
+    thoughts = filled.thoughts if filled is not None and filled.thoughts else old.thoughts
+    return Record.of(text, leaves, flags, rows, lists, thoughts), {leaf.pointer for leaf in kept}

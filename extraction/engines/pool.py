@@ -82,7 +82,11 @@ class EnginePool:
                 cause = str(error)
         if len(read) == 1:
             return _lost(read[0], cause)
-        return _joined([self._alone(one, _record(known, at)) for at, one in enumerate(read)])
+        from cinnabar.extraction.pipeline import in_order
+
+        # Each document alone, so that one that kills its engine takes no other with it.
+        alone = [((at,), self._alone(one, _record(known, at))) for at, one in enumerate(read)]
+        return in_order(len(read), {}, alone, 0.0)
 
     def _alone(self, one: Read, known: Known | None) -> Batch:
         try:
@@ -114,18 +118,3 @@ def _lost(one: Read, cause: str) -> Batch:
     detail = f"each engine that filled it died ({cause}); more memory or a lower --context may help"
     info = DocumentInfo.of(one.found) if isinstance(one.found, Document) else None
     return Batch([Outcome(one.path, "quarantined", ENGINE_DIED, detail, one.digest, info)])
-
-
-def _joined(batches: Sequence[Batch]) -> Batch:
-    from cinnabar.extraction.pipeline import Batch
-    from cinnabar.extraction.records.tiers import Escalated
-
-    escalated = Escalated(
-        sum(one.escalated.documents for one in batches), sum(one.escalated.fields for one in batches)
-    )
-    return Batch(
-        [outcome for one in batches for outcome in one.outcomes],
-        sum(one.steps for one in batches),
-        escalated,
-        routing=sum(one.routing for one in batches),
-    )

@@ -6,7 +6,7 @@ import math
 import random
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -68,7 +68,7 @@ def tune_diffusion(
     if out.resolve() == base.resolve():
         raise UsageError(f"--out {out}: expected a folder other than that of --model")
     model = fresh_language_model(base, device, "float32")
-    if model.traits.mask is None:
+    if model.traits.noise != "mask":
         raise UsageError(f"--model {base}: {model.traits.family} has no mask token; --diffusion needs one")
     if not is_trained(model.traits):
         raise UsageError(
@@ -106,6 +106,8 @@ def tune_diffusion(
             for path in base.glob(pattern):
                 if not path.name.endswith(".index.json"):
                     shutil.copy(path, out / path.name)
+        # It was trained to begin with the record.
+        decoder.traits = replace(decoder.traits, thinks=False)
         save_decoder(out, decoder.to(torch.bfloat16))
         # Its confidence was fitted to other weights.
         (out / "calibration.json").unlink(missing_ok=True)

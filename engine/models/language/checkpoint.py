@@ -16,7 +16,9 @@ from safetensors.torch import save_file
 
 from cinnabar.engine.models.language.configuration import CONFIG
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.families import config_of, family_of
+from cinnabar.engine.models.language.families import Family, config_of, family_of
+from cinnabar.engine.models.language.memory import free_memory
+from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.quantised import (
     Bits,
     is_quantised,
@@ -50,13 +52,14 @@ class Contents:
 
     stored: the tensors that are there and fit, by the checkpoint's names. places: shape and parts of the decoder's
     tensors, by our names. missing: expected and not there. odd: there, and of another name, shape or dtype than
-    expected, with the reason.
+    expected, with the reason. ignored: there, and for what this version does not do, such as to read images.
     """
 
     stored: dict[str, Stored]
     places: dict[str, tuple[tuple[int, ...], tuple[Part, ...]]]
     missing: tuple[str, ...]
     odd: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> int:
@@ -69,7 +72,8 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
 
     Raises ModelError if there are fewer tensors than layers or experts.
     """
-    there, family = stored_tensors(folder), family_of(traits)
+    family = family_of(traits)
+    there, ignored = _sought(stored_tensors(folder), family)
     if traits.layers > len(there):
         # The names of so many layers alone could take all memory.
         raise ModelError(
@@ -82,7 +86,7 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
             " tensors in all; they are not of the same release"
         )
     with torch.device("meta"):
-        shapes = {name: tuple(one.shape) for name, one in Decoder(traits).state_dict().items()}
+        shapes = {name: tuple(one.shape) for name, one in network_of(traits).state_dict().items()}
     if traits.tied:
         # Some releases store the tied matrix twice.
         for part in family.parts("lm_head.weight", traits):
@@ -102,7 +106,20 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
         else:
             found[named] = stored
     odd += [f"{name} (no part of {family.title})" for name in there if not name.endswith(_COMPUTED)]
-    return Contents(found, places, tuple(missing), tuple(odd))
+    return Contents(found, places, tuple(missing), tuple(odd), ignored)
+
+
+def _sought(stored: Mapping[str, Stored], family: Family) -> tuple[dict[str, Stored], tuple[str, ...]]:
+    """Returns the stored tensors by the names under which they are sought, and the names of those that are not."""
+    there: dict[str, Stored] = {}
+    ignored = []
+    for name, tensor in stored.items():
+        sought = family.sought(name)
+        if sought is None:
+            ignored.append(name)
+        elif sought == name or sought not in stored:
+            there[sought] = tensor
+    return there, tuple(ignored)
 
 
 def _expected(places: Mapping[str, tuple[tuple[int, ...], tuple[Part, ...]]]) -> dict[str, tuple[int, ...]]:
@@ -143,11 +160,6 @@ def weight_bytes(contents: Contents, precision: Precision) -> int:
     return whole - sum(math.prod(shape) * 2 - quantised_bytes(shape, bits) for shape in shapes)
 
 
-def cache_bytes(traits: Traits, precision: Precision) -> int:
-    """Returns the memory that the keys and values of one token take."""
-    return 2 * traits.layers * traits.key_heads * traits.head_width * _DTYPES[precision].itemsize
-
-
 def check_memory(folder: Path, needed: int, device: torch.device, precision: Precision) -> None:
     """Raises ModelError if the weights need more memory than is free on the device."""
     free = free_memory(device)
@@ -163,28 +175,6 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
         )
 
 
-def free_memory(device: torch.device) -> int | None:
-    """Returns the free memory of a device in bytes, None if the system does not tell it."""
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
-    free: list[int] = []
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        free += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
-    except (OSError, ValueError):
-        pass
-    try:
-        # A container's own bound; of what it uses, the file cache can be given back.
-        group = Path("/sys/fs/cgroup")
-        bound = int((group / "memory.max").read_text())
-        used = int((group / "memory.current").read_text())
-        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        free.append(bound - used + int(stat.get("file", 0)))
-    except (OSError, ValueError):
-        pass
-    return min(free) if free else None
-
-
 def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: Precision) -> Decoder:
     """Returns the decoder with a checkpoint's weights, in this precision, on this device, for evaluation.
 
@@ -195,7 +185,7 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     check_contents(folder, contents)
     check_memory(folder, weight_bytes(contents, precision), device, precision)
     with torch.device("meta"):
-        decoder = Decoder(traits)
+        decoder = network_of(traits)
     bits = _BITS.get(precision)
     if bits is not None:
         quantise_modules(decoder, bits)
@@ -231,9 +221,9 @@ def _tensors(
                 files[path] = opened.enter_context(safe_open(path, "pt"))
 
         def read(part: Part) -> torch.Tensor:
-            path = contents.stored[part.name].path
-            with _told(path):
-                whole: torch.Tensor = files[path].get_tensor(part.name)
+            stored = contents.stored[part.name]
+            with _told(stored.path):
+                whole: torch.Tensor = files[stored.path].get_tensor(stored.name)
             return whole if part.rows is None else whole[part.begin : part.begin + part.rows]
 
         for name, (shape, parts) in contents.places.items():

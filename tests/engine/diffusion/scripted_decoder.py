@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from tiny_models import MASK, VOCABULARY
 
 from cinnabar.engine.models.language.cache import NOWHERE, Cache
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
 from cinnabar.engine.models.language.traits import Traits
 
 #: Returns the logits at a position [V], given the row's visible tokens by position.
@@ -23,13 +24,31 @@ def favour(token: int, logit: float = 12.0) -> torch.Tensor:
     return logits
 
 
+class _Said:
+    """Takes what the script says of tokens; in place of hidden states it gives the numbers of what was said."""
+
+    def __init__(self, traits: Traits, script: Script) -> None:
+        self._shift, self._script = int(traits.shift), script
+        self._said: list[torch.Tensor] = []
+
+    def states(self, tokens: list[int], places: list[int]) -> torch.Tensor:
+        """[T, 1], for the tokens at these places."""
+        seen = {place: token for place, token in zip(places, tokens, strict=True) if token != MASK and place >= 0}
+        self._said += [self._script(place + self._shift, seen) for place in places]
+        last = len(self._said)
+        return torch.arange(last - len(places), last, dtype=torch.float32)[:, None]
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Returns what the script said."""
+        return torch.stack([self._said[int(at)] for at in np.asarray(hidden[..., 0])])
+
+
 class ScriptedDecoder(Decoder):
     """Counts its passes and the positions that it reads; `read` has the positions of each pass, by row."""
 
     def __init__(self, traits: Traits, script: Script) -> None:
         super().__init__(traits)
-        self._script, self._said = script, list[torch.Tensor]()
-        self._visible: list[dict[int, int]] = []
+        self._said = _Said(traits, script)
         self.read: list[list[list[int]]] = []
 
     def forward(
@@ -43,14 +62,32 @@ class ScriptedDecoder(Decoder):
         if cache is not None:
             cache.place(positions)
         self.read.append([[p for p in row if p != NOWHERE] for row in positions.tolist()])
-        hidden = torch.zeros(*tokens.shape, 1)
-        for row, (line, places) in enumerate(zip(tokens.tolist(), positions.tolist(), strict=True)):
-            seen = {place: token for place, token in zip(places, line, strict=True) if token != MASK and place >= 0}
-            for at, place in enumerate(places):
-                self._said.append(self._script(place + int(self.traits.shift), seen))
-                hidden[row, at, 0] = len(self._said) - 1
-        return hidden
+        rows = zip(tokens.tolist(), positions.tolist(), strict=True)
+        return torch.stack([self._said.states(line, places) for line, places in rows])
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Returns what the script said."""
-        return torch.stack([self._said[int(at)] for at in np.asarray(hidden[..., 0])])
+        return self._said.logits(hidden)
+
+
+class ScriptedGemma(DiffusionGemma):
+    """The same for canvases of random tokens; the script sees these as tokens."""
+
+    def __init__(self, traits: Traits, script: Script) -> None:
+        super().__init__(traits)
+        self._said = _Said(traits, script)
+
+    def read(self, readings: Sequence[Reading]) -> tuple[list[torch.Tensor], list[list[Held]]]:
+        """Returns numbers in place of hidden states, and keys that are zero."""
+        states = [self._said.states(one.tokens.tolist(), one.positions.tolist()) for one in readings]
+        empty = [torch.zeros(1, len(one.tokens), 1) for one in readings]
+        return states, [[(keys, keys)] * self.traits.layers for keys in empty]
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Returns what the script said."""
+        return self._said.logits(hidden)
+
+
+def scripted(traits: Traits, script: Script) -> Decoder:
+    """Returns a decoder of these traits that says what the script says."""
+    return ScriptedGemma(traits, script) if traits.noise == "uniform" else ScriptedDecoder(traits, script)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_traits import DREAM, FAST_DLLM, LLADA2, NEMOTRON
+from family_traits import DIFFUSION_GEMMA, DREAM, FAST_DLLM, LLADA2, NEMOTRON
 from tiny_checkpoint import TRAITS
 
 from cinnabar.engine.models.language.decoder import Decoder
@@ -73,6 +73,9 @@ LLADA_8B = {
 }
 
 
+CAUSAL = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True)
+
+
 def read(folder: Path, config: Any) -> Traits:
     (folder / "config.json").write_text(json.dumps(config))
     return read_family(folder)[1]
@@ -115,15 +118,13 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
             "nemotron_labs_diffusion": NEMOTRON,
             "Fast_dLLM_Qwen": FAST_DLLM,
             "llada": replace(TRAITS, mask=3, visibility="full", block=32, qk_norm=False, qkv_bias=True),
-            "qwen2": replace(TRAITS, visibility="causal", block=1, shift=True, qk_norm=False, qkv_bias=True, tied=True),
-            "qwen3": replace(TRAITS, visibility="causal", block=1, shift=True),
+            "diffusion_gemma": DIFFUSION_GEMMA,
+            "qwen2": replace(CAUSAL, qk_norm=False, qkv_bias=True, tied=True),
+            "qwen3": CAUSAL,
             "llama": replace(
-                TRAITS,
-                visibility="causal",
-                block=1,
-                shift=True,
+                CAUSAL,
                 qk_norm=False,
-                rope={"rope_type": "linear", "factor": 2.0, "original_max_position_embeddings": 512},
+                rope={"rope_type": "linear", "factor": 2.0, "original_max_position_embeddings": 256},
             ),
         }[family],
         family=family,
@@ -150,6 +151,9 @@ REFUSED = {
     "block": ({"block_size": 100_000}, "expected a block of at most the window of [0-9]+ tokens, found 100000"),
     "rope": ({"rope_scaling": {"rope_type": "longrope", "factor": 2.0}}, r"rotary scaling \"longrope\" cannot be run"),
     "factor": ({"rope_scaling": {"rope_type": "linear"}}, "expected `factor` in `rope_scaling`"),
+    "kind": ({"rope_scaling": {"rope_type": ["yarn"]}}, r"rotary scaling \[\"yarn\"\] cannot be run"),
+    "no number": ({"rope_scaling": {"rope_type": "yarn", "factor": "4"}}, "expected `factor` to be a number above 0"),
+    "partial": ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "`partial_rotary_factor` is 0.5, which"),
     "zero": ({"hidden_size": 0}, "expected `hidden_size` to be a whole number above 0, found 0"),
     "text": ({"vocab_size": "many"}, "expected `vocab_size` to be a whole number above 0, found \"many\""),
     "missing": ({"num_attention_heads": None}, "expected `num_attention_heads`, a whole number above 0; the key is"),

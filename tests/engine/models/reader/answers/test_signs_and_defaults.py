@@ -31,7 +31,8 @@ def network(share: float = SURE) -> Network:
         shares[:, 0], shares[:, 1] = 1 - share, share
         return shares.log()
 
-    odds = math.log(share / (1 - share))
+    # The network's odds are lowered, so that it keeps signs unless it is sure.
+    odds = math.log(share / (1 - share)) + 4.0
     return cast(
         Network, SimpleNamespace(unsigned=lambda x: torch.full((len(x), 1), odds), defaults=defaults)
     )
@@ -46,7 +47,8 @@ def settled(field: dict[str, Any], **found: float) -> tuple[dict[str, Candidate]
     out.candidates[0] = [Candidate(text.encode(), SPAN) for text in found]
     out.logits[0] = [math.log(p) for p in found.values()]
     out.absent[0] = math.log(1 - sum(found.values()))
-    scores = {0: WindowScores(absent=[2.0, -1.0], states=[torch.zeros(3), torch.ones(3)])}
+    states = torch.stack([torch.zeros(3), torch.ones(3)])[None]
+    scores = {0: WindowScores(absent=[2.0, -1.0], states=[(states, 0, 0), (states, 0, 1)])}
     settle_signs(network(), [0], scores, canvas, out)
     asked = form_questions(form)
     read: Any = SimpleNamespace(named=torch.zeros(1, 4, 3), is_named=torch.ones(1, 4, dtype=torch.bool))
@@ -64,6 +66,11 @@ def test_a_negative_number_shares_with_its_positive_reading() -> None:
     candidates, shares, _ = settled({"type": "number"}, **{"-4.9": 0.8})
     assert isclose(shares["4.9"], 0.6) and isclose(shares["-4.9"], 0.2)
     assert candidates["4.9"].spans == candidates["-4.9"].spans == SPAN
+
+
+def test_a_description_decides_about_the_sign() -> None:
+    _, shares, _ = settled({"type": "number", "description": "Fees, without sign"}, **{"-4.9": 0.8})
+    assert shares["4.9"] > 0.79 and shares["-4.9"] < 0.01
 
 
 def test_two_ways_to_one_number_add_up() -> None:
