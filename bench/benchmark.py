@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from bench.block_speed import POSITIONS, block_speed
 from bench.cold_start import cold_report
 from bench.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from bench.long_lists import read_ledger
@@ -62,6 +63,22 @@ def scan_report(model: Model) -> Iterator[str]:
             for what, fast, plain, slow in rows
         ],
     )
+    yield from block_report(model)
+
+
+def block_report(model: Model) -> Iterator[str]:
+    """The constraint over a language model's tokens, and on a GPU its share of a pass."""
+    one = block_speed(model.device)
+    yield (
+        f"{one.blocks} blocks of {POSITIONS} positions, {one.tokens:,} tokens, {one.edges:,} edges, kernels "
+        f"{one.kernels}, milliseconds:"
+    )
+    pairs = (("scores of classes", one.classes), ("scan of blocks", one.scan))
+    yield table(
+        ("what", one.kernels, one.plainer, "ratio"),
+        [(what, f"{fast:.1f}", f"{slow:.1f}", f"{slow / fast:.1f}") for what, (fast, slow) in pairs],
+    )
+    yield "The constraint's share of whole passes on a GPU: not measured."
 
 
 def steps_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:

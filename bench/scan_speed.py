@@ -73,10 +73,10 @@ def scan_speed(
 
     return ScanSpeed(
         slots, positions, int(tables.scan.by_target.source.numel()), min(edges),
-        at_once=_best(lambda: constraint.outlook(chosen, tokens, length, logits), repeat, device),
-        one_by_one=_best(one_by_one, 2, device),
-        classes=_best(lambda: class_logits(scores, tables.classes), repeat, device),
-        masks=_best(lambda: _masked(scores, [chosen[at] for at in tables.order.tolist()]), 2, device),
+        at_once=best_time(lambda: constraint.outlook(chosen, tokens, length, logits), repeat, device),
+        one_by_one=best_time(one_by_one, 2, device),
+        classes=best_time(lambda: class_logits(scores, tables.classes), repeat, device),
+        masks=best_time(lambda: _masked(scores, [chosen[at] for at in tables.order.tolist()]), 2, device),
     )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _masked(scores: torch.Tensor, chosen: list[Slot]) -> None:
         allowed.amax(-1), allowed.logsumexp(-1)
 
 
-def _best(call: Callable[[], object], repeat: int, device: torch.device) -> float:
+def best_time(call: Callable[[], object], repeat: int, device: torch.device) -> float:
     """Milliseconds of the fastest of some calls, after one call to warm up."""
     call()
     times = []
