@@ -93,7 +93,7 @@ def random_body(tokenizer: Spelled, layers: int = HALF_BILLION.layers) -> Decode
 
 def task_of(graph: RecordGraph, prompt: Sequence[int]) -> Task:
     """A task with a prompt of any tokens and room for two blocks."""
-    return Task(prompt, 0, graph, int(graph.distance[0]) + 2 * BLOCK, None, b"")
+    return Task(prompt, graph, int(graph.distance[0]) + 2 * BLOCK, None, b"")
 
 
 class _Stop(Exception):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import torch
+from collections.abc import Callable, Iterator, Sequence
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.planning import Plan, Planner
+from cinnabar.engine.diffusion.sequences import USED, Task
 from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
@@ -18,15 +17,13 @@ from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
-from cinnabar.engine.scheduler import failure_of, run
+from cinnabar.engine.scheduler import failure_of, run_stream
 from cinnabar.engine.timing import timed
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 
-#: Divisor of the model's window: the share that is kept for an answer.
-ANSWER = 4
 #: The fewest tokens of a passage that are worth a request.
 LEAST = 64
 
@@ -34,9 +31,11 @@ LEAST = 64
 class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
-    token_budget: tokens of one batch, prompts and answers together. steps: the most passes of a block, instead of
+    Requests join the batch when there is room, and leave it when they are done. token_budget: tokens of the requests in
+    the batch, prompts and answers together. steps: the most passes of a block, instead of
     those of `effort`. `timings` has the seconds spent so far in each stage; `counts` the records so far, their passes,
-    their tokens, and how many of these the model chose. Raises UsageError for an unknown effort or a budget below one
+    their tokens, how many of these the model chose, and how many of the prompts' tokens were not computed, since an
+    earlier request had read them (`cached`). Raises UsageError for an unknown effort or a budget below one
     token.
     """
 
@@ -54,7 +53,7 @@ class DiffusionEngine:
         self.model, self.token_budget, self.calibration = model, token_budget, calibration
         self.effort = effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
-        self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen"), 0)
+        self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen", "cached"), 0)
         self._planner = Planner(model)
         self._decoder = Denoiser(model.decoder, model.tokenizer, settings_of(self.effort.name, steps))
 
@@ -66,7 +65,7 @@ class DiffusionEngine:
     @property
     def context_tokens(self) -> int:
         """The most tokens of one passage beside an answer, with the shortest form in words."""
-        return self.model.traits.window - self.model.traits.window // ANSWER
+        return self.model.traits.window - self.model.traits.window // USED
 
     def context_beside(self, form: Form) -> int:
         """Returns the most tokens of one passage beside this form in words and its answer.
@@ -97,27 +96,35 @@ class DiffusionEngine:
         """
         with timed(self.timings, "prepare"):
             plans = self._planner.plans(requests)
-        found = {at: plan for at, plan in enumerate(plans) if isinstance(plan, Failed)}
-        able = [(at, plan) for at, plan in enumerate(plans) if isinstance(plan, Plan)]
-        plan_of = {id(plan.request): plan for _, plan in able}
-        costs = [0 if plan.task is None else len(plan.task.prompt) + plan.task.budget // ANSWER for _, plan in able]
-        with torch.inference_mode():
-            filled = run(
-                [plan.request for _, plan in able],
-                costs,
-                self.token_budget,
-                lambda batch: self._fill_batch([plan_of[id(request)] for request in batch], observer),
-            )
-        results: dict[int, Result] = {at: result for (at, _), result in zip(able, filled, strict=True)}
-        return [found.get(at) or results[at] for at in range(len(requests))]
+        shown = None if observer is None else _Shown(plans, observer)
+        costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
+        return run_stream(requests, costs, self.token_budget, lambda at, room: self._filled(plans, at, room, shown))
 
-    def _fill_batch(self, plans: Sequence[Plan], observer: Observer | None) -> list[Result]:
-        tasks = [plan.task for plan in plans if plan.task is not None]
-        shown = _Shown(plans, observer)
-        with timed(self.timings, "decode"):
-            decoded = iter(self._decoder.decode(tasks, None if observer is None else shown))
-        with timed(self.timings, "read"):
-            return [self._read(plan, None if plan.task is None else next(decoded)) for plan in plans]
+    def _filled(
+        self, plans: Sequence[Plan | Failed], at: Sequence[int], room: int, shown: _Shown | None
+    ) -> Iterator[tuple[int, Result]]:
+        """Yields the number of each of these plans with its result, as soon as there is one."""
+        tasks, numbers = list[Task](), list[int]()
+        for number in at:
+            plan = plans[number]
+            if isinstance(plan, Failed):
+                yield number, plan
+            elif plan.task is None:
+                yield number, self._read(plan, None)
+            else:
+                tasks.append(plan.task)
+                numbers.append(number)
+        stream = self._decoder.stream(tasks, None if shown is None else shown.of(numbers), room=room)
+        while True:
+            with timed(self.timings, "decode"):
+                found = next(stream, None)
+            if found is None:
+                return
+            plan = plans[numbers[found[0]]]
+            assert isinstance(plan, Plan)
+            with timed(self.timings, "read"):
+                result = self._read(plan, found[1])
+            yield numbers[found[0]], result
 
     def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
         request = plan.request
@@ -139,6 +146,7 @@ class DiffusionEngine:
             ("passes", decoded.passes),
             ("tokens", len(decoded.tokens)),
             ("chosen", sum(decoded.chosen)),
+            ("cached", decoded.cached),
         ):
             self.counts[name] += more
         lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
@@ -154,25 +162,33 @@ class DiffusionEngine:
 
 
 class _Shown:
-    """Hands the records of a batch to an observer: whole, with their frozen values, as canonical texts."""
+    """Hands the records of all requests to an observer: whole, with their frozen values, as canonical texts."""
 
-    def __init__(self, plans: Sequence[Plan], observer: Observer | None) -> None:
+    def __init__(self, plans: Sequence[Plan | Failed], observer: Observer) -> None:
         self._plans, self._observer = plans, observer
-        self._last = [""] * len(plans)
+        self._last = ["" if isinstance(plan, Failed) else self._record(plan, None) for plan in plans]
 
-    def __call__(self, step: int, states: Sequence[bytes]) -> None:
-        """Receives the states of the plans that have a task. Raises RunError if the observer fails."""
-        if self._observer is None:
-            return
-        texts = iter(states)
-        for at, plan in enumerate(self._plans):
-            state = None if plan.task is None else next(texts)
+    def of(self, numbers: Sequence[int]) -> Callable[[int, list[bytes]], None]:
+        """Returns an observer of the tasks of these plans; it raises RunError if the engine's observer fails."""
+
+        def show(step: int, states: Sequence[bytes]) -> None:
+            for number, state in zip(numbers, states, strict=True):
+                plan = self._plans[number]
+                assert isinstance(plan, Plan)
+                self._last[number] = self._record(plan, state) or self._last[number]
             try:
-                record = plan.remaining.joined(None if state is None else parse(state.decode()))
-                self._last[at] = fit(plan.request.form, record).text
-            except (NotAccepted, ValueError):
-                self._last[at] = self._last[at] or plan.request.form.instance
+                self._observer(step, list(self._last))
+            except Exception as error:
+                raise RunError(f"the observer failed at step {step}: {error}") from error
+
+        return show
+
+    def _record(self, plan: Plan, state: bytes | None) -> str:
+        """Returns the record of this state; none for a state that is no record."""
+        if state is None and plan.task is not None:
+            return plan.request.form.instance
         try:
-            self._observer(step, list(self._last))
-        except Exception as error:
-            raise RunError(f"the observer failed at step {step}: {error}") from error
+            record = plan.remaining.joined(None if state is None else parse(state.decode()))
+            return fit(plan.request.form, record).text
+        except (NotAccepted, ValueError):
+            return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -43,19 +43,7 @@ class Planner:
 
     def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:
         """Returns a plan for each request, or the failure of one that cannot be asked."""
-        found = [self._planned(request) for request in requests]
-        # Requests with other open fields share less of their prompts; they are decoded together all the same.
-        forms = dict.fromkeys(
-            plan.remaining.form for plan in found if isinstance(plan, Plan) and plan.remaining.form is not None
-        )
-        beginnings = [self.beginning(form) for form in forms if form is not None]
-        shared = min((_common(beginnings[0], other) for other in beginnings), default=0)
-        return [
-            plan
-            if isinstance(plan, Failed) or plan.task is None
-            else replace(plan, task=replace(plan.task, shared=_common(plan.task.prompt, beginnings[0][:shared])))
-            for plan in found
-        ]
+        return [self._planned(request) for request in requests]
 
     def _beginning(self, form: Form) -> list[int]:
         return self._model.chat.render(messages(form, {}, ""))
@@ -87,7 +75,6 @@ class Planner:
         most = answer_budget(form, request.passage.text, lambda text: len(tokenizer.encode(text)))
         return Task(
             prompt=prompt,
-            shared=0,
             graph=graph,
             budget=min(room, least + most),
             judge=lambda text: _accepted(request.form, remaining, text),
@@ -126,9 +113,3 @@ def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:
     if found is None:
         raise EngineFailure("known", "no record that the schema allows has the known values")
     return one_line(found).encode()
-
-
-def _common(first: Sequence[int], second: Sequence[int]) -> int:
-    """Returns the length of the common beginning of two lists of tokens."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))

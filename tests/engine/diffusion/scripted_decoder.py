@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from tiny_models import MASK, VOCABULARY
 
-from cinnabar.engine.models.language.cache import NOWHERE, Cache
+from cinnabar.engine.models.language.attention import Attend, PagedAttention
+from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
 
@@ -36,20 +37,24 @@ class ScriptedDecoder(Decoder):
         self,
         tokens: torch.Tensor,
         positions: torch.Tensor,
-        cache: Cache | None = None,
+        attend: Attend | None = None,
         opened: torch.Tensor | None = None,  # noqa: ARG002, as in its base
     ) -> torch.Tensor:
         """Returns in place of hidden states the numbers of what `logits` will say."""
-        if cache is not None:
-            cache.place(positions)
-        self.read.append([[p for p in row if p != NOWHERE] for row in positions.tolist()])
-        hidden = torch.zeros(*tokens.shape, 1)
-        for row, (line, places) in enumerate(zip(tokens.tolist(), positions.tolist(), strict=True)):
-            seen = {place: token for place, token in zip(places, line, strict=True) if token != MASK and place >= 0}
-            for at, place in enumerate(places):
+        if isinstance(attend, PagedAttention):
+            sizes = [*attend.packed.sizes]
+            lines, places = (list(x[0, : sum(sizes)].split(sizes)) for x in (tokens, positions))
+        else:
+            lines, places = [*tokens], [*positions]
+        self.read.append([[p for p in row.tolist() if p != NOWHERE] for row in places])
+        said: list[int] = []
+        for line, at in zip(lines, places, strict=True):
+            pairs = zip(at.tolist(), line.tolist(), strict=True)
+            seen = {place: token for place, token in pairs if token != MASK and place >= 0}
+            for place in at.tolist():
                 self._said.append(self._script(place + int(self.traits.shift), seen))
-                hidden[row, at, 0] = len(self._said) - 1
-        return hidden
+                said.append(len(self._said) - 1)
+        return torch.tensor(said, dtype=torch.float32).view(*tokens.shape, 1)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Returns what the script said."""
