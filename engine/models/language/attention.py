@@ -165,7 +165,7 @@ class FlexPagedAttention:
         self._call = _compiled_flex() if compiled else _plain_flex
         device, many = packed.tokens.device, len(packed.tokens)
         rows = sum(len(group.pages) for group in packed.groups)
-        every = 1 + cache.pool.pages
+        every = cache.held_pages
         # For each row, the number of each page in it, or none; and for each token its row. Padding has the last row.
         numbers = torch.full((rows + 1, every), NOWHERE, device=device)
         owner = torch.full((many,), rows, device=device)

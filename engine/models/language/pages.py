@@ -22,8 +22,9 @@ class PagePool:
 
     def __init__(self, pages: int, size: int) -> None:
         self.pages, self.size = pages, size
-        # The lowest number first: a cache that grows stays small.
-        self._free = list(range(1, pages + 1))
+        # Pages that came back, and the first one that was never used. The lowest one goes first: a cache stays small.
+        self._free: list[int] = []
+        self._next = 1
         self._uses: dict[int, int] = {}
         self._page: dict[bytes, int] = {}
         self._key: dict[int, bytes] = {}
@@ -33,19 +34,25 @@ class PagePool:
     @property
     def room(self) -> int:
         """The number of pages that can be taken."""
-        return len(self._free) + len(self._idle)
+        return len(self._free) + self.pages + 1 - self._next + len(self._idle)
 
     def take(self, count: int) -> list[int] | None:
         """Returns so many pages for one row, None if there are not as many."""
         if count > self.room:
             return None
-        while len(self._free) < count:
-            page, _ = self._idle.popitem(last=False)
-            self._forget(page)
-            heapq.heappush(self._free, page)
-        taken = [heapq.heappop(self._free) for _ in range(count)]
+        taken = [self._one() for _ in range(count)]
         self._uses |= dict.fromkeys(taken, 1)
         return taken
+
+    def _one(self) -> int:
+        if self._free:
+            return heapq.heappop(self._free)
+        if self._next <= self.pages:
+            self._next += 1
+            return self._next - 1
+        page, _ = self._idle.popitem(last=False)
+        self._forget(page)
+        return page
 
     def known(self, key: bytes) -> int | None:
         """Returns the page with this key for one more row, None if there is none."""
