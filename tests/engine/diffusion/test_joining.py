@@ -68,7 +68,7 @@ TASKS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.sampled_fro
 
 
 @examples(10)
-@given(TASKS, st.sampled_from([None, 16, 20, 40]), st.sampled_from([None, 60, 150]), st.sampled_from([16, 512]))
+@given(TASKS, st.sampled_from([None, 18, 22, 40]), st.sampled_from([None, 60, 150]), st.sampled_from([16, 512]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_request_gives_what_it_gives_alone(
     kind: str, asked: list[tuple[int, int, bool]], pages: int | None, room: int | None, prefill: int
@@ -146,13 +146,12 @@ def test_a_long_prompt_is_read_beside_open_blocks_and_stops_no_other(monkeypatch
     results = dict(found)
     for at, one in enumerate(alone, 1):
         same(results[at], one)
-    # Until all are done, each pass scores every one of the others, and it reads few tokens of the long prompt.
-    most = max(one.passes for one in alone if isinstance(one, Decoded))
-    for number, pieces in enumerate(seen.read[:most]):
-        assert sum(len(piece.wanted) > 0 for piece in pieces) == sum(
-            isinstance(one, Decoded) and one.passes > number for one in alone
-        )
-    assert all(len(pieces[0].tokens) <= 64 for pieces in seen.read)
+    # Each pass scores every one of the others until it is done, and reads few tokens of the long prompt.
+    beside = [pieces for pieces in seen.read if pieces[0].row is seen.read[0][0].row]
+    assert len(beside) > 20 and all(len(pieces[0].tokens) <= 64 for pieces in beside)
+    for number, pieces in enumerate(beside):
+        left = sum(isinstance(one, Decoded) and one.passes > number for one in alone)
+        assert sum(len(piece.wanted) > 0 for piece in pieces[1:]) == left
 
 
 def test_requests_join_as_soon_as_others_leave() -> None:
