@@ -25,7 +25,10 @@ def children(pid: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A run: its seconds, its processor seconds, and the most bytes of memory held with its children and alone."""
+    """A run: its seconds, its processor seconds, and the most bytes of memory held with its children and alone.
+
+    Pages that processes share count once in `peak`.
+    """
 
     seconds: float
     work: float
@@ -41,6 +44,15 @@ def resident(pid: int) -> int:
         return 0
 
 
+def proportional(pid: int) -> int:
+    """The bytes of memory that a process holds, of pages that n processes share an n-th; 0 if it is gone."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
 def watch(command: list[str], log: Path) -> Watched:
     """Runs a command to its end. Raises SystemExit with its last lines if it fails."""
     begin, peak, most = time.perf_counter(), 0, 0
@@ -48,9 +60,8 @@ def watch(command: list[str], log: Path) -> Watched:
     with log.open("wb") as said:
         run = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
         while run.poll() is None:
-            own = resident(run.pid)
-            most = max(most, own)
-            peak = max(peak, own + sum(map(resident, set(children(run.pid)))))
+            most = max(most, resident(run.pid))
+            peak = max(peak, sum(map(proportional, {run.pid, *children(run.pid)})))
             time.sleep(0.2)
     if run.returncode:
         raise SystemExit(f"{' '.join(command)}\nended with {run.returncode}:\n{log.read_text()[-3000:]}")

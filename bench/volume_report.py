@@ -8,7 +8,7 @@
 
 Notes, mails and PDFs of some fifty words are written into a folder, mixed with files made to break a reader.
 `cinnabar extract` reads a tenth of them and then all, in a process of its own that is watched from outside: its memory
-with that of its parsers (the sum over the processes, shared pages counted twice), sampled five times a second. With
+with that of its parsers (the sum over the processes, shared pages counted once), sampled five times a second. With
 `--flow` the Prefect flow, server included, reads the whole folder as well, in turn with the command; the difference is
 the cost of Prefect.
 

@@ -22,6 +22,7 @@ from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, wit
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.records.merging import merge
 from cinnabar.extraction.records.ocr_confidence import chance_of_reading
+from cinnabar.extraction.records.signs import SIGN_DROPPED, drops_sign
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import OnCheck, OnMissing
@@ -326,6 +327,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                     *_flags(leaf, evidence),
                     *(("ocr",) if read < 1.0 else ()),
                     *((REFUSED,) if pointer in facts.refusals else ()),
+                    *((SIGN_DROPPED,) if drops_sign(form, leaf, evidence, document.text) else ()),
                 ),
             )
         )

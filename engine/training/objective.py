@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cinnabar.engine.models.reader.answers.signs_and_defaults import unsigned_odds
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.network.encoder import FLOOR
 from cinnabar.engine.models.reader.network.network import Network
@@ -65,7 +66,7 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
         out["default"] = -torch.where(targets.either[given], either, default).mean()
     signed = ~targets.unsigned.isnan()
     if signed.any():
-        unsigned = network.unsigned(look.slots[signed])[..., 0].float()
+        unsigned = unsigned_odds(network, look.slots[signed])
         out["unsigned"] = F.binary_cross_entropy_with_logits(unsigned, targets.unsigned[signed])
 
     if (targets.choice != IGNORE).any():

@@ -31,7 +31,8 @@ def network(share: float = SURE) -> Network:
         shares[:, 0], shares[:, 1] = 1 - share, share
         return shares.log()
 
-    odds = math.log(share / (1 - share))
+    # The network's odds are lowered, so that it keeps signs unless it is sure.
+    odds = math.log(share / (1 - share)) + 4.0
     return cast(
         Network, SimpleNamespace(unsigned=lambda x: torch.full((len(x), 1), odds), defaults=defaults)
     )
@@ -64,6 +65,11 @@ def test_a_negative_number_shares_with_its_positive_reading() -> None:
     candidates, shares, _ = settled({"type": "number"}, **{"-4.9": 0.8})
     assert isclose(shares["4.9"], 0.6) and isclose(shares["-4.9"], 0.2)
     assert candidates["4.9"].spans == candidates["-4.9"].spans == SPAN
+
+
+def test_a_description_decides_about_the_sign() -> None:
+    _, shares, _ = settled({"type": "number", "description": "Fees, without sign"}, **{"-4.9": 0.8})
+    assert shares["4.9"] > 0.79 and shares["-4.9"] < 0.01
 
 
 def test_two_ways_to_one_number_add_up() -> None:
