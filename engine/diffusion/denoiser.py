@@ -63,6 +63,8 @@ class Denoiser:
             raise ModelError(f"{traits.family}: expected a mask token, config.json names none")
         self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
         self.constrained = constrained
+        #: Tasks that are decoded together, at most.
+        self.rows = ROWS
         self.end = tokenizer.end
         self.texts = TokenTexts(tokenizer.vocabulary)
         self.block = self.settings.block if traits.visibility == "full" else traits.block
@@ -124,7 +126,7 @@ class Denoiser:
                             ready = None
                             continue
                     tokens = ready.sequence.task.tokens + sum(run.sequence.task.tokens for run in active)
-                    full = len(active) >= ROWS or (room is not None and tokens > room)
+                    full = len(active) >= self.rows or (room is not None and tokens > room)
                     if (active and full) or not self._context.join(ready.sequence):
                         break
                     ready.joined = True
