@@ -21,8 +21,9 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
-#: Tokens of prompts that one pass reads beside the open blocks, at most.
-PREFILL = 512
+#: Tokens of prompts that one pass reads beside the open blocks, at most: on a CPU, and on other devices, which compute
+#: many tokens in the time of few.
+PREFILL, WIDE_PREFILL = 512, 2048
 #: Places of a page on a GPU, as many as FlexAttention looks at together.
 WIDE_PAGE = 128
 #: The share of the free memory that a cache may take, and the most bytes on a CPU, whose memory is also for documents.
@@ -218,7 +219,7 @@ class PagedContext:
         # no row waits for a long prompt.
         rest.sort(key=self._prompt)
         planned: dict[int, tuple[_Reading, int]] = {}
-        left = max(PREFILL, 4 * self._traits.block)
+        left = max(PREFILL if self._decoder.device.type == "cpu" else WIDE_PREFILL, 4 * self._traits.block)
         for reading in (oldest, *rest):
             row = reading.row
             if not row.pages and reading is not oldest and self._room((row, reading.whole)) > self.cache.pool.room:

@@ -14,6 +14,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -82,6 +83,8 @@ class Passes:
         self._flex = device.type == "cuda"
         self._static: OrderedDict[Shape, StaticPass] = OrderedDict()
         self._met: OrderedDict[Shape, None] = OrderedDict()
+        #: Memory that all captured passes use, one after the other.
+        self._pool: Any = None
         self.captures = self.replays = 0
 
     def __call__(self, pieces: Sequence[Piece]) -> torch.Tensor:
@@ -111,7 +114,7 @@ class Passes:
             except torch.OutOfMemoryError:
                 raise
             except Exception as error:
-                if torch.cuda.is_current_stream_capturing():
+                if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
                     raise
                 self._flex = False
                 _log.warning("FlexAttention failed, so attention copies the pages of each row: %s", error)
@@ -123,23 +126,29 @@ class Passes:
         return hidden[0].index_select(0, picked)
 
     def _replayed(self, shape: Shape, numbers: Ints) -> torch.Tensor:
-        found = self._static.get(shape)
+        found = self._static.get(shape) or self._capture(shape, numbers)
         if found is None:
-            try:
-                found = StaticPass(lambda held: self._run(held, shape), numbers, self._decoder.device)
-                found.capture()
-            except Exception as error:
-                self._captured = False
-                self._static.clear()
-                _log.warning("the pass cannot be captured as a CUDA graph, so each pass is launched anew: %s", error)
-                return self._run(torch.from_numpy(numbers).to(self._decoder.device), shape)
-            self.captures += 1
-            self._static[shape] = found
-            while len(self._static) > CAPTURED:
-                self._static.popitem(last=False)
+            return self._run(torch.from_numpy(numbers).to(self._decoder.device), shape)
         self._static.move_to_end(shape)
         self.replays += 1
         return found(numbers)
+
+    def _capture(self, shape: Shape, numbers: Ints) -> StaticPass | None:
+        found = StaticPass(lambda held: self._run(held, shape), numbers, self._decoder.device)
+        try:
+            self._pool = found.capture(self._pool)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:
+            self._captured = False
+            self._static.clear()
+            _log.warning("the pass cannot be captured as a CUDA graph, so each pass is launched anew: %s", error)
+            return None
+        self.captures += 1
+        self._static[shape] = found
+        while len(self._static) > CAPTURED:
+            self._static.popitem(last=False)
+        return found
 
 
 class StaticPass:
@@ -154,20 +163,24 @@ class StaticPass:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._made: torch.Tensor | None = None
 
-    def capture(self) -> None:
-        """Captures the pass as a CUDA graph; before that it runs once beside, as CUDA asks for."""
+    def capture(self, pool: Any) -> Any:
+        """Captures the pass as a CUDA graph; before that it runs once beside, as CUDA asks for.
+
+        pool: the memory of other graphs, None for the first one. Returns that of all.
+        """
         beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(beside):
             self._run(self._numbers)
         torch.cuda.current_stream().wait_stream(beside)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, pool=pool):
             self._made = self._run(self._numbers)
         self._graph = graph
+        return graph.pool()
 
     def __call__(self, numbers: Ints) -> torch.Tensor:
-        """Returns the hidden states for these numbers, of the same shape; the next call writes over them."""
+        """Returns the hidden states for these numbers, of the same shape; the next pass writes over them."""
         if self._graph is not None:
             # The copy before may still read the buffer.
             torch.cuda.current_stream().synchronize()
@@ -253,9 +266,11 @@ def step(count: int, least: int) -> int:
 def _groups(sizes: Sequence[int], pages: Sequence[int], stepped: bool) -> list[list[int]]:
     """Returns the rows that are attended together, by their numbers."""
     if stepped:
-        short = [at for at, size in enumerate(sizes) if size <= SHORT]
-        long = [at for at, size in enumerate(sizes) if size > SHORT]
-        return [rows for rows in (short, long) if rows]
+        # A row of 32,000 positions beside 127 short ones would be 128 copies of that length.
+        kinds: dict[tuple[bool, int], list[int]] = {}
+        for at, (size, count) in enumerate(zip(sizes, pages, strict=True)):
+            kinds.setdefault((size > SHORT, count.bit_length() // 2), []).append(at)
+        return [kinds[kind] for kind in sorted(kinds)]
     order = sorted(range(len(sizes)), key=lambda at: (sizes[at], pages[at]))
     groups: list[list[int]] = []
     used = 0

@@ -25,7 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_table_of_a_device_has_a_line_for_each_number_of_rows(folder: Path) -> None:
     known = load_language_model(folder, "cpu", "float32").tokenizer
-    schema = {"type": "object", "properties": {"name": {"type": "string", "pattern": "^[a-z]{40}$"}}, "required": ["name"]}
+    name = {"type": "string", "pattern": "^[a-z]{40}$"}
+    schema = {"type": "object", "properties": {"name": name}, "required": ["name"]}
     tokenizer: Any = Spelled(known.vocabulary, None)  # type: ignore[arg-type]
     graph = kept_graph(compile_schema(schema).form, known)
     cpu = torch.device("cpu")

@@ -11,10 +11,11 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from cinnabar.engine.models.language import passes as passes_module
 from cinnabar.engine.models.language.attention import FlexPagedAttention, PagedAttention
 from cinnabar.engine.models.language.cache import PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.passes import Passes, Piece, StaticPass, packed_numbers, step, unpacked
+from cinnabar.engine.models.language.passes import Passes, Piece, StaticPass, _groups, packed_numbers, step, unpacked
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "diffusion"))
 from tiny_models import CACHED, decoder
@@ -139,3 +140,54 @@ def test_a_pass_on_a_cpu_has_no_padding() -> None:
     assert picks == sum(len(piece.wanted) for piece in pieces)
     work = sum(rows * length * pages for rows, length, pages in groups)
     assert work <= 1.25 * sum(len(piece.tokens) * cache.pages_of(piece.end) for piece in pieces)
+
+
+@torch.inference_mode()
+def test_without_flex_attention_the_pages_are_copied_and_that_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("no kernel")
+
+    monkeypatch.setattr(passes_module, "FlexPagedAttention", broken)
+    model = decoder(CACHED["block"])
+    cache = cache_of(model)
+    pieces = pieces_of(model, cache)
+    expected = Passes(model, cache)(pieces)
+    passes = Passes(model, cache)
+    passes._flex = True
+    for _ in range(2):
+        torch.testing.assert_close(passes(pieces), expected)
+    assert [record.message for record in caplog.records] == [
+        "FlexAttention failed, so attention copies the pages of each row: no kernel"
+    ]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_shape_that_is_met_again_is_captured_unless_that_fails(
+    fails: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def capture(_: StaticPass, pool: Any) -> Any:
+        if fails:
+            raise RuntimeError("operation not permitted when stream is capturing")
+        return pool
+
+    monkeypatch.setattr(StaticPass, "capture", capture)
+    model = decoder(CACHED["token-causal"])
+    cache = cache_of(model)
+    passes = Passes(model, cache, stepped=True)
+    passes._captured = True
+    for seed in range(4):
+        pieces = pieces_of(model, cache, seed)
+        expected = Passes(model, cache)(pieces)
+        torch.testing.assert_close(passes(pieces), expected, atol=2e-5, rtol=1e-4)
+        for piece in pieces:
+            cache.close(piece.row)
+    assert (passes.captures, passes.replays) == ((0, 0) if fails else (1, 3))
+    assert len(caplog.records) == int(fails)
+
+
+def test_rows_of_fixed_shapes_are_padded_to_those_of_like_length() -> None:
+    sizes, pages = [8, 8, 8, 100, 8], [4, 5, 6, 6, 400]
+    assert _groups(sizes, pages, stepped=True) == [[0, 1, 2], [4], [3]]
