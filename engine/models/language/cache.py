@@ -14,6 +14,8 @@ from cinnabar.engine.models.language.traits import Traits
 NOWHERE = -1
 #: Places of a page, unless a block is longer.
 PAGE = 64
+#: Pages of prefixes that are kept on a CPU while no row uses them: 4,096 positions.
+IDLE = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +42,9 @@ class PagedCache:
 
     def __init__(self, traits: Traits, pages: int, device: torch.device, dtype: torch.dtype, page: int = PAGE) -> None:
         self.size = page_size(traits, page)
-        self.pool = PagePool(pages, self.size)
+        # Memory that is taken at once may as well be full; other memory belongs to others until it is needed.
+        self._idle = min(pages, IDLE) if device.type == "cpu" else pages
+        self.pool = PagePool(pages, self.size, self._idle)
         self._shape = (traits.layers, 2, traits.key_heads, traits.head_width)
         self._device, self._dtype = device, dtype
         self._fresh: list[int] = []
@@ -109,7 +113,7 @@ class PagedCache:
 
     def clear(self) -> None:
         """Drops everything that was read; the rows of before mean nothing any more."""
-        self.pool = PagePool(self.pool.pages, self.size)
+        self.pool = PagePool(self.pool.pages, self.size, self._idle)
         self._fresh.clear()
 
     def places(self, row: CacheRow, positions: Ints) -> Ints:

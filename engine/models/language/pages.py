@@ -17,11 +17,12 @@ class PagePool:
     """Hands out pages 1 to `pages`, each of `size` places.
 
     A page of a prefix is known by the hash of all tokens up to its end. Rows with the same prefix use it together, and
-    it is kept after the last of them until its place is needed: the page that was used longest ago goes first.
+    it is kept after the last of them until its place is needed: the page that was used longest ago goes first. No more
+    than `idle` pages are kept so.
     """
 
-    def __init__(self, pages: int, size: int) -> None:
-        self.pages, self.size = pages, size
+    def __init__(self, pages: int, size: int, idle: int | None = None) -> None:
+        self.pages, self.size, self.idle = pages, size, pages if idle is None else idle
         # Pages that came back, and the first one that was never used. The lowest one goes first: a cache stays small.
         self._free: list[int] = []
         self._next = 1
@@ -85,6 +86,10 @@ class PagePool:
                 self._idle[page] = None
             else:
                 heapq.heappush(self._free, page)
+        while len(self._idle) > self.idle:
+            page, _ = self._idle.popitem(last=False)
+            self._forget(page)
+            heapq.heappush(self._free, page)
 
     def _forget(self, page: int) -> None:
         key = self._key.pop(page, None)

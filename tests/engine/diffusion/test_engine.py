@@ -75,6 +75,16 @@ def test_a_record_does_not_depend_on_its_batch(model: LanguageModel) -> None:
             assert abs(leaf.confidence - result.leaves[pointer].confidence) < 0.001
 
 
+def test_tokens_of_prompts_that_were_found_in_the_cache_are_counted(model: LanguageModel) -> None:
+    engine = DiffusionEngine(model, "instant")
+    engine.fill([asked("a")])
+    assert engine.counts["cached"] == 0
+    engine.fill([asked("a")])
+    shared = engine.counts["cached"]
+    assert shared > 0 and shared % 64 == 0
+    assert len(Planner(model).beginning(FORM)) // 64 * 64 <= shared
+
+
 def test_every_state_that_is_shown_is_a_whole_valid_record_with_the_frozen_values(model: LanguageModel) -> None:
     shown: list[list[str]] = []
     requests = [asked("a", day='"2026-03-14"', lines__0__what='"apples"'), asked("b")]

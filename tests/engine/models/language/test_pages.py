@@ -97,3 +97,14 @@ def test_a_page_is_a_multiple_of_the_block_and_its_bytes_are_those_of_the_cache(
     assert held.extend(row, 12)
     held.prepare()
     assert held.bytes() - before == 3 * page_bytes(TRAITS, torch.float32, 4)
+
+
+def test_no_more_prefixes_are_kept_than_the_pool_is_told() -> None:
+    pool = PagePool(9, 4, 2)
+    pages = pool.take(5)
+    assert pages is not None
+    for page in pages:
+        pool.name(page, b"%d" % page)
+    pool.give_back(pages)
+    assert [page for page in pages if pool.known(b"%d" % page)] == pages[:2]
+    assert pool.room == 7
