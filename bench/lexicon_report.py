@@ -39,8 +39,9 @@ def main() -> None:
         for name in names:
             of[name].add(k)
     known_names = list(of)
-    vectors = vectors_of(table, known_names, wordpieces)
-    likest = (vectors_of(table, [name for _, name, _ in asked], wordpieces) @ vectors.T).argmax(-1)
+    letters = table.numpy()
+    vectors = vectors_of(letters, known_names, wordpieces)
+    likest = (vectors_of(letters, [name for _, name, _ in asked], wordpieces) @ vectors.T).argmax(-1)
     right, count = Counter[str](), Counter[str]()
     for (language, _, truth), found in zip(asked, likest.tolist(), strict=True):
         count[language] += 1

@@ -5,7 +5,8 @@
 
 `parse` times the parser on generated texts of 80 MB. `beside` runs over mixed documents alone and beside a long log,
 in turn, and takes the time until the mixed documents are committed: once beside a log that is refused as too long, and
-once beside one that the model reads. `length` reads logs of growing length; times are processor seconds.
+once beside one that the model reads. `length` reads a text of 16K and one of 128K tokens in turn, and tells processor
+seconds, their ratio, and how far the memory rises above what the process holds before.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.mixture import mixed_documents
-from bench.reporting import machine, table
+from bench.reporting import machine, peak_memory, start_peak, table
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.extraction.ingest.dispatch import parse
@@ -40,6 +41,10 @@ import torch  # isort: skip
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data" / "samples"
 WANTED = 1.3
+#: The tokens of the texts of `length`, and the most times that the longer one may take.
+LENGTHS, WANTED_LENGTH = (16_384, 131_072), 8.5
+#: The schemas whose text is prose; all others read a log.
+IN_PROSE = ("contract",)
 _EVENTS = (
     "request GET /api/v1/items/{} took {} ms",
     "connection {} opened, {} in use",
@@ -152,22 +157,40 @@ def beside_report(model: ModelSource, source: SchemaSource, count: int, megabyte
     yield table(("", "seconds", "ratio", "processor seconds", "ratio"), rows)
 
 
-def length_report(model: ModelSource, schemas: Sequence[str]) -> Iterator[str]:
-    """The processor seconds for logs of growing length, and their ratio by byte to the shortest."""
+def sized(written: Callable[[int], str], tokens: int, count: Callable[[str], int]) -> str:
+    """Returns a text of about so many tokens."""
+    text = written(8 * tokens)
+    for _ in range(2):
+        text = text[: len(text) * tokens // count(text)]
+    return text
+
+
+def length_report(model: ModelSource, schemas: Sequence[str], rounds: int) -> Iterator[str]:
+    """The processor seconds and the most memory for one text of 16K and of 128K tokens, measured in turn."""
     loaded, rows = model.load(), []
     for schema in schemas:
-        first = 0.0
-        for characters in (1 << 16, 1 << 18, 1 << 20):
-            text = log_text(characters)
-            begin = time.process_time()
-            outcome, _ = read_alone(loaded, "medium", schema, text)
-            took = time.process_time() - begin
-            first = first or took / characters
-            values = str(len(outcome.record.leaves) if outcome.record else 0)
-            ratio = f"{took / characters / first:.2f}"
-            rows.append((schema, f"{characters >> 10} KB", f"{took:.1f}", values, ratio))
-    yield "## Processor seconds by length"
-    yield table(("schema", "log", "seconds", "values", "per byte, of that of 64 KB"), rows)
+        written, name = (prose, "prose") if schema in IN_PROSE else (log_text, "log")
+        texts = [sized(written, tokens, loaded.count_tokens) for tokens in LENGTHS]
+        # The first document of a schema compiles it and asks its questions.
+        read_alone(loaded, "medium", schema, texts[0][:2000])
+        taken: list[list[float]] = [[] for _ in texts]
+        grown: list[list[float]] = [[] for _ in texts]
+        values = [0 for _ in texts]
+        for _ in range(rounds):
+            for at, text in enumerate(texts):
+                before, begin = start_peak(), time.process_time()
+                outcome, _ = read_alone(loaded, "medium", schema, text)
+                taken[at].append(time.process_time() - begin)
+                grown[at].append(peak_memory() - before)
+                values[at] = len(outcome.record.leaves) if outcome.record else 0
+                print(f"{schema}: {LENGTHS[at]} tokens, {taken[at][-1]:.1f} s", file=sys.stderr, flush=True)
+        ratio = median(b / a for a, b in zip(*taken, strict=True))
+        for at, tokens in enumerate(LENGTHS):
+            seconds, more = median(taken[at]), median(grown[at])
+            shown = f"{ratio:.2f}" if at else ""
+            rows.append((schema, name, f"{tokens:,}", f"{seconds:.1f}", shown, str(values[at]), f"{more:.0f}"))
+    yield f"## One text of 128K tokens against one of 16K: medians of {rounds} in turn, at most {WANTED_LENGTH}"
+    yield table(("schema", "text", "tokens", "processor seconds", "times", "values", "MiB more at the peak"), rows)
 
 
 def main() -> None:
@@ -178,7 +201,7 @@ def main() -> None:
     p.add_argument("--megabytes", type=int, default=80, help="length of the text that is refused")
     p.add_argument("--rounds", type=int, default=3, help="times that each way is measured, in turn")
     p.add_argument("--schema", default="receipt", help="schema of all documents")
-    p.add_argument("--schemas", default="event,invoice", help="schemas of the part `length`")
+    p.add_argument("--schemas", default="contract,event", help="schemas of the part `length`")
     p.add_argument("--threads", type=int, default=1, help="threads of the model")
     a = p.parse_args()
     if min(a.documents, a.megabytes, a.rounds, a.threads) < 1:
@@ -191,7 +214,7 @@ def main() -> None:
     parts: dict[str, Callable[[], Iterator[str]]] = {
         "parse": lambda: parse_report(a.megabytes),
         "beside": lambda: beside_report(model, load_schema(a.schema), a.documents, a.megabytes, a.rounds),
-        "length": lambda: length_report(model, a.schemas.split(",")),
+        "length": lambda: length_report(model, a.schemas.split(","), a.rounds),
     }
     chosen = a.parts.split(",")
     if unknown := [part for part in chosen if part not in parts]:

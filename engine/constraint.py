@@ -10,9 +10,10 @@ import numpy.typing as npt
 import torch
 
 from cinnabar.engine.lifting import BYTES, Ints, Lifted, Vocabulary, lift
+from cinnabar.kernels.backend import backend_of
 from cinnabar.kernels.class_logits import class_logits
 from cinnabar.kernels.constrained_scan import constrained_scan, segment_max, segment_sum
-from cinnabar.kernels.tables import FLOOR, LEAST, POSSIBLE, Backend, ClassTables, Edges, ScanTables
+from cinnabar.kernels.tables import FLOOR, LEAST, POSSIBLE, ClassTables, Edges, ScanTables
 from cinnabar.schemas.form.form import Slot
 
 #: Positions of a new slot, and of the longest slot after growing.
@@ -100,14 +101,12 @@ def _ragged(begin: Ints, counts: Ints) -> Ints:
 class Constraint:
     """Lifts automata once (`engine/lifting.py`) and keeps them side by side, so that tables for any slots are a gather.
 
-    backend: the kernels to use. The Triton ones agree with the reference in Triton's interpreter
-    (`tests/kernels/compare_triton.py`); they have not run on a GPU yet, so the reference is the default.
+    The device chooses the kernels (`kernels/backend.py`).
     """
 
-    def __init__(
-        self, device: torch.device, backend: Backend = "reference", vocabulary: Vocabulary = BYTES
-    ) -> None:
-        self.device, self.backend, self.vocabulary = device, backend, vocabulary
+    def __init__(self, device: torch.device, vocabulary: Vocabulary = BYTES) -> None:
+        self.device, self.vocabulary = device, vocabulary
+        self.backend = backend_of(device)
         self._index: dict[tuple[str, bool], int] = {}
         self._lifted: list[Lifted] = []
         self._pool: dict[str, Ints] = {}

@@ -111,6 +111,7 @@ class Filled:
     whole document) and its probability. `steps` counts denoising steps, `reopened` the re-opened positions and slots.
     `lists` maps the pointer of each list to the probability that it is complete: it has every item of the document and
     nothing else. Lists of a model that cannot tell are left out. `refused` are the places that could have been rows.
+    `thoughts` is the text that a language model wrote before the record, if its effort asks for one.
     """
 
     id: str
@@ -121,6 +122,7 @@ class Filled:
     reopened: int
     lists: Mapping[str, float] = field(default_factory=dict)
     refused: tuple[RefusedRow, ...] = ()
+    thoughts: str = ""
 
 
 @dataclass(frozen=True, slots=True)

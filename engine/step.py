@@ -228,11 +228,15 @@ def _others(state: BatchState, scores: Scores, shares: Shares, slot: int) -> tup
 
 def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
     """[S, K + 2] bool, the candidates that stand for absence."""
+    found = [
+        (slot, k)
+        for slot, candidates in enumerate(scores.candidates)
+        for k, candidate in enumerate(candidates, 1)
+        if candidate.origin == "default"
+    ]
     result = torch.zeros_like(shares.possible)
-    for slot, candidates in enumerate(scores.candidates):
-        for k, candidate in enumerate(candidates, 1):
-            if candidate.origin == "default":
-                result[slot, k] = True
+    if found:
+        result.index_put_(torch.tensor(found, device=result.device).unbind(1), result.new_ones(()))
     return result
 
 
@@ -271,10 +275,11 @@ def _given_up(state: BatchState, judged: Judgement, effort: Effort) -> tuple[tor
     judgeable &= state.value_reopened < effort.reopenings
     if not bool(judgeable.any()):
         return judgeable, nothing
-    held = torch.full((slots,), -1, dtype=torch.long)
-    for slot in judgeable.nonzero().squeeze(1).tolist():
-        held[slot] = _index_of(state, scores.candidates[slot], slot, last)
-    held = held.to(state.device)
+    index = [
+        _index_of(state, scores.candidates[slot], slot, last) if asked else -1
+        for slot, asked in enumerate(judgeable.tolist())
+    ]
+    held = torch.tensor(index, device=state.device)
     # A model need not score a committed spelling again; without token logits it cannot be judged.
     spelling = torch.zeros_like(judgeable)
     spelling[scores.generating] = True

@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.engine.examples import shown_with
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import Escalation, Place, Source
+from cinnabar.extraction.sources import Escalation, LanguageSource, Place, Source
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.compile import CompiledSchema
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Job
+    from cinnabar.extraction.quality.prompt_examples import PromptExamples
     from cinnabar.extraction.routing.routing import Routing
 
 
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 class Assignment:
     """The schema, the models and the options of a run; `job` makes the job that each of its batches goes through.
 
-    With a `routing` each document gets one of its schemas, of which `source` is the first. An assignment can be pickled
-    if its parts can. The pickle leaves out cached properties; the receiver computes them again.
+    With a `routing` each document gets one of its schemas, of which `source` is the first. Prompts show the `examples`.
+    An assignment can be pickled if its parts can. The pickle leaves out cached properties; the receiver computes them
+    again.
     """
 
     source: SchemaSource
@@ -33,9 +36,10 @@ class Assignment:
     options: RunOptions
     escalation: Escalation | None = None
     routing: Routing | None = None
+    examples: PromptExamples | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Assignment, (self.source, self.model, self.options, self.escalation, self.routing)
+        return Assignment, (self.source, self.model, self.options, self.escalation, self.routing, self.examples)
 
     @cached_property
     def parts(self) -> Sequence[Assignment]:
@@ -71,10 +75,23 @@ class Assignment:
 
     @property
     def _named(self) -> str:
-        """Returns the models' part of a record's key."""
-        if self.escalation is None:
-            return self.model.fingerprint
-        return f"{self.model.fingerprint} {self.escalation.source.fingerprint} {self.escalation.below}"
+        """Returns the models' part of a record's key, with the examples that they are shown."""
+        named = self.model.fingerprint
+        if self.escalation is not None:
+            named = f"{named} {self.escalation.source.fingerprint} {self.escalation.below}"
+        return shown_with(named, self.examples)
+
+    def _shown(self, source: Source) -> Source:
+        return source if self.examples is None else self.examples.shown_to(source)
+
+    def memory_notes(self) -> list[str]:
+        """Returns a warning for each language model whose longest request this machine cannot hold.
+
+        Raises UsageError if it cannot hold one of the context that the options ask for.
+        """
+        sources = [self.model, *([self.escalation.source] if self.escalation is not None else [])]
+        notes = [one.memory_note(self.options.context) for one in sources if isinstance(one, LanguageSource)]
+        return [note for note in notes if note is not None]
 
     def job(self, place: Place | None = None) -> Job:
         """Returns the job with its models loaded; they may keep encodings and answers under `place`.
@@ -86,9 +103,9 @@ class Assignment:
         from cinnabar.extraction.records.tiers import Tier
 
         options, tier = self.options, None
-        engine = self.model.filler(options.effort, options.steps, place)
+        engine = self._shown(self.model).filler(options.effort, options.steps, place)
         if self.escalation is not None:
-            upper = self.escalation.source.filler(options.effort, None, place)
+            upper = self._shown(self.escalation.source).filler(options.effort, None, place)
             tier = Tier(upper, self.escalation.below)
         for filler in [engine, *([tier.filler] if tier else [])]:
             if isinstance(filler, Prompted):

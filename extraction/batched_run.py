@@ -335,5 +335,7 @@ class BatchedRun(ABC):
     def _whole_job(self) -> Job:
         """Returns the job; the first call loads its models."""
         if self._job is None:
+            for note in self.assignment.memory_notes():
+                self._progress.note(note)
             self._job = self.assignment.job(self._place)
         return self._job

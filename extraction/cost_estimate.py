@@ -8,9 +8,10 @@ from decimal import ROUND_UP, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinnabar.engine.examples import Examples
 from cinnabar.engine.models.remote.prices import Tokens
 from cinnabar.engine.models.remote.serving import Served
-from cinnabar.engine.models.remote.sizes import dearest, expected_tokens, passage_room, tokens_of
+from cinnabar.engine.models.remote.sizes import dearest, expected_tokens, few_shot_of, passage_room, tokens_of
 from cinnabar.engine.request import Request
 from cinnabar.extraction.chunking import chunks, overlap_of
 from cinnabar.extraction.documents import Document
@@ -65,23 +66,25 @@ def estimate_cost(
     served: Served,
     context: int | None,
     at_most: bool = False,
+    examples: Examples | None = None,
 ) -> CostEstimate:
     """Returns the estimate for these documents from a parsed sample whose tokens are counted from bytes.
 
-    `context` is the wanted tokens of a passage; the model's room limits it.
+    `context` is the wanted tokens of a passage; the model's room limits it. `examples` stand in each prompt.
     """
     step = max(1, -(-len(items) // _SAMPLE))
     sample = items[::step]
     found = [read for _, read in pool.parse_many(sample)]
     documents = [read for read in found if isinstance(read, Document)]
-    room = passage_room(served.context)
+    few_shot = few_shot_of(examples, served)
+    room = passage_room(served.context, few_shot)
     limit = min(context or room, room)
     requests = [request for document in documents for request in _requests(document, form, limit)]
-    inputs, outputs = expected_tokens(requests)
+    inputs, outputs = expected_tokens(requests, few_shot)
     scale = Decimal(len(items)) / max(1, len(sample))
     tokens = Tokens(int(inputs * scale), 0, int(outputs * scale))
     cost = None if served.prices is None else served.prices.cost(tokens)
-    most = None if served.prices is None else dearest(served, requests)
+    most = None if served.prices is None else dearest(served, requests, few_shot)
     return CostEstimate(len(items), len(sample), tokens.input, tokens.output, cost, most, at_most)
 
 

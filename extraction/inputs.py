@@ -80,6 +80,8 @@ def gather(
     """
     unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
     found: dict[tuple[str, int], Path | Message | Input] = {}
+    # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its work.
+    in_maildir: dict[Path, bool] = {}
     for location in locations:
         if isinstance(location, Input):
             found[location.path, 0] = location
@@ -88,19 +90,22 @@ def gather(
                 found[str(location), message.uid] = message
         else:
             for path in files_at(location, out):
-                items = _items(path, unpacker, path == location)
+                folder = path.parent
+                if folder not in in_maildir:
+                    in_maildir[folder] = maildir_of(path) is not None
+                items = _items(path, unpacker, path == location, in_maildir[folder])
                 found |= {(str(path), number): item for number, item in enumerate(items)}
     if not locations:
         raise UsageError("expected at least one file, folder or mailbox to read, got none")
     return [found[key] for key in sorted(found)]
 
 
-def _items(path: Path, unpacker: Unpacker, given: bool) -> Sequence[Path | Message]:
+def _items(path: Path, unpacker: Unpacker, given: bool, in_maildir: bool) -> Sequence[Path | Message]:
     """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
 
     `given` files were named by the user, others lie in a folder.
     """
-    if maildir_of(path) is not None:
+    if in_maildir:
         return [MaildirMessage(path)] if is_delivered(path) else []
     suffix = path.suffix.lower()
     if (suffix in MBOX_SUFFIXES or suffix not in SUFFIXES) and is_mbox(path):

@@ -11,8 +11,10 @@ from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.time_limit import limited
 from cinnabar.extraction.chunking import Chunk
-from cinnabar.extraction.documents import Document, Evidence
+from cinnabar.extraction.documents import Document, Evidence, Span
 from cinnabar.extraction.filling import LONG, Asked, fill_documents, with_advice
+from cinnabar.extraction.ingest.codes import told
+from cinnabar.extraction.invoice_copies import DATA_DIFFERS, differences
 from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.checks.joint_choice import settled
@@ -211,7 +213,7 @@ class _Plan:
 def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
     try:
         tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):
@@ -310,6 +312,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     A bound field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
+    differing = differences(document)
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
         evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
@@ -327,6 +330,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                     *_flags(leaf, evidence),
                     *(("ocr",) if read < 1.0 else ()),
                     *((REFUSED,) if pointer in facts.refusals else ()),
+                    *((DATA_DIFFERS,) if _lies_in(evidence, differing) else ()),
                     *((SIGN_DROPPED,) if drops_sign(form, leaf, evidence, document.text) else ()),
                 ),
             )
@@ -335,7 +339,15 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     flags = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags)}
     if facts.refusals:
         flags.add(REFUSED)
-    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists))
+    if differing:
+        flags.add(DATA_DIFFERS)
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts)
+
+
+def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
+    """Returns whether any evidence of a value lies in one of the spans."""
+    own = () if evidence is None else evidence.spans
+    return any(one.start < span.end and span.start < one.end for one in own for span in spans)
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:

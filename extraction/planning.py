@@ -13,6 +13,7 @@ from cinnabar.engine.filler import Prompted
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.chunking import LEAST_LIMIT, Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents import Document, Words
+from cinnabar.extraction.invoice_copies import copies_in
 from cinnabar.extraction.token_bound import check_length, too_long
 from cinnabar.schemas.form.form import Form
 
@@ -95,20 +96,14 @@ def chunks_for(
 def stretches_of(document: Document) -> list[Chunk]:
     """Returns the stretches of a document that are read apart: the pages around the data of an invoice, and the rest.
 
-    The data of an electronic invoice lie in an attachment of the PDF whose pages show them, after these pages.
+    The pages are a copy of the data (`invoice_copies`).
     """
-    text, parts = document.text, document.parts
+    text = document.text
     found: list[Chunk] = []
     done = 0
-    for part in parts:
-        if part.kind != "invoice" or part.parent < 0:
-            continue
-        file = parts[part.parent]
-        beside = (one.start for one in parts if one.page and one.parent == file.parent)
-        start = min((at for at in beside if done <= at < file.start), default=None)
-        if start is not None and text[part.start : part.end].strip():
-            found += [Chunk(done, start), Chunk(start, file.start, copy=True)]
-            done = file.start
+    for copy in copies_in(document):
+        found += [Chunk(done, copy.start), Chunk(copy.start, copy.end, copy=True)]
+        done = copy.end
     found.append(Chunk(done, len(text)))
     return [one for one in found if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
 

@@ -18,6 +18,7 @@ from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.progress import Progress
+from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.skipping import sift
 from cinnabar.extraction.sources import Escalation, LanguageSource, RemoteSource, Source
@@ -77,7 +78,9 @@ class Extraction(BatchedRun):
         if escalation is not None and isinstance(model, RemoteSource):
             raise UsageError("--escalate-to: expected a local --model, got one behind a server")
         parsers = parser_settings(options)
-        super().__init__(Assignment(source, model, options, escalation, routing), progress)
+        schemas = [source] if routing is None else routing.sources
+        examples = prompt_examples(options, schemas, model, escalation)
+        super().__init__(Assignment(source, model, options, escalation, routing, examples), progress)
         #: The source behind a server that the run asks, None if there is none.
         self._remote = next((one for one in self._sources() if isinstance(one, RemoteSource)), None)
         self._left = 0
@@ -176,6 +179,7 @@ class Extraction(BatchedRun):
             self._remote.served,
             self.assignment.options.context,
             at_most=self.assignment.escalation is not None or self.assignment.routing is not None,
+            examples=None if self.assignment.examples is None else self.assignment.examples.examples,
         )
         self._progress.estimated(found)
 

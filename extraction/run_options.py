@@ -63,6 +63,10 @@ class RunOptions(BaseModel):
     password_file: str | None = Field(
         default=None, description="A file with passwords of encrypted documents, one a line."
     )
+    # A record's key names the content of the set, not its folder.
+    examples: str | None = Field(
+        default=None, description="Show a language model documents of this labelled set, those like each document."
+    )
     hidden: bool = Field(default=False, description="Read text that no reader of a document sees, too.")
     ocr: OcrChoice = Field(
         default="auto", description="Read images and pages without text (auto), or all pages, from their image."

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from cinnabar.extraction.ingest import SUFFIXES
+from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.ingest.sandbox import name_of
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.records import Outcome
@@ -34,7 +35,7 @@ def sift(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], l
             if finished.known_problem(item.path, problem):
                 settled.append(Outcome(item.path, "skipped", "done"))
                 continue
-            settled.append(Outcome(item.path, "quarantined", problem.code, problem.detail))
+            settled.append(Outcome(item.path, "quarantined", problem.code, told(problem)))
         elif item.digest in first:
             other = first[item.digest]
             settled.append(Outcome(item.path, "skipped", "duplicate", digest=item.digest, duplicate_of=other))

@@ -33,6 +33,7 @@ from cinnabar.schemas.errors import ModelError, UsageError
 if TYPE_CHECKING:
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine
+    from cinnabar.engine.examples import Examples
     from cinnabar.engine.filler import Filler
     from cinnabar.engine.models.base import Model
     from cinnabar.engine.models.language.language_model import LanguageModel
@@ -125,6 +126,7 @@ class LanguageSource:
     """A language model in a folder, loaded at its first use on this device; `fingerprint` names it before that.
 
     `memory` is the bytes of its weights. `notice` is a warning to show before a run: that the confidence is stale.
+    `examples` stand in its prompts.
     """
 
     folder: str
@@ -134,6 +136,7 @@ class LanguageSource:
     memory: int
     notice: str | None = None
     least_batch: int = 1
+    examples: Examples | None = None
 
     def load(self) -> LanguageModel:
         """Returns the model. Raises ModelError if the folder no longer holds the same one, as on another machine."""
@@ -152,6 +155,43 @@ class LanguageSource:
             )
         return model
 
+    def memory_note(self, context: int | None) -> str | None:
+        """Returns a warning if this machine cannot hold a request as long as the model allows.
+
+        Raises UsageError if it cannot hold one of this `context`, or none at all.
+        """
+        from cinnabar.engine.diffusion.budget import ANSWER
+        from cinnabar.engine.diffusion.engine import LEAST
+        from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
+        from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
+        from cinnabar.engine.models.loading import device_of
+
+        traits, on = read_family(self.folder)[1], device_of(self.device)
+        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision)
+        free = free_memory(on)
+        # Weights that do not fit are told when they are loaded.
+        if free is None or free < weights:
+            return None
+        most = longest_within(traits, self.precision, free - weights)
+        room = most - most // ANSWER
+        each = position_bytes(traits, self.precision)
+        told = (
+            f"{self.folder}: the weights take {weights / 1e9:.2f} GB, each token {each:,} bytes more, and"
+            f" {free / 1e9:.2f} GB are free on {on}"
+        )
+        if room < LEAST:
+            raise UsageError(f"{told}, too little for any document; take a smaller model or a larger machine")
+        if most >= traits.window:
+            return None
+        if context is None:
+            return (
+                f"{told}: a document of more than about {room:,} tokens goes to quarantine, though the model's window"
+                f" is {traits.window:,}; --context {room} cuts it into passages"
+            )
+        if min(context, traits.window - traits.window // ANSWER) > room:
+            raise UsageError(f"--context {context}: expected at most {room}; {told}")
+        return None
+
     def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine:
         """Returns an engine with the model, which keeps nothing in the run's output."""
         from cinnabar.engine.diffusion.engine import DiffusionEngine
@@ -159,17 +199,18 @@ class LanguageSource:
 
         model = self.load()
         calibration = load_calibration(Path(self.folder), checkpoint_fingerprint(self.folder))
-        return DiffusionEngine(model, effort, steps=steps, calibration=calibration)
+        return DiffusionEngine(model, effort, steps=steps, calibration=calibration, examples=self.examples)
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
     """A model behind a server. The filler reads the key from the environment when it sends requests and never stores
-    it."""
+    it. `examples` stand in its prompts."""
 
     served: Served
     settings: Settings
     notice: str | None = None
+    examples: Examples | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -188,7 +229,7 @@ class RemoteSource:
 
         journal = Journal(*((None, "") if place is None else (self._journal(place), place.run_id)))
         key = "" if self.settings.budget == 0 else api_key(self.served)
-        return RemoteFiller(self.served, self.settings, effort, key or "none", journal)
+        return RemoteFiller(self.served, self.settings, effort, key or "none", journal, self.examples)
 
     def settle(self, place: Place) -> None:
         """Drops the texts of answers that an earlier run left at this place, once nothing is left to do."""

@@ -79,7 +79,7 @@ def backfill_folder(
     password = secret(password_block) if password_block else password_of_environment
     lying = located(others or [], password)
     with (
-        joined(ray, filler) as cluster,
+        joined(ray, filler, engines=options.engines) as cluster,
         begun_alone(
             lambda: Backfill(
                 version, Path(out), filler, chosen, options, others=lying, password=password, routing=routing

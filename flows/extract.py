@@ -88,7 +88,7 @@ def extract_folder(
     artifacts = Artifacts(f"{', '.join(source.name for source in sources)} into {out}")
     try:
         with (
-            joined(ray, chosen, escalation, gpu_limit=gpu_limit) as cluster,
+            joined(ray, chosen, escalation, engines=options.engines, gpu_limit=gpu_limit) as cluster,
             begun_alone(
                 lambda: Extraction(
                     locations, sources[0], Path(out), chosen, options, artifacts, escalation, routing

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from cinnabar.kernels.backend import Backend
 from cinnabar.kernels.constrained_scan import segment_logsumexp, segment_max
-from cinnabar.kernels.tables import Backend, ClassTables
+from cinnabar.kernels.tables import ClassTables
 
 
 def class_logits(
-    scores: torch.Tensor, tables: ClassTables, backend: Backend = "reference"
+    scores: torch.Tensor, tables: ClassTables, backend: Backend = "plain"
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(log-sum-exp, maximum) over each class, both [L, C] float32.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import torch
 
-from cinnabar.kernels.tables import FLOOR, Backend, Edges, Scan, ScanTables
+from cinnabar.kernels.backend import Backend
+from cinnabar.kernels.tables import FLOOR, Edges, Scan, ScanTables
 
 
 def segment_max(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
@@ -34,7 +35,7 @@ def constrained_scan(
     fixed: torch.Tensor,
     free: torch.Tensor,
     best: torch.Tensor,
-    backend: Backend = "reference",
+    backend: Backend = "plain",
 ) -> Scan:
     """Sum-product and best text over the automata of all slots.
 

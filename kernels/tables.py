@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
-
-#: `reference` is the definition in plain PyTorch, `triton` the Triton kernels (on CUDA, or in Triton's interpreter).
-Backend = Literal["reference", "triton"]
 
 #: Replaces minus infinity; it is finite, so differences of impossible scores are numbers.
 FLOOR = -1.0e9

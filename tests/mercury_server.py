@@ -172,7 +172,8 @@ class Server:
 
     def _completion(self, body: dict[str, Any], fault: str) -> dict[str, Any]:
         schema = body["response_format"]["json_schema"]["schema"]
-        text = next(m["content"] for m in body["messages"] if m["role"] == "user")
+        asked = [m["content"] for m in body["messages"] if m["role"] == "user" and "<document>" in m["content"]]
+        text = asked[-1]  # those before it are examples
         found = read(schema, text[text.index("<document>") :])
         if self.answer is not None:
             found = self.answer(body, found)

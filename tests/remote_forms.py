@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.answers.wire import MORE, ROOT, Wire, open_names
+from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.canonical import json_text
-from cinnabar.schemas.form.fitting import branch_of, group_of
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.form.form import Form
 
 EMPTY = np.zeros(0, np.int32)
 NOTE: dict[str, Any] = {
@@ -48,31 +46,6 @@ def request(form: Form, text: str, known: dict[str, str | None] | None = None) -
 
 def answer_of(form: Form, record: Any) -> str:
     """The answer that says this record, to a form without known values."""
-    root = _said(Wire(form, {}), form.root, record)
-    return json_text(root if isinstance(form.root, ObjectNode) else {ROOT: root})
-
-
-def _said(wire: Wire, node: Node, value: Any) -> Any:
-    if isinstance(node, Slot) or value is None:
-        return value
-    if isinstance(node, ChoiceNode):
-        branch = branch_of(node, value)
-        assert branch is not None
-        return _said(wire, node.branches[branch], value)
-    if isinstance(node, ArrayNode):
-        items = [_said(wire, node.item, item) for item in value[len(node.prefix) :]] if node.item else []
-        if not node.prefix:
-            return items
-        first = [_said(wire, part, one) for part, one in zip(node.prefix, value, strict=False)]
-        first += [None] * (len(node.prefix) - len(first))
-        return {str(at): one for at, one in enumerate(first)} | ({MORE: items} if node.item else {})
-    found = {place.name: _said(wire, place.node, value.get(place.name)) for place in node.properties}
-    for place in node.properties:
-        if found[place.name] is None and isinstance(place.node, ArrayNode) and not place.node.prefix:
-            found[place.name] = []
-    declared = set(found)
-    for opened, rest in zip(open_names(node), node.rest, strict=True):
-        mine = [name for name in value if name not in declared and group_of(node, name, value[name]) is rest]
-        assert rest.item is not None
-        found[opened] = [{"name": name, "value": _said(wire, rest.item, value[name])} for name in mine]
-    return found
+    answer = Wire(form, {}).answer(record)
+    assert answer is not None
+    return answer

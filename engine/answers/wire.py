@@ -13,6 +13,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.form.fitting import branch_of, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
 
@@ -79,6 +81,47 @@ class Wire:
             below = f"{pointer}/{escape(place.name)}"
             if self.asked(place.node, below):
                 yield place.name, place.node, below
+
+    def answer(self, record: Any) -> str | None:
+        """Returns the answer that says this record; None if the schema asks for rows of a known list."""
+        try:
+            root = self._said(self.form.root, "", record)
+        except LookupError:
+            return None
+        return json_text(root if isinstance(self.form.root, ObjectNode) else {ROOT: root})
+
+    def _said(self, node: Node, pointer: str, value: Any) -> Any:
+        if isinstance(node, Slot) or value is None:
+            return value
+        if isinstance(node, ChoiceNode):
+            branch = branch_of(node, value)
+            return None if branch is None else self._said(node.branches[branch], pointer, value)
+        if isinstance(node, ArrayNode):
+            return self._said_items(node, pointer, value)
+        found: dict[str, Any] = {}
+        for name, part, below in self.members(node, pointer):
+            found[name] = self._said(part, below, value.get(name))
+            if found[name] is None and isinstance(part, ArrayNode) and not part.prefix:
+                found[name] = []
+        declared = {place.name for place in node.properties}
+        for opened, rest in zip(open_names(node), node.rest, strict=True):
+            mine = [name for name in value if name not in declared and group_of(node, name, value[name]) is rest]
+            assert rest.item is not None
+            pairs = ((name, self._said(rest.item, f"{pointer}/*", value[name])) for name in mine)
+            found[opened] = [{"name": name, "value": said} for name, said in pairs]
+        return found
+
+    def _said_items(self, node: ArrayNode, pointer: str, value: Any) -> Any:
+        if self.pinned(pointer):
+            raise LookupError(pointer)
+        more = value[len(node.prefix) :] if node.item is not None else []
+        items = [self._said(node.item, f"{pointer}/*", item) for item in more] if node.item is not None else []
+        if not node.prefix:
+            return items
+        pairs = enumerate(zip(node.prefix, value, strict=False))
+        first = [self._said(part, f"{pointer}/{at}", one) for at, (part, one) in pairs]
+        first += [None] * (len(node.prefix) - len(first))
+        return {str(at): one for at, one in enumerate(first)} | ({MORE: items} if node.item is not None else {})
 
     def _node(self, node: Node, pointer: str, there: bool = False) -> dict[str, Any]:
         if isinstance(node, Slot):

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from cinnabar.schemas.form.form import Form, walk
 
+#: Divisor of the model's window: the share that is kept for an answer.
+ANSWER = 4
 #: Tokens for each place of the form beside its name and its value: punctuation, `null`, spellings of dates.
 PLACE = 12
 #: How often each token of the document may stand in the record: most values are copied from it, some of them twice.

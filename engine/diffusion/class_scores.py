@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.kernels.class_scores import Reduced
 from cinnabar.kernels.tables import FLOOR, LEAST
+
+if TYPE_CHECKING:
+    from cinnabar.kernels.class_scores_triton import PieceTables
 
 #: Logits that exist at a time (float32: 64 MB), and those that are reduced at a time: these stay in a core's cache.
 LOGITS, REDUCED = 16_000_000, 600_000
+#: Logits that exist at a time where Triton reduces them (bfloat16: 128 MB); a larger product keeps a GPU busier.
+DEVICE_LOGITS = 64_000_000
 #: Below this, relative to the best token of a position, a term is lost in float32.
 _LOST = -87.0
 
@@ -39,6 +46,29 @@ class ClassScores:
         return ClassScores(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceScores:
+    """The scores of some positions, which lie on a device with all others of a pass.
+
+    scores: of all positions, with total, best and token as [S], one position after the other. base: [K] int64, where
+    the scores of each of these positions begin. row: [K] int64, its place in `own` and `finite`.
+    """
+
+    scores: Reduced
+    base: Ints
+    row: Ints
+
+    def at(self, rows: slice | Ints) -> DeviceScores:
+        """Returns the scores at some of the positions."""
+        return DeviceScores(self.scores, self.base[rows], self.row[rows])
+
+    def on_host(self, classes: int) -> ClassScores:
+        """Returns the scores of all positions of the pass, which have this many classes each, on the host."""
+        scores = self.scores
+        total, best, token = (one.view(-1, classes).cpu().numpy() for one in (scores.total, scores.best, scores.token))
+        return ClassScores(total, best, token.astype(np.int64), scores.own.cpu().numpy(), scores.finite.cpu().numpy())
+
+
 class TokenClasses:
     """The tokens of a vocabulary, listed by class.
 
@@ -60,6 +90,8 @@ class TokenClasses:
         self._order = torch.from_numpy(order.astype(np.int32))
         self._first = order[begin[:classes]]
         self._several = [(k, int(begin[k]), int(begin[k] + sizes[k])) for k in np.flatnonzero(sizes[:classes] > 1)]
+        self._begin = begin
+        self._pieces: PieceTables | None = None
 
     def scores(
         self, decoder: Decoder, hidden: torch.Tensor, held: Ints, bans: Sequence[tuple[int, int]] = ()
@@ -80,14 +112,35 @@ class TokenClasses:
         slice_, step = max(1, LOGITS // width), max(1, REDUCED // width)
         for low in range(0, many, slice_):
             # The reduction runs on the host: with 150,000 tokens it takes a tenth of the time of the last matrix.
-            logits = decoder.logits(hidden[low : low + slice_]).cpu()
-            for at, token in bans:
-                if low <= at < low + len(logits):
-                    logits[at - low, token] = LEAST
+            logits = _without(decoder.logits(hidden[low : low + slice_]), low, bans).cpu()
             for at in range(0, len(logits), step):
                 rows = slice(low + at, low + min(at + step, len(logits)))
                 self._reduce(logits[at : at + step].float(), held[rows], rows, found)
         return found
+
+    def reduce(
+        self,
+        decoder: Decoder,
+        hidden: torch.Tensor,
+        held: torch.Tensor,
+        bans: Sequence[tuple[int, int]],
+        out: Reduced,
+    ) -> None:
+        """Writes the scores at N positions into `out`, by Triton; nothing of the size of the vocabulary is copied.
+
+        held: [N] int64, on the device. total, best and token of `out` are [N * C]. The others are as for `scores`.
+        """
+        from cinnabar.kernels.class_scores_triton import PieceTables, class_scores_triton
+
+        if self._pieces is None or self._pieces.order.device != hidden.device:
+            self._pieces = PieceTables(self.order, self._begin, hidden.device)
+        step = max(1, DEVICE_LOGITS // len(self.order))
+        for low in range(0, len(hidden), step):
+            logits = _without(decoder.logits(hidden[low : low + step]), low, bans).contiguous()
+            rows = slice(low, low + len(logits))
+            cells = slice(rows.start * self.classes, rows.stop * self.classes)
+            part = Reduced(out.total[cells], out.best[cells], out.token[cells], out.own[rows], out.finite[rows])
+            class_scores_triton(logits, self._pieces, held[rows], part)
 
     def _reduce(self, logits: torch.Tensor, held: Ints, rows: slice, found: ClassScores) -> None:
         whole = np.arange(len(logits))
@@ -112,3 +165,11 @@ class TokenClasses:
         found.total[rows] = np.maximum(total[:, :kept] - norm, LEAST)
         found.best[rows] = np.maximum(best[:, :kept] - norm, LEAST)
         found.own[rows] = np.where(held < 0, FLOOR, np.maximum(own - top[:, 0] - norm[:, 0], LEAST))
+
+
+def _without(logits: torch.Tensor, begin: int, bans: Sequence[tuple[int, int]]) -> torch.Tensor:
+    """Takes the probability from banned tokens, in place; begin: the position of the first row."""
+    for at, token in bans:
+        if begin <= at < begin + len(logits):
+            logits[at - begin, token] = max(LEAST, torch.finfo(logits.dtype).min)
+    return logits

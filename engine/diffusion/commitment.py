@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
-from cinnabar.engine.diffusion.class_scores import ClassScores
+from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.decoded import Undecoded
-from cinnabar.engine.diffusion.graph_tables import GraphTables
+from cinnabar.engine.diffusion.graph_tables import GraphTables, Look
 from cinnabar.engine.diffusion.outlook import Outlook
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.diffusion.settings import Settings
+
+#: Told of a sequence whose scores mean nothing.
+NO_NUMBERS = Undecoded("model", "expected finite scores, got NaN or infinity")
 
 
 class Commitment:
@@ -26,19 +31,68 @@ class Commitment:
         low, apart = self._settings.doubt * GRAIN, self._settings.margin * GRAIN
         return at[(now < low) & (other - now >= apart)]
 
-    def commit(self, sequence: OpenSequence, block: Block, at: Ints, scores: ClassScores) -> Undecoded | None:
-        """Commits the certain tokens of the witness of the open block, or the first open one; masks doubted ones."""
+    def commit(
+        self,
+        sequences: Sequence[OpenSequence],
+        checked: Sequence[Ints],
+        scored: Sequence[Ints],
+        scores: Sequence[ClassScores | DeviceScores],
+    ) -> list[Undecoded | Block | None]:
+        """Commits the certain tokens of the open blocks, or the first open one of each, and masks doubted ones.
+
+        checked, scored: for each sequence the positions of its checked and of its open block that have `scores`, in
+        this order. Returns for each sequence why it cannot be decoded, or the checked block if it was opened again.
+        """
+        checks, opens = dict[int, Look](), dict[int, Look]()
+        for row, (sequence, one) in enumerate(zip(sequences, scores, strict=True)):
+            many = len(checked[row])
+            if (block := sequence.checked) is not None:
+                at = checked[row]
+                # What is forced behind the last chosen token would be another text for another token.
+                checks[row] = Look(sequence, block, block.first, int(at[-1]) + 1, at, one.at(slice(many)))
+            if (block := sequence.block) is not None:
+                at = scored[row]
+                begin = block.front if block.front <= int(at[0]) else block.first
+                opens[row] = Look(sequence, block, begin, block.stop, at, one.at(slice(many, None)))
+        found = self._tables.outlooks([*checks.values(), *opens.values()])
+        ahead = dict(zip(opens, found[len(checks) :], strict=True))
+        results: list[Undecoded | Block | None] = [None] * len(sequences)
+        for (row, look), outlook in zip(checks.items(), found, strict=False):
+            if not outlook.finite or (row in ahead and not ahead[row].finite):
+                results[row] = NO_NUMBERS
+                continue
+            doubted = self.doubted(outlook, look.scored, look.begin)
+            if len(doubted):
+                look.sequence.reopen(look.block, doubted)
+                results[row] = look.block
+            look.sequence.checked = None
+        again = dict[int, Ints]()
+        for row, outlook in ahead.items():
+            if results[row] is None and not outlook.finite:
+                results[row] = NO_NUMBERS
+            if results[row] is None:
+                again[row] = self._masked(opens[row], outlook)
+        # The tokens beside doubted ones are weighed without these.
+        anew = [row for row, doubted in again.items() if len(doubted)]
+        ahead.update(zip(anew, self._tables.outlooks([opens[row] for row in anew]), strict=True))
+        for row, doubted in again.items():
+            results[row] = self._committed(opens[row], ahead[row], doubted)
+        return results
+
+    def _masked(self, look: Look, outlook: Outlook) -> Ints:
+        """Masks the doubted tokens of an open block and returns their positions."""
+        sequence, block = look.sequence, look.block
         block.passes += 1
-        begin = min(int(at[0]), block.front)
-        begin = block.front if begin == block.front else block.first
-        outlook = self._tables.outlook(sequence, begin, block.stop, at, scores)
-        held = at[sequence.tokens[at] >= 0]
-        doubted = self.doubted(outlook, held, begin) if block.passes < self._settings.passes else held[:0]
+        held = look.scored[sequence.tokens[look.scored] >= 0]
+        doubted = self.doubted(outlook, held, look.begin) if block.passes < self._settings.passes else held[:0]
         if len(doubted):
             sequence.mask(doubted)
             sequence.doubts[doubted] += 1
-            # The tokens beside it are weighed without it.
-            outlook = self._tables.outlook(sequence, begin, block.stop, at, scores)
+        return doubted
+
+    def _committed(self, look: Look, outlook: Outlook, doubted: Ints) -> Undecoded | None:
+        """Commits the certain tokens of the witness of an open block, or the first open one."""
+        sequence, block, begin = look.sequence, look.block, look.begin
         if not outlook.complete:
             return Undecoded("model", "expected committed tokens that a record can go on from")
         if block.log_mass is None:

@@ -15,19 +15,14 @@ import torch
 
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import OpenSequence
-from cinnabar.engine.models.language.cache import NOWHERE, PAGE, CacheRow, PagedCache, page_bytes
-from cinnabar.engine.models.language.checkpoint import free_memory
+from cinnabar.engine.models.language.cache import NOWHERE, PAGE, CacheRow, PagedCache, page_bytes, page_size
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.memory import PREFILL, cache_budget, free_memory
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
-#: Tokens of prompts that one pass reads beside the open blocks, at most: on a CPU, and on other devices, which compute
-#: many tokens in the time of few.
-PREFILL, WIDE_PREFILL = 512, 2048
 #: Places of a page on a GPU, as many as FlexAttention looks at together.
 WIDE_PAGE = 128
-#: The share of the free memory that a cache may take, and the most bytes on a CPU, whose memory is also for documents.
-SHARE, MOST_BYTES = 0.5, 4 << 30
 
 
 class Context(Protocol):
@@ -219,7 +214,7 @@ class PagedContext:
         # no row waits for a long prompt.
         rest.sort(key=self._prompt)
         planned: dict[int, tuple[_Reading, int]] = {}
-        left = max(PREFILL if self._decoder.device.type == "cpu" else WIDE_PREFILL, 4 * self._traits.block)
+        left = max(PREFILL, 4 * self._traits.block)
         for reading in (oldest, *rest):
             row = reading.row
             if not row.pages and reading is not oldest and self._room((row, reading.whole)) > self.cache.pool.room:
@@ -275,10 +270,9 @@ class PagedContext:
 def most_pages(traits: Traits, dtype: torch.dtype, device: torch.device, page: int) -> int:
     """Returns the pages of a cache in the memory that is free now, at least those of one window."""
     free = free_memory(device)
-    budget = MOST_BYTES if free is None else int(free * SHARE)
-    if device.type == "cpu":
-        budget = min(budget, MOST_BYTES)
-    return max(budget // page_bytes(traits, dtype, page), 1)
+    windows = -(-traits.window // page_size(traits, page))
+    # Where the system tells nothing, as many as one text may have.
+    return windows if free is None else max(cache_budget(free) // page_bytes(traits, dtype, page), 1)
 
 
 def _border(sequence: OpenSequence) -> int:

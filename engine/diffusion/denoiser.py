@@ -14,7 +14,6 @@ import torch
 
 from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Ints
-from cinnabar.engine.diffusion.class_scores import ClassScores
 from cinnabar.engine.diffusion.commitment import Commitment, grade
 from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
@@ -46,7 +45,8 @@ class Denoiser:
     """Decodes tasks with one model.
 
     Without `constrained` the same loop runs without graphs and judges, to compare with: up to the end token or the
-    budget, and the text need not be a record. pages, page: see `PagedContext`.
+    budget, and the text need not be a record. pages, page: see `PagedContext`. With `beside` it shares the prompts that
+    another one has read; the two decode in turn.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class Denoiser:
         constrained: bool = True,
         pages: int | None = None,
         page: int | None = None,
+        beside: Denoiser | None = None,
     ) -> None:
         traits = decoder.traits
         if traits.mask is None and traits.visibility != "causal":
@@ -66,10 +67,12 @@ class Denoiser:
         #: Tasks that are decoded together, at most.
         self.rows = ROWS
         self.end = tokenizer.end
-        self.texts = TokenTexts(tokenizer.vocabulary)
+        self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary) if beside is None else beside.texts
         self.block = self.settings.block if traits.visibility == "full" else traits.block
         self._context: Context
-        if traits.visibility == "full":
+        if beside is not None:
+            self._context = beside._context
+        elif traits.visibility == "full":
             self._context = FullContext(decoder, self.settings.canvas)
         else:
             self._context = PagedContext(decoder, pages, page)
@@ -262,32 +265,18 @@ class Denoiser:
         rows, hidden = self._context.hidden([run.sequence for run in runs], wanted)
         if not rows:
             return False
-        found = self._tables.scores([runs[row].sequence for row in rows], hidden, [wanted[row] for row in rows])
-        for row, scores in zip(rows, found, strict=True):
-            runs[row].sequence.passes += 1
-            with runs[row].guarded():
-                self._take(runs[row], checked[row], scored[row], scores)
+        sequences = [runs[row].sequence for row in rows]
+        found = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
+        results = self._commitment.commit(
+            sequences, [checked[row] for row in rows], [scored[row] for row in rows], found
+        )
+        for row, sequence, result in zip(rows, sequences, results, strict=True):
+            sequence.passes += 1
+            if isinstance(result, Undecoded):
+                runs[row].failed = result
+            elif result is not None:
+                self._context.rewind(sequence, result.begin)
         return True
-
-    def _take(self, run: Run, checked: Ints, scored: Ints, scores: ClassScores) -> None:
-        """Commits or re-masks the tokens of a run by the scores of its checked and its open positions."""
-        sequence, many = run.sequence, len(checked)
-        if not scores.finite.all():
-            run.failed = Undecoded("model", "expected finite scores, got NaN or infinity")
-            return
-        block = sequence.checked
-        if block is not None:
-            # What is forced behind the last chosen token would be another text for another token.
-            outlook = self._tables.outlook(sequence, block.first, int(checked[-1]) + 1, checked, scores.at(slice(many)))
-            at = self._commitment.doubted(outlook, checked, block.first)
-            if len(at):
-                sequence.reopen(block, at)
-                self._context.rewind(sequence, block.begin)
-                return
-            sequence.checked = None
-        if sequence.block is not None:
-            rest = scores.at(slice(many, None))
-            run.failed = self._commitment.commit(sequence, sequence.block, scored, rest)
 
     def _scored(self, sequence: OpenSequence) -> Ints:
         """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""

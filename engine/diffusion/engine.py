@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
+from cinnabar.engine.diffusion.budget import ANSWER
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.planning import Plan, Planner
-from cinnabar.engine.diffusion.sequences import USED, Task
+from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
+from cinnabar.engine.examples import Examples, shown_with
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
@@ -32,11 +36,11 @@ class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
     Requests join the batch when there is room, and leave it when they are done. token_budget: tokens of the requests in
-    the batch, prompts and answers together. steps: the most passes of a block, instead of
-    those of `effort`. `timings` has the seconds spent so far in each stage; `counts` the records so far, their passes,
-    their tokens, how many of these the model chose, and how many of the prompts' tokens were not computed, since an
-    earlier request had read them (`cached`). Raises UsageError for an unknown effort or a budget below one
-    token.
+    the batch, prompts and answers together. steps: the most passes of a block, instead of those of `effort`. examples:
+    labelled documents that stand in the prompts. `timings` has the seconds spent so far in each stage; `counts` the
+    records so far, their passes, their tokens, how many of these the model chose, and how many of the prompts' tokens
+    were not computed, since an earlier request had read them (`cached`). Raises UsageError for an unknown effort or a
+    budget below one token.
     """
 
     def __init__(
@@ -47,35 +51,39 @@ class DiffusionEngine:
         *,
         steps: int | None = None,
         calibration: Calibration | None = None,
+        examples: Examples | None = None,
     ) -> None:
         if token_budget < 1:
             raise UsageError(f"token budget: expected at least 1, got {token_budget}")
         self.model, self.token_budget, self.calibration = model, token_budget, calibration
-        self.effort = effort_of(effort, steps)
+        self.examples, self.effort = examples, effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
         self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen", "cached"), 0)
-        self._planner = Planner(model)
-        self._decoder = Denoiser(model.decoder, model.tokenizer, settings_of(self.effort.name, steps))
+        settings = settings_of(self.effort.name, steps)
+        self._decoder = Denoiser(model.decoder, model.tokenizer, settings)
+        self._thinker = Thinker(self._decoder, settings)
+        self._planner = Planner(model, examples, self._thinker.most)
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
-        return engine_fingerprint(self.model.fingerprint, self.effort)
+        return engine_fingerprint(shown_with(self.model.fingerprint, self.examples), self.effort)
 
     @property
     def context_tokens(self) -> int:
         """The most tokens of one passage beside an answer, with the shortest form in words."""
-        return self.model.traits.window - self.model.traits.window // USED
+        return self.model.traits.window - self.model.traits.window // ANSWER
 
     def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of one passage beside this form in words and its answer.
+        """Returns the most tokens of one passage beside this form in words, its examples and its answer.
 
         Raises UsageError if there is no room for any.
         """
-        told = len(self._planner.beginning(form))
+        told = self._planner.told(form) + self._thinker.most
         if self.context_tokens - told < LEAST:
+            beside = "" if self.examples is None else ", with examples,"
             raise UsageError(
-                f"{self.model.folder}: the task and the schema take {told} tokens, expected at most"
+                f"{self.model.folder}: the task and the schema{beside} take {told} tokens, expected at most"
                 f" {self.context_tokens - LEAST} of the model's {self.model.traits.window}; use a model with a larger"
                 " window, or a smaller schema"
             )
@@ -98,40 +106,47 @@ class DiffusionEngine:
             plans = self._planner.plans(requests)
         shown = None if observer is None else _Shown(plans, observer)
         costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
+        costs = [cost + self._thinker.most for cost in costs]
         return run_stream(requests, costs, self.token_budget, lambda at, room: self._filled(plans, at, room, shown))
 
     def _filled(
         self, plans: Sequence[Plan | Failed], at: Sequence[int], room: int, shown: _Shown | None
     ) -> Iterator[tuple[int, Result]]:
         """Yields the number of each of these plans with its result, as soon as there is one."""
-        tasks, numbers = list[Task](), list[int]()
+        asked = dict[int, tuple[Plan, Task]]()
         for number in at:
             plan = plans[number]
             if isinstance(plan, Failed):
                 yield number, plan
             elif plan.task is None:
-                yield number, self._read(plan, None)
+                yield number, self._read(plan, None, None)
             else:
-                tasks.append(plan.task)
-                numbers.append(number)
-        stream = self._decoder.stream(tasks, None if shown is None else shown.of(numbers), room=room)
+                asked[number] = plan, plan.task
+        numbers = [*asked]
+        with timed(self.timings, "decode"):
+            tasks, rooms = [task for _, task in asked.values()], [plan.room for plan, _ in asked.values()]
+            thought = self._thinker.think(tasks, rooms, room)
+        observer = None if shown is None else shown.of(numbers)
+        stream = self._decoder.stream([task for task, _ in thought], observer, room=room)
         while True:
             with timed(self.timings, "decode"):
                 found = next(stream, None)
             if found is None:
                 return
-            plan = plans[numbers[found[0]]]
-            assert isinstance(plan, Plan)
+            index, decoded = found
             with timed(self.timings, "read"):
-                result = self._read(plan, found[1])
-            yield numbers[found[0]], result
+                result = self._read(asked[numbers[index]][0], decoded, thought[index][1])
+            yield numbers[index], result
 
-    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
+    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None, thoughts: Thoughts | None) -> Result:
         request = plan.request
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
-            filled = read_written(request, plan.remaining, None if decoded is None else self._written(decoded))
+            written = None if decoded is None else self._written(decoded, thoughts)
+            filled = read_written(request, plan.remaining, written)
+            if thoughts is not None:
+                filled = replace(filled, thoughts=thoughts.text)
             if self.calibration is not None:
                 filled = self.calibration.calibrated(request.form, request.passage, filled)
             # A demanded value that the document does not print is made up if the model itself rather doubts it.
@@ -139,11 +154,12 @@ class DiffusionEngine:
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
 
-    def _written(self, decoded: Decoded) -> Written:
+    def _written(self, decoded: Decoded, thoughts: Thoughts | None) -> Written:
         tokenizer = self.model.tokenizer
+        passes = decoded.passes + (0 if thoughts is None else thoughts.passes)
         for name, more in (
             ("records", 1),
-            ("passes", decoded.passes),
+            ("passes", passes),
             ("tokens", len(decoded.tokens)),
             ("chosen", sum(decoded.chosen)),
             ("cached", decoded.cached),
@@ -155,7 +171,7 @@ class DiffusionEngine:
             lengths,
             decoded.posteriors,
             decoded.chosen,
-            decoded.passes,
+            passes,
             decoded.reopened,
             decoded.log_mass,
         )

@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.arrays import Ints
-from cinnabar.engine.diffusion.class_scores import ClassScores
+from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
 from cinnabar.engine.diffusion.outlook import KEPT, Constraint, Outlook, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.sequences import OpenSequence
+from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.kernels.backend import backend_of
+from cinnabar.kernels.class_scores import Reduced
 
 #: Graphs whose tables are kept besides those of the present tasks, and the edges of all these tables.
 CONSTRAINTS, TABLES = 16, KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Asks for the outlook of the positions [begin, stop) of a block; scored: those that have `scores`, absolute."""
+
+    sequence: OpenSequence
+    block: Block
+    begin: int
+    stop: int
+    scored: Ints
+    scores: ClassScores | DeviceScores
+
+    @property
+    def span(self) -> Span:
+        """The positions as they are now."""
+        block, sequence = self.block, self.sequence
+        state = block.ahead if self.begin == block.front else block.state
+        tokens = sequence.tokens[self.begin : self.stop]
+        return Span(state, tokens, self.scored - self.begin, sequence.limit - self.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The wanted positions of the sequences of one graph; hidden: [N, D], held: [N], bans as for `TokenClasses`."""
+
+    classes: TokenClasses
+    rows: list[int]
+    hidden: torch.Tensor
+    held: Ints
+    bans: list[tuple[int, int]]
 
 
 class GraphTables:
@@ -28,6 +63,8 @@ class GraphTables:
     def __init__(self, decoder: Decoder, local: float, constrained: bool) -> None:
         traits = decoder.traits
         self._decoder, self._local = decoder, local
+        self._backend = backend_of(decoder.device)
+        self._device = decoder.device if self._backend == "triton" else None
         self._free = None if constrained else Unconstrained(traits.vocabulary, traits.mask)
         self._graphs: dict[RecordGraph, tuple[Constraint, ForcedText]] = {}
 
@@ -47,19 +84,40 @@ class GraphTables:
 
     def scores(
         self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints]
-    ) -> list[ClassScores]:
+    ) -> Sequence[ClassScores | DeviceScores]:
         """Returns the scores of each sequence's wanted positions; those of one graph are computed together.
 
         hidden: [P, D], the states of all wanted positions, in the order of the sequences.
         """
+        groups = list(self._groups(sequences, hidden, wanted))
+        reduced = self._reduced(groups) if self._backend == "triton" else None
+        found: dict[int, ClassScores | DeviceScores] = {}
+        cells = places = 0
+        for group in groups:
+            begin, many = 0, group.classes.classes
+            scores: ClassScores | DeviceScores
+            if reduced is None:
+                scores = group.classes.scores(self._decoder, group.hidden, group.held, group.bans)
+            else:
+                at = np.arange(len(group.held))
+                scores = DeviceScores(reduced, cells + at * many, places + at)
+                cells, places = cells + len(at) * many, places + len(at)
+                # A single class is not worth a scan.
+                scores = scores if self._free is None else scores.on_host(many)
+            for row in group.rows:
+                found[row] = scores.at(slice(begin, begin + len(wanted[row])))
+                begin += len(wanted[row])
+        return [found[row] for row in range(len(sequences))]
+
+    def _groups(
+        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints]
+    ) -> Iterator[_Group]:
         held = [sequence.tokens[at] for sequence, at in zip(sequences, wanted, strict=True)]
         cuts = np.cumsum([0, *map(len, wanted)]).tolist()
         graphs: dict[RecordGraph | None, list[int]] = {}
         for row, sequence in enumerate(sequences):
             graphs.setdefault(sequence.task.graph if self._free is None else None, []).append(row)
-        found: dict[int, ClassScores] = {}
         for graph, rows in graphs.items():
-            classes = self._constraint(graph).classes
             part = hidden
             if len(graphs) > 1:
                 part = torch.cat([hidden[cuts[row] : cuts[row + 1]] for row in rows])
@@ -68,23 +126,44 @@ class GraphTables:
                 for at, token in sequences[row].bans:
                     bans += [(begin + int(place), token) for place in np.flatnonzero(wanted[row] == at)]
                 begin += len(held[row])
-            scores = classes.scores(self._decoder, part, np.concatenate([held[row] for row in rows]), bans)
-            begin = 0
-            for row in rows:
-                found[row] = scores.at(slice(begin, begin + len(held[row])))
-                begin += len(held[row])
-        return [found[row] for row in range(len(sequences))]
+            yield _Group(self._constraint(graph).classes, rows, part, np.concatenate([held[row] for row in rows]), bans)
 
-    def outlook(
-        self, sequence: OpenSequence, begin: int, stop: int, scored: Ints, scores: ClassScores
-    ) -> Outlook:
-        """Returns the outlook of the positions [begin, stop) of a block."""
-        block = sequence.checked or sequence.block
-        assert block is not None
-        state = block.ahead if begin == block.front else block.state
-        span = Span(state, sequence.tokens[begin:stop], scored - begin, sequence.limit - stop)
-        constraint = self._constraint(sequence.task.graph if self._free is None else None)
-        return constraint.outlook(span, scores)
+    def _reduced(self, groups: Sequence[_Group]) -> Reduced:
+        """Computes the scores of all groups on the device, one group after the other in the same tensors."""
+        from cinnabar.kernels.block_scan_triton import uploaded
+
+        device = self._decoder.device
+        sizes = [len(group.held) * group.classes.classes for group in groups]
+        held = uploaded(np.concatenate([group.held for group in groups]), device)
+        out = Reduced(
+            torch.empty(sum(sizes), dtype=torch.float32, device=device),
+            torch.empty(sum(sizes), dtype=torch.float32, device=device),
+            torch.empty(sum(sizes), dtype=torch.int32, device=device),
+            torch.empty(len(held), dtype=torch.float32, device=device),
+            torch.empty(len(held), dtype=torch.bool, device=device),
+        )
+        cell = place = 0
+        for group, size in zip(groups, sizes, strict=True):
+            cells, places = slice(cell, cell + size), slice(place, place + len(group.held))
+            part = Reduced(out.total[cells], out.best[cells], out.token[cells], out.own[places], out.finite[places])
+            group.classes.reduce(self._decoder, group.hidden, held[places], group.bans, part)
+            cell, place = cells.stop, places.stop
+        return out
+
+    def outlooks(self, looks: Sequence[Look]) -> list[Outlook]:
+        """Returns the outlook of each; the scores are all of one pass. A GPU scans them together."""
+        asked = [(self._constraint(look.sequence.task.graph if self._free is None else None), look) for look in looks]
+        if not asked or self._backend == "plain" or self._free is not None:
+            return [constraint.outlook(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
+        from cinnabar.engine.diffusion.device_outlook import outlooks
+
+        return outlooks(
+            [
+                (cast(Constraint, constraint), look.span, cast(DeviceScores, look.scores))
+                for constraint, look in asked
+            ],
+            self._local,
+        )
 
     def _constraint(self, graph: RecordGraph | None) -> Constraint | Unconstrained:
         if graph is not None:
@@ -94,5 +173,5 @@ class GraphTables:
 
     def _tools(self, graph: RecordGraph) -> tuple[Constraint, ForcedText]:
         if graph not in self._graphs:
-            self._graphs[graph] = (Constraint(graph, self._local), ForcedText(graph))
+            self._graphs[graph] = (Constraint(graph, self._local, self._device), ForcedText(graph))
         return self._graphs[graph]

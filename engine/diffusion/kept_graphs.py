@@ -19,6 +19,8 @@ from cinnabar.schemas.form.record_language import left_to_judge, record_language
 
 #: Graphs that are kept in memory.
 GRAPHS = 32
+#: The files with the code that makes graphs, beside that of the automata.
+CODE = (record_graph.__file__, forced_spelling.__file__, lifting.__file__, __file__)
 #: The fields of a graph that are arrays of numbers.
 _NUMBERS = ("source", "target", "label", "distance", "tokens", "token_class")
 
@@ -69,5 +71,4 @@ def _made(form: Form, tokenizer: Spelling) -> RecordGraph:
 @cache
 def _code() -> str:
     """A digest of the code that makes graphs; that of the automata is part of every entry's name."""
-    files = (record_graph.__file__, forced_spelling.__file__, lifting.__file__, __file__)
-    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
+    return hashlib.sha256(b"".join(Path(file).read_bytes() for file in CODE)).hexdigest()

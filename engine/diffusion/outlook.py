@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from cinnabar.engine.diffusion.arrays import Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.diffusion.record_graph import GraphPart, RecordGraph
 from cinnabar.kernels.block_scan import PartTables, block_scan, part_tables
 from cinnabar.kernels.tables import FLOOR, POSSIBLE
+
+if TYPE_CHECKING:
+    from cinnabar.kernels.block_scan_triton import DevicePart
 
 #: Edges of the parts whose tables are kept; the tables have 130 bytes for each.
 KEPT = 2_000_000
@@ -38,7 +43,8 @@ class Outlook:
     """The tokens of a span under the constraint.
 
     log_mass: log share of the allowed tokens, expected and summed over the open positions. complete: whether a text is
-    possible at all; if not, the rest means nothing. witness: [L] int64, the most probable text; it agrees with all
+    possible at all; if not, the rest means nothing. finite: whether all scores are numbers; if not, nothing else means
+    anything. witness: [L] int64, the most probable text; it agrees with all
     committed tokens. posterior: [L] float32, of the witness's token given the committed tokens at all *other*
     positions, 1 where there are no scores. runner_up: [L] float32, of the likeliest token. choices: [L] int64, how many
     tokens are possible.
@@ -46,6 +52,7 @@ class Outlook:
 
     log_mass: float
     complete: bool
+    finite: bool
     witness: Ints
     posterior: Floats
     runner_up: Floats
@@ -54,7 +61,10 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The tables of a part; `state` and `local` number the graph's states and classes within it, -1 for the others."""
+    """The tables of a part; `state` and `local` number the graph's states and classes within it, -1 for the others.
+
+    on_device: the tables of the Triton kernels, None where numpy scans.
+    """
 
     tables: PartTables
     classes: Ints
@@ -62,16 +72,17 @@ class _Part:
     state: Ints
     local: Ints
     size: Ints
+    on_device: DevicePart | None
 
 
 class Constraint:
     """The constraint of one graph; it keeps the tables of the parts that blocks met.
 
-    local: see `Settings.local`.
+    local: see `Settings.local`. device: where the tables of the Triton kernels lie, None if numpy scans.
     """
 
-    def __init__(self, graph: RecordGraph, local: float) -> None:
-        self.graph, self.local = graph, local
+    def __init__(self, graph: RecordGraph, local: float, device: torch.device | None = None) -> None:
+        self.graph, self.local, self.device = graph, local, device
         self.classes = TokenClasses(graph.token_class, graph.classes)
         self._parts: OrderedDict[tuple[int, int], _Part] = OrderedDict()
         self._edges = 0
@@ -85,8 +96,7 @@ class Constraint:
     def outlook(self, span: Span, scores: ClassScores) -> Outlook:
         """Returns the posterior and the witness of a span; `scores` has a row for each of its scored positions."""
         graph, tokens = self.graph, span.tokens
-        # A power of two of positions: fewer different parts, and more of them met again.
-        part = self._part(span.state, 1 << (len(tokens) - 1).bit_length())
+        part = self.part(span)
         kinds = part.classes
         free, best = scores.total[:, kinds], scores.best[:, kinds]
         fixed = np.full((len(tokens), len(kinds)), FLOOR, np.float32)
@@ -115,10 +125,13 @@ class Constraint:
         posterior[at] = np.minimum(np.exp(found.posterior[row, kind] + within), 1.0)
         runner_up[at] = np.minimum(np.exp((found.posterior + (best - free)).max(1)), 1.0)
         choices[at] = np.where(found.posterior > POSSIBLE, part.size, 0).sum(1)
-        return Outlook(found.allowed, found.best > POSSIBLE, witness, posterior, runner_up, choices)
+        complete, finite = found.best > POSSIBLE, bool(scores.finite.all())
+        return Outlook(found.allowed, complete, finite, witness, posterior, runner_up, choices)
 
-    def _part(self, state: int, positions: int) -> _Part:
-        key = (state, positions)
+    def part(self, span: Span) -> _Part:
+        """Returns the tables of the part of the graph that the span can reach."""
+        # A power of two of positions: fewer different parts, and more of them met again.
+        key = state, positions = span.state, 1 << (len(span.tokens) - 1).bit_length()
         found = self._parts.get(key)
         if found is None:
             found = self._parts[key] = self._build(state, positions)
@@ -151,7 +164,12 @@ class Constraint:
         local = np.full(self.graph.classes + 1, -1, np.int64)
         local[cut.classes] = np.arange(len(cut.classes))
         tables = part_tables(len(cut.states), len(cut.classes), cut.source, cut.target, cut.label)
-        return _Part(tables, cut.classes, cut.distance, state, local, self.classes.size[cut.classes])
+        size, on_device = self.classes.size[cut.classes], None
+        if self.device is not None:
+            from cinnabar.kernels.block_scan_triton import device_part
+
+            on_device = device_part(tables, cut.classes, size, cut.distance, self.device)
+        return _Part(tables, cut.classes, cut.distance, state, local, size, on_device)
 
 
 class Unconstrained:
@@ -173,4 +191,4 @@ class Unconstrained:
         posterior[at] = np.minimum(np.exp(own - scores.total[:, 0]), 1.0)
         runner_up[at] = np.minimum(np.exp(scores.best[:, 0] - scores.total[:, 0]), 1.0)
         choices = np.where(span.tokens < 0, len(self.classes.order), 1)
-        return Outlook(0.0, True, witness, posterior, runner_up, choices)
+        return Outlook(0.0, True, bool(scores.finite.all()), witness, posterior, runner_up, choices)

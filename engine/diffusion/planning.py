@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from cinnabar.engine.diffusion.budget import answer_budget
+from cinnabar.engine.diffusion.budget import ANSWER, answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, fresh_graph, kept_graph
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.examples import Example, Examples
+from cinnabar.engine.few_shot import NONE, Chosen, FewShot, told_record
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
 from cinnabar.engine.scheduler import failure_of
@@ -26,42 +28,66 @@ from cinnabar.schemas.judging.judge import Judge, Violation
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A request, what is left to fill of its form, and the task to decode; None if nothing is left."""
+    """A request, what is left to fill of its form, and the task to decode; None if nothing is left.
+
+    `chosen` are the examples of its prompt. room: the tokens that thoughts may take.
+    """
 
     request: Request
     remaining: Remaining
     task: Task | None
+    chosen: Chosen = NONE
+    room: int = 0
 
 
 class Planner:
-    """Plans requests for one language model."""
+    """Plans requests for one language model, which is shown these examples. Raises UsageError if none of a form fits.
 
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-        #: Returns the tokens of the prompt for a form, without a document.
-        self.beginning = lru_cache(maxsize=GRAPHS)(self._beginning)
+    thoughts: the most tokens of the thoughts before a record, for which the prompts ask; 0 for none.
+    """
+
+    def __init__(self, model: LanguageModel, examples: Examples | None = None, thoughts: int = 0) -> None:
+        self._model, self._thoughts = model, thoughts
+        self._few_shot = FewShot(examples, model.traits.window, lambda text: len(model.tokenizer.encode(text)))
+        self._beginning = lru_cache(maxsize=GRAPHS)(self._rendered_beginning)
+
+    def told(self, form: Form) -> int:
+        """Returns the tokens of the longest prompt for a form without a document.
+
+        Raises ModelError if the chat template refuses examples.
+        """
+        shown = max(len(self._beginning(form, form, examples)) for examples in self._few_shot.every(form))
+        # A document that is an example itself gets others, which may be longer.
+        return max(shown, len(self._beginning(form, form, ())) + self._few_shot.most(form))
 
     def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:
         """Returns a plan for each request, or the failure of one that cannot be asked."""
         return [self._planned(request) for request in requests]
 
-    def _beginning(self, form: Form) -> list[int]:
-        return self._model.chat.render(messages(form, {}, ""))
+    def _rendered_beginning(self, whole: Form, form: Form, shown: tuple[Example, ...]) -> list[int]:
+        return self._model.chat.render(messages(form, {}, "", _told(whole, form, shown), self._thoughts > 0))
 
     def _planned(self, request: Request) -> Plan | Failed:
         try:
             remaining = Remaining(request)
-            return Plan(request, remaining, None if remaining.form is None else self._task(request, remaining))
+            if remaining.form is None:
+                return Plan(request, remaining, None)
+            chosen = self._few_shot.chosen(request.form, request.passage.text)
+            task = self._task(request, remaining, chosen)
+            room = self._model.traits.window - len(task.prompt) - task.budget
+            return Plan(request, remaining, task, chosen, room)
         except TooLarge as error:
             return Failed(request.id, "schema_too_large", str(error))
         except Exception as error:
             return failure_of(request.id, error)
 
-    def _task(self, request: Request, remaining: Remaining) -> Task:
+    def _task(self, request: Request, remaining: Remaining, chosen: Chosen) -> Task:
         form, tokenizer = remaining.form, self._model.tokenizer
         assert form is not None
         graph = (kept_graph if form is request.form else fresh_graph)(form, tokenizer)
-        prompt = self._model.chat.render(messages(form, request.known, request.passage.text))
+        examples = _told(request.form, form, chosen.examples)
+        asked = messages(form, request.known, request.passage.text, examples, self._thoughts > 0)
+        prompt = self._model.chat.render(asked)
         window, least = self._model.traits.window, int(graph.distance[0])
         if least < 0:
             raise EngineFailure("tokenizer", "the tokens of the model spell no record of this schema")
@@ -76,10 +102,20 @@ class Planner:
         return Task(
             prompt=prompt,
             graph=graph,
-            budget=min(room, least + most),
+            budget=min(room - self._kept(room, least), least + most),
             judge=lambda text: _accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
         )
+
+    def _kept(self, room: int, least: int) -> int:
+        """Returns the tokens that are kept for thoughts: none if the record would have less than its share then."""
+        share = max(self._model.traits.window // ANSWER, least)
+        return self._thoughts if room - self._thoughts >= share else 0
+
+
+def _told(whole: Form, form: Form, shown: Sequence[Example]) -> list[tuple[str, str]]:
+    """Returns the texts of examples, each with its record as far as the form asks for it."""
+    return [(example.text, told_record(example, whole, form)) for example in shown]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
+from cinnabar.engine.diffusion.budget import ANSWER
 from cinnabar.engine.diffusion.record_graph import RecordGraph
-
-#: Divisor of the budget: the share of it that an answer is expected to take.
-USED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Task:
     @property
     def tokens(self) -> int:
         """The tokens that the task is expected to take, for the size of batches; few answers use up their budget."""
-        return len(self.prompt) + self.budget // USED
+        return len(self.prompt) + self.budget // ANSWER
 
 
 @dataclass(slots=True)

@@ -30,6 +30,8 @@ class Settings:
     #: that name stands. A half-trained model (60 values of 12 held-back pages, medium) had 11 values right in 63 passes
     #: a record with 1, and 5 in 90 with 0, for strings had no end.
     local: float = 1.0
+    #: The most tokens of the thoughts before a record, marks included; 0 for none (engine/diffusion/thoughts.py).
+    thoughts: int = 0
     #: Positions of a block of a model with full attention.
     block: int = 32
     #: Positions of the answer that such a model is shown at least, most of them masked: its recipe.
@@ -42,8 +44,9 @@ class Settings:
         for field in ("passes", "block", "canvas"):
             if getattr(self, field) < 1:
                 raise UsageError(f"effort {self.name}: expected {field} of 1 or more, got {getattr(self, field)}")
-        if self.rounds < 0:
-            raise UsageError(f"effort {self.name}: expected rounds of 0 or more, got {self.rounds}")
+        for field in ("rounds", "thoughts"):
+            if getattr(self, field) < 0:
+                raise UsageError(f"effort {self.name}: expected {field} of 0 or more, got {getattr(self, field)}")
 
 
 #: No block is longer than this, so a level with as many passes commits one token a pass where all are unsure.
@@ -54,7 +57,7 @@ SETTINGS = {
         Settings("instant", threshold=0.0, passes=1, rounds=0),
         Settings("low", threshold=0.7, passes=4, rounds=0),
         Settings("medium", threshold=0.9, passes=MOST, rounds=1),
-        Settings("high", threshold=0.97, passes=MOST, rounds=2),
+        Settings("high", threshold=0.97, passes=MOST, rounds=2, thoughts=256),
     )
 }
 assert SETTINGS.keys() == EFFORTS.keys()

@@ -46,42 +46,95 @@ class IntegerLinear(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         weight = linear.weight.detach().float()
-        high, low, scale = _split(weight)
+        high, low, scale = _parts(weight)
         parts = [high] if float(low.abs().amax()) <= _FINER * _NEAR else [high, low]
         self.register_buffer("weight", torch.cat(parts).to(torch.int8).t().contiguous())
         self.register_buffer("scale", scale[:, 0])
         bias = torch.zeros(len(weight)) if linear.bias is None else linear.bias.detach().float()
         self.register_buffer("bias", bias.to(weight.device))
+        self._joined: dict[tuple[IntegerLinear, ...], IntegerLinear] = {}
+
+    @property
+    def outputs(self) -> int:
+        """The values of an output row."""
+        return len(self.scale)
+
+    @property
+    def parts(self) -> int:
+        """The parts of 8 bits of each weight."""
+        return self.weight.shape[1] // len(self.scale)
 
     def forward(self, x: Tensor) -> Tensor:
         """Returns the layer's output, [..., out] float32, for x: [..., in]."""
         return project(x, self)[0]
 
+    def joined(self, others: tuple[IntegerLinear, ...]) -> IntegerLinear:
+        """Returns one layer with the outputs of this one and of others with as many parts; it is made once."""
+        if not others:
+            return self
+        if others not in self._joined:
+            every = (self, *others)
+            parts = [layer.weight.chunk(self.parts, 1)[part] for part in range(self.parts) for layer in every]
+            found = self._joined[others] = copy.copy(self)
+            found._buffers = {
+                "weight": torch.cat(parts, 1),
+                "scale": torch.cat([layer.scale for layer in every]),
+                "bias": torch.cat([layer.bias for layer in every]),
+            }
+        return self._joined[others]
+
 
 def project(x: Tensor, *layers: nn.Module) -> tuple[Tensor, ...]:
-    """Returns the outputs of several layers for the same input, [..., in]; integers split it only once."""
-    if not any(isinstance(layer, IntegerLinear) for layer in layers):
+    """Returns the outputs of several layers for the same input, [..., in]; layers in integers are multiplied as one."""
+    integers = tuple(layer for layer in layers if isinstance(layer, IntegerLinear))
+    if not integers:
         return tuple(layer(x) for layer in layers)
-    rows = x.reshape(-1, x.shape[-1]).float()
-    high, low, scale = _split(rows)
+    flat = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
+    rows = flat if flat.dtype == torch.float32 else flat.float()
+    found: dict[nn.Module, Tensor] = {}
+    for parts in {layer.parts: None for layer in integers}:
+        alike = tuple(layer for layer in integers if layer.parts == parts)
+        whole = _multiplied(rows, alike[0].joined(alike[1:]))
+        whole = whole if flat is x else whole.view(*x.shape[:-1], whole.shape[-1])
+        outputs = torch.split(whole, [layer.outputs for layer in alike], -1) if len(alike) > 1 else (whole,)
+        found.update(zip(alike, outputs, strict=True))
+    return tuple(found[layer] if layer in found else layer(x) for layer in layers)
+
+
+def together(x: Tensor, *layers: nn.Module) -> Tensor:
+    """Returns the outputs of several layers for the same input, one behind the other: [..., sum of outputs]."""
+    integers = [layer for layer in layers if isinstance(layer, IntegerLinear)]
+    if len(integers) < len(layers) or len({layer.parts for layer in integers}) > 1:
+        return torch.cat(project(x, *layers), -1)
+    return project(x, integers[0].joined(tuple(integers[1:])))[0]
+
+
+@torch.no_grad()
+def _multiplied(rows: Tensor, layer: IntegerLinear) -> Tensor:
+    """Returns the layer's output for N rows of float32: [N, out]."""
+    scale = rows.abs().amax(-1, keepdim=True).clamp_min_(_LEAST).mul_(1 / _LARGEST)
     count = max(len(rows), _LEAST_ROWS) if rows.is_cuda else len(rows)
-    parts = torch.zeros(2, count, rows.shape[1], dtype=torch.int8, device=rows.device)
-    parts[0, : len(rows)], parts[1, : len(rows)] = high, low
-    found = []
-    for layer in layers:
-        if not isinstance(layer, IntegerLinear):
-            found.append(layer(x))
-            continue
-        outputs = len(layer.scale)
-        products = torch._int_mm(parts.view(2 * count, x.shape[-1]), layer.weight)
-        products = products.view(2, count, layer.weight.shape[1] // outputs, outputs)
-        sums = torch.add(products[0].float(), products[1], alpha=1 / _FINER)[: len(rows)]
-        whole = sums[:, 0] if sums.shape[1] == 1 else torch.add(sums[:, 0], sums[:, 1], alpha=1 / _FINER)
-        found.append(torch.addcmul(layer.bias, whole.mul_(scale), layer.scale).view(*x.shape[:-1], outputs))
-    return tuple(found)
+    parts = torch.empty(2, count, rows.shape[1], device=rows.device)
+    high, low = parts.unbind()
+    if count > len(rows):
+        parts.zero_()
+        high, low = high[: len(rows)], low[: len(rows)]
+    # Written in place: a large new tensor costs a processor more than the arithmetic on it.
+    torch.div(rows, scale, out=low)
+    torch.round(low, out=high)
+    low.sub_(high).mul_(_FINER).round_()
+    integers = parts.to(torch.int8).view(-1, rows.shape[1])
+    del parts, high, low
+    products = torch._int_mm(integers, layer.weight)
+    first, second = products.chunk(2)
+    sums = first.float().add_(second, alpha=1 / _FINER)
+    sums = sums if count == len(rows) else sums[: len(rows)]
+    if layer.parts > 1:
+        sums = torch.add(*sums.chunk(2, 1), alpha=1 / _FINER)
+    return torch.addcmul(layer.bias, sums.mul_(scale), layer.scale, out=sums)
 
 
-def _split(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _parts(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the two parts of each row and its scale, all in float32: row ≈ scale (high + low / 254)."""
     scale = rows.abs().amax(-1, keepdim=True).clamp_min_(_LEAST).mul_(1 / _LARGEST)
     scaled = rows / scale

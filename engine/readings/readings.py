@@ -68,7 +68,13 @@ _ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|ère|e|º|ª|\.)(?:\b|$)", re.IGN
 _UNIT_TAIL = re.compile(r"\s*[^\W\d_]{1,5}(?![^\W_])")
 _PARENTHESISED = re.compile(r"\(\s*(\d[\d.,]*)\s*\)")
 _MINUS_BEFORE = re.compile(rf"(?:^|[\s(])[-−–]\s?(?:{_CURRENCY_WORD})?\s?$")
-_MINUS_AFTER = re.compile(r"\s?[-−](?=\s|$)|\s{0,3}(?:DR|Dr|dr)\b|\s?\)")
+# An amount of its own stands after a colon or a gap. A dash with a blank behind it is a sign there, and so are
+# parentheses around a currency; after a word, or first on a line, a dash may divide or list, and parentheses add.
+_ALONE = r"(?::\s*|\S(?:[ \u00a0]{2,}|\t\s*))"
+_MINUS_APART = re.compile(rf"{_ALONE}[-−–]\s(?:{_CURRENCY_WORD})?\s?$")
+_MINUS_AFTER = re.compile(rf"\s?[-−](?=\s|$)|\s{{0,3}}(?:DR|Dr|dr)\b|\s?(?:{_CURRENCY_WORD})?\s?\)")
+_OPENED = re.compile(rf"\(\s?(?:{_CURRENCY_WORD})?\s?$")
+_OPENED_ALONE = re.compile(rf"{_ALONE}{_OPENED.pattern}")
 _NON_DIGIT = re.compile(r"\D+")
 _BLANKS = re.compile(r"\s+")
 _WORD_START = re.compile(r"^(?:mailto:|tel:|e-?mail:\s*)", re.IGNORECASE)
@@ -271,13 +277,16 @@ def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> 
     if not minus and tight_post[:2].upper() == "DR":
         weak = True
     if not minus and not pre and before and _MINUS_BEFORE.search(before):
-        minus = before[-1] in "-−–" or _CURRENCY.search(before[-4:]) is not None
+        money = _CURRENCY.search(before[-4:]) is not None
+        minus = before[-1] in "-−–" or money or ("." in values[0] and _MINUS_APART.search(before) is not None)
         weak = not minus
     if not minus and not post and after and _MINUS_AFTER.match(after):
-        closed = after.lstrip()[:1] == ")"
-        if closed and before.rstrip()[-1:] != "(":
+        closed = _MINUS_AFTER.match(after)[0][-1:] == ")"  # type: ignore[index]
+        if closed and not _OPENED.search(before):
             return values
-        minus = "." in values[0] and not after.lstrip()[:1].isalpha()
+        bare = closed and before.rstrip()[-1:] == "(" and after.lstrip()[:1] == ")"
+        sure = bare or _OPENED_ALONE.search(before) is not None if closed else not after.lstrip()[:1].isalpha()
+        minus = "." in values[0] and sure
         weak = not minus
     negative = tuple("-" + value for value in values if Decimal(value))
     if minus:

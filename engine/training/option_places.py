@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
 from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.questions import question_tensors
@@ -29,7 +28,7 @@ def _told(passage: LabelledPassage, words: Tensor, wordpieces: WordPieces) -> La
         return passage
     asked = question_tensors([s.question for s in chosen], wordpieces)
     cores = [(w.core_first, w.core_last) for w in passage.windows]
-    ids = torch.from_numpy(passage.pieces.ids).long()
-    places = iter(covering_pieces(words, asked.label, asked.note, ids, cores).tolist())
+    (found,) = covering_pieces(words, asked.label, asked.note, [(passage.pieces.ids, cores)])
+    places = iter(found.tolist())
     scalars = tuple(replace(s, told=next(places)) if s.chosen else s for s in passage.scalars)
     return replace(passage, scalars=scalars)

@@ -23,6 +23,7 @@ from cinnabar.extraction.inputs import Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.progress import Progress
+from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.choices import Choice, last_choices, refused_documents
@@ -68,7 +69,8 @@ class Backfill(BatchedRun):
         routing: Routing | None = None,
     ) -> None:
         parsers = parser_settings(options)
-        super().__init__(Assignment(source, model, options, routing=routing), progress)
+        examples = prompt_examples(options, [source], model)
+        super().__init__(Assignment(source, model, options, routing=routing, examples=examples), progress)
         chosen = chosen or Selection()
         self._below = chosen.below or 0.0
         asking = chosen.below is not None

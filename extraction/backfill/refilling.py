@@ -11,6 +11,7 @@ from cinnabar.extraction.backfill.freezing import Frozen, freeze, splice
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.filling import Asked, fill_documents
+from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.pipeline import (
     Batch,
     Job,
@@ -189,7 +190,7 @@ def _lost(item: Read) -> Outcome | None:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
         return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, document.detail, digest=item.digest)
+        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
     if document.digest != item.digest:
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
@@ -259,4 +260,5 @@ def _record(
         rows |= {at: sure for at, sure in found.rows.items() if new(at)}
         lists |= {at: sure for at, sure in found.lists.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
-    return Record.of(text, leaves, flags, rows, lists), {leaf.pointer for leaf in kept}
+    thoughts = filled.thoughts if filled is not None and filled.thoughts else old.thoughts
+    return Record.of(text, leaves, flags, rows, lists, thoughts), {leaf.pointer for leaf in kept}

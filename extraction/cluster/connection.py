@@ -51,6 +51,7 @@ def joined(
     model: Source,
     escalation: Escalation | None = None,
     *,
+    engines: str = "1",
     gpu_limit: str | None = None,
     processors: int | None = None,
 ) -> Iterator[Cluster | None]:
@@ -58,12 +59,12 @@ def joined(
 
     `auto` is the cluster that this machine belongs to, HOST:PORT the one with this head, `local` one that is started
     here with all or so many processors and ends with the block. Raises UsageError if the cluster cannot be joined, or
-    conflicts with other options: models behind a server, a limit of Prefect's.
+    conflicts with other options: models behind a server, `--engines`, a limit of Prefect's.
     """
     if address is None:
         yield None
         return
-    check_cluster(address, model, escalation, gpu_limit=gpu_limit)
+    check_cluster(address, model, escalation, engines=engines, gpu_limit=gpu_limit)
     ray = _imported(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
@@ -87,7 +88,12 @@ def joined(
 
 
 def check_cluster(
-    address: str, model: Source, escalation: Escalation | None = None, *, gpu_limit: str | None = None
+    address: str,
+    model: Source,
+    escalation: Escalation | None = None,
+    *,
+    engines: str = "1",
+    gpu_limit: str | None = None,
 ) -> None:
     """Raises UsageError if the address is malformed, nobody answers there, or other options conflict with it."""
     upper = None if escalation is None else escalation.source
@@ -97,6 +103,11 @@ def check_cluster(
             f"--ray: expected only local models, got {option} with one behind a server: its pace,"
             " budget and journal belong to one process, and its limit is the server's, not this machine's;"
             " leave out one of the two"
+        )
+    if engines != "1":
+        raise UsageError(
+            f"--engines {engines}: expected 1 with --ray, whose cluster decides how many engines it starts; leave out"
+            " --engines to use the cluster, or --ray to use this machine alone"
         )
     if gpu_limit is not None:
         raise UsageError("gpu-limit: Ray gives out the GPUs of its cluster itself; leave out one of the two")

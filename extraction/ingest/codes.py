@@ -1,6 +1,8 @@
-"""The codes of files that cannot be read, and the flags of documents."""
+"""The codes of files that cannot be read, with what to do, and the flags of documents."""
 
 from __future__ import annotations
+
+from cinnabar.schemas.errors import DocumentError
 
 # Every code that a `DocumentError` may carry.
 CODES: dict[str, str] = {
@@ -23,6 +25,29 @@ CODES: dict[str, str] = {
     "parser_error": "The parser failed unexpectedly; the detail names the exception.",
 }
 
+#: What a person can do about a file with each of these codes.
+ADVICE: dict[str, str] = {
+    "empty": "put a copy with content in its place, or leave the file out",
+    "unsupported": "save it in a format that docs/formats.md lists, such as PDF",
+    "not_pdf": "open it in a viewer and save it as a PDF, or give it the suffix of what it is",
+    "truncated": "copy or download it once more",
+    "broken": "copy or download it once more, or open it in its own program and save it again",
+    "password": "save it without protection",
+    "image_only": "scan it again, larger or sharper, or leave it out",
+    "not_a_file": "put a regular file there, or leave the path out",
+    "unreadable": "give this user permission to read it, or look after the disk",
+    "too_large": "split it",
+    "too_long": "split it",
+    "unpacked": "unpack it, or split it",
+    "timeout": "split it, or open it in its own program and save it again, then --retry-quarantined",
+    "memory": "split it, or open it in its own program and save it again, then --retry-quarantined",
+    "depth": "unpack or save its inner parts as files of their own",
+    "worker_died": "open it in its own program and save it again; if it then fails too, report the file as a bug",
+    "parser_error": "open it in its own program and save it again; if it then fails too, report the file as a bug",
+}
+# Words of details that say themselves what to do.
+_ADVISING = ("--", "pip install", "pack it as", "; install", "a text needs the suffix")
+
 # Every flag that a `Document` may carry; `attachment_` with a code tells why a file within the file was not read, or
 # not to its end.
 FLAGS: dict[str, str] = {
@@ -37,7 +62,7 @@ FLAGS: dict[str, str] = {
     "form_unread": "The data of a form (XFA) cannot be read; values may be missing.",
     "formula_without_value": "Cells hold formulas, and the file does not hold their values; they were left out.",
     "embedded_files": "Files lie within a PDF whose pages have words; they were left closed (`--hidden` reads them).",
-    "hidden_text": "There is text that no reader sees: white, covered, off the page, or on a layer that is off.",
+    "hidden_text": "There is text that no reader sees: white, covered, off the page, on a hidden layer, not displayed.",
     "hidden_unsearched": "Pages with too many words or drawings were not searched for hidden text; all of it was read.",
     "no_text_pages": "Some pages have no text layer, and OCR did not read them.",
     "ocr": "Words were read from images; the confidence of their values includes that of OCR.",
@@ -48,3 +73,10 @@ FLAGS: dict[str, str] = {
     "signed": "A mail, or a part of it, has a signature (S/MIME, OpenPGP), which was not verified.",
     "truncated": "A limit of pages, parts or characters was reached; the rest was left out.",
 } | {f"attachment_{code}": f"Of a file within the file: {meaning}" for code, meaning in CODES.items()}
+
+
+def told(problem: DocumentError) -> str:
+    """Returns why a file cannot be read, and what to do."""
+    if any(words in problem.detail for words in _ADVISING):
+        return problem.detail
+    return "; ".join(part for part in (problem.detail, ADVICE.get(problem.code, "")) if part)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.routing.route import Route
 from cinnabar.extraction.storage.records import DocumentInfo, Outcome
 from cinnabar.extraction.storage.store import OTHER_KIND
@@ -40,7 +41,7 @@ class RoutedJobs:
         """
         document = read.found
         if isinstance(document, DocumentError):
-            return Outcome(read.path, "quarantined", document.code, document.detail, digest=read.digest)
+            return Outcome(read.path, "quarantined", document.code, told(document), digest=read.digest)
         try:
             route = self.router.route(document)
         except Exception as error:

@@ -95,7 +95,7 @@ def _kinds(kinds: Sequence[Kind], heading: Floats, outline: Floats) -> Kinds:
 
 def _names(names: Sequence[str]) -> Floats:
     table, wordpieces = _letters()
-    found: Floats = vectors_of(table, names, wordpieces).numpy()
+    found: Floats = vectors_of(table.numpy(), names, wordpieces)
     return found
 
 

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.extraction.ingest.formats import ARCHIVE_SUFFIXES
 from cinnabar.extraction.ingest.ocr.page_store import PAGES
+from cinnabar.extraction.mailboxes.files import is_maildir
 from cinnabar.extraction.sources import ENCODINGS, JOURNALS
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
@@ -42,13 +43,15 @@ FORGOTTEN = "(forgotten)"
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 # The number of a mail in an mbox, behind the path of the file.
 _NUMBER = re.compile(r"#[1-9]\d*")
+# The place of a mail within a Maildir.
+_MAIL = re.compile(r"/(cur|new)/[^/]+")
 # Asks for the distinct texts of a column, with one value.
 _Texts = Callable[[str, Any], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentNames:
-    """The document to forget, or all those in an archive or mailbox: digests and paths.
+    """The document to forget, or all those in an archive or mailbox (mbox, Maildir): digests and paths.
 
     A document has several digests if its path held other bytes in another run.
     """
@@ -85,8 +88,8 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
 
     `document` is a path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of a digest.
     A path stands for all bytes that were ever read there, and bytes for all paths at which they were read. The path of
-    an archive or a mailbox (mbox) stands for all files and mails in it. The document's own file is not touched. Raises
-    UsageError if no document or several documents match, or if a run is writing.
+    an archive or a mailbox (mbox, Maildir) stands for all files and mails in it. The document's own file is not
+    touched. Raises UsageError if no document or several documents match, or if a run is writing.
     """
     if not manifests.read_live(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
@@ -150,23 +153,38 @@ def _within(texts: _Texts, holders: Sequence[str]) -> tuple[str, ...]:
     """Returns the paths of the files in these archives and of the mails in these mailboxes, and the paths of both."""
     found: list[str] = []
     for holder in dict.fromkeys(holders):
-        # In a folder, which is no document, each file is forgotten by its own path.
-        files = texts("path FROM outcomes WHERE starts_with(path, ? || '/')", holder) if _may_hold_files(holder) else ()
+        files = _files_within(texts, holder)
         mails = texts("path FROM outcomes WHERE starts_with(path, ? || '#')", holder)
         inside = (*files, *(path for path in mails if _NUMBER.fullmatch(path, len(holder))))
         found += (holder, *inside) if inside else ()
     return tuple(found)
 
 
+def _files_within(texts: _Texts, holder: str) -> tuple[str, ...]:
+    """Returns the paths of the files in this archive or Maildir; none if it is another folder.
+
+    In a folder, which is no document, each file is forgotten by its own path. A Maildir that is no longer there is
+    known by its paths: all of them lie in its folders of mails.
+    """
+    here = Path(holder)
+    files = texts("path FROM outcomes WHERE starts_with(path, ? || '/')", holder)
+    if _may_hold_files(holder):
+        return files
+    mails = tuple(path for path in files if _MAIL.fullmatch(path, len(holder)))
+    return mails if is_maildir(here) or (mails == files and not here.exists()) else ()
+
+
 def _holders_ending(texts: _Texts, name: str) -> tuple[str, ...]:
     """Returns the archives and mailboxes whose path ends in this name."""
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     for mark in ("/", "#"):
         for path in texts("path FROM outcomes WHERE contains(path, ?)", f"/{name}{mark}"):
             holder = path[: path.index(f"/{name}{mark}") + len(name) + 1]
-            if _NUMBER.fullmatch(path, len(holder)) if mark == "#" else _may_hold_files(holder):
-                found[holder] = None
-    return tuple(found)
+            if mark == "#":
+                found[holder] = found.get(holder, False) or _NUMBER.fullmatch(path, len(holder)) is not None
+            elif holder not in found:
+                found[holder] = bool(_files_within(texts, holder))
+    return tuple(holder for holder, holds in found.items() if holds)
 
 
 def _may_hold_files(path: str) -> bool:

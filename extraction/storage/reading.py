@@ -1,6 +1,6 @@
 """Reads an output folder: SQL over its views, and one document's record with its evidence.
 
-Readers need no lock and no write access. They see every batch that was committed when they began.
+Readers wait for no lock and need no write access. They see every batch that was committed when they began.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import duckdb
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.held_snapshots import held
 from cinnabar.extraction.storage.snapshot import DATABASE, OFFLINE, define_views
 from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.schemas.errors import UsageError
@@ -78,7 +79,8 @@ def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
     if not committed:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     manifests.check_sizes(out.absolute(), committed)
-    with duckdb.connect(config=OFFLINE) as connection:
+    newest = max(entry.number for entry in committed)
+    with held(out, newest), duckdb.connect(config=OFFLINE) as connection:
         try:
             define_views(connection, out.absolute(), committed)
             yield connection

@@ -44,7 +44,7 @@ class Record:
     are the warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer,
     the probability that each row of a list is an item of it. `lists` has, by pointer, the probability that each list is
     complete; lists of a model that cannot tell are left out. `checks` has the results of its schema's checks by name;
-    None if a check does not apply.
+    None if a check does not apply. `thoughts` is the text that a language model wrote before the record.
     """
 
     text: str
@@ -54,6 +54,7 @@ class Record:
     rows: Mapping[str, float] = field(default_factory=dict)
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
+    thoughts: str = ""
 
     @classmethod
     def of(
@@ -63,10 +64,11 @@ class Record:
         flags: Iterable[str],
         rows: Mapping[str, float],
         lists: Mapping[str, float],
+        thoughts: str = "",
     ) -> Record:
         """Returns the record of these parts, as sure as the least sure of them."""
         sure = min((*(leaf.confidence for leaf in leaves), *rows.values(), *lists.values()), default=1.0)
-        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, lists=lists)
+        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, lists=lists, thoughts=thoughts)
 
     def row_confidence(self, pointer: str) -> float | None:
         """Returns the probability of the innermost row around this leaf, None if there is no row."""

@@ -15,6 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
@@ -144,7 +145,7 @@ class Run:
 
     def known_problem(self, path: str, problem: DocumentError) -> bool:
         """Returns True if the path is in quarantine with this problem, with this schema and engine."""
-        return self._problems.get(tables.printable(path)) == (problem.code, tables.printable(problem.detail))
+        return self._problems.get(tables.printable(path)) == (problem.code, tables.printable(told(problem)))
 
     def commit_batch(self, batch: Sequence[Outcome]) -> None:
         """Commits these outcomes, all or none.

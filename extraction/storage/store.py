@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -20,9 +21,10 @@ import pyarrow.parquet as pq
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.compaction import due, merge_batches
 from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, reading, write_whole
+from cinnabar.extraction.storage.held_snapshots import HeldSnapshots
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.schema_versions import stored_columns
-from cinnabar.extraction.storage.snapshot import publish, published_number
+from cinnabar.extraction.storage.snapshot import DATABASE, publish, published_number
 from cinnabar.extraction.storage.tables import RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
@@ -30,9 +32,12 @@ from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.united_columns import united_columns
 
-#: How long the files of a replaced batch stay, for readers that hold an older snapshot: a day.
+#: How long the files of a replaced batch stay at most, for readers that hold an older snapshot: a day.
 KEEP_REPLACED = timedelta(days=1)
-
+#: How long they stay at least, for readers that hold no lock, such as programs that read the files of the manifests.
+KEEP_UNHELD = timedelta(minutes=10)
+# Seconds between two looks at what a run has replaced.
+_LOOK = 30.0
 
 #: The code of documents whose model behind a server could not be reached, which says nothing about the documents.
 UNAVAILABLE = "unavailable"
@@ -41,6 +46,16 @@ OTHER_KIND = "other_kind"
 #: The argument of a run that names its routing, and the one with its number of passwords.
 ROUTING, PASSWORD_COUNT = "routing", "passwords"
 _PASSWORD = "password"
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    """A batch that another one replaced, at this monotonic time; `early` if before the store was opened."""
+
+    entry: Manifest
+    by: Manifest
+    at: float
+    early: bool
 
 
 class Store:
@@ -66,6 +81,9 @@ class Store:
         self._failed = False
         self._published = float("-inf")
         self._later: threading.Timer | None = None
+        self._replaced: dict[int, _Replaced] = {}
+        self._looked = time.monotonic()
+        self._held: HeldSnapshots | None = None
         try:
             make_folder(self.out)
             self._lock = FolderLock(self.out)
@@ -77,7 +95,7 @@ class Store:
             with failures(f"{out}: could not be opened"):
                 self._recover()
         except BaseException:
-            self._lock.release()
+            self._release()
             raise
 
     def _recover(self) -> None:
@@ -90,10 +108,21 @@ class Store:
         manifests.sort_out(self.out, found)
         self._manifests = {entry.number: entry for entry in manifests.live(found)}
         self._next = max((entry.number for entry in found), default=0) + 1
-        if self._trusting:
-            self.publish_if_stale()
+        self._held = HeldSnapshots(self.out)
+        # A snapshot without a number was made elsewhere or is broken; it may name all commits until now.
+        shown = published_number(self.out)
+        self._held.published(self.out / DATABASE, self._next - 1 if shown is None else shown)
+        if self._trusting and self._manifests and shown != max(self._manifests):
+            self._publish()
+        by_number = {entry.number: entry for entry in found}
         for entry in manifests.replaced(found, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
+            del by_number[entry.number]
+        for by in by_number.values():
+            age = (manifests.now() - by.created).total_seconds()
+            for number in by.replaces:
+                if number in by_number:
+                    self._replaced[number] = _Replaced(by_number[number], by, time.monotonic() - age, early=True)
 
     def __enter__(self) -> Self:
         return self
@@ -111,7 +140,13 @@ class Store:
                 if self._trusting:
                     self.publish_if_stale()
         finally:
-            self._lock.release()
+            self._release()
+
+    def _release(self) -> None:
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+        self._lock.release()
 
     def committed(self) -> list[Manifest]:
         """Returns the commits that count, in order."""
@@ -287,7 +322,8 @@ class Store:
         self._failed = False
         self._manifests[entry.number] = entry
         for number in entry.replaces:
-            self._manifests.pop(number, None)
+            if (replaced := self._manifests.pop(number, None)) is not None:
+                self._replaced[number] = _Replaced(replaced, entry, time.monotonic(), early=False)
         manifests.put_away(self.out, entry.replaces)
 
     def replace(self, make: Callable[[int], Manifest]) -> None:
@@ -300,6 +336,33 @@ class Store:
         with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
             for entry in manifests.replaced(manifests.read_all(self.out)):
                 manifests.remove(self.out, entry)
+            self._replaced = {}
+
+    def remove_unheld(self) -> None:
+        """Removes replaced batches that no reader can need any more.
+
+        A snapshot of the commits up to a number needs a batch from its own number on, up to that of the batch that
+        replaced it. Snapshots that were published before the store was opened are not known, so batches that were
+        replaced before that stay for their whole time. A batch stays as long as one that it replaced, which would count
+        again without it.
+        """
+        assert self._held is not None
+        with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
+            now = time.monotonic()
+            numbers = self._held.numbers()
+            self._held.release()
+            for number, one in sorted(self._replaced.items()):
+                age, stop = timedelta(seconds=now - one.at), one.by.number
+                if age < (KEEP_REPLACED if one.early else KEEP_UNHELD):
+                    continue
+                if any(older in self._replaced for older in one.entry.replaces):
+                    continue
+                wanted = any(number <= held < stop for held in numbers) or self._held.named(number, stop)
+                if age < KEEP_REPLACED and wanted:
+                    continue
+                manifests.remove(self.out, one.entry)
+                del self._replaced[number]
+            self._looked = now
 
     def publish_within(self, seconds: float) -> None:
         """Publishes all commits within so many seconds, and no more often than that.
@@ -334,12 +397,19 @@ class Store:
                 while group := due(self.committed()):
                     self.replace(partial(merge_batches, self.out, group))
             self._stop_waiting()
-            publish(self.out, self.committed())
+            self._publish()
             self._published = time.monotonic()
+            if self._published - self._looked >= _LOOK:
+                self.remove_unheld()
 
     def publish_if_stale(self) -> None:
         """Swaps in a new snapshot if the last one lacks commits or was made at another path."""
         with self.mutex:
             newest = max(self._manifests, default=None)
             if newest is not None and published_number(self.out) != newest:
-                publish(self.out, self.committed())
+                self._publish()
+
+    def _publish(self) -> None:
+        publish(self.out, self.committed())
+        if self._held is not None and self._manifests:
+            self._held.published(self.out / DATABASE, max(self._manifests))

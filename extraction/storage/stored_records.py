@@ -20,7 +20,7 @@ from cinnabar.extraction.storage.reading import connect, question
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.extraction.storage.snapshot import view_of
 from cinnabar.extraction.storage.spelling import Spelling
-from cinnabar.extraction.storage.tables import LIST
+from cinnabar.extraction.storage.tables import LIST, THOUGHTS
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import unescape
@@ -209,12 +209,14 @@ def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
 def _stored(text: str, confidence: float, flags: list[str], leaves: Sequence[dict[str, Any]]) -> Stored:
     value = parse(text)
     rows, lists = {}, {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
-    leaves = [row for row in leaves if row["origin"] != LIST]
+    thoughts = next((str(parse(row["value_json"])) for row in leaves if row["origin"] == THOUGHTS), "")
+    leaves = [row for row in leaves if row["origin"] not in (LIST, THOUGHTS)]
     for leaf in leaves:
         place = _row(leaf["pointer"], value)
         if place and leaf["row_confidence"] is not None:
             rows[place] = leaf["row_confidence"]
-    record = Record(text, tuple(map(_leaf, leaves)), confidence, tuple(flags or ()), rows, lists=lists)
+    kept = tuple(map(_leaf, leaves))
+    record = Record(text, kept, confidence, tuple(flags or ()), rows, lists=lists, thoughts=thoughts)
     return Stored(record, {leaf["pointer"]: leaf["field"] for leaf in leaves})
 
 

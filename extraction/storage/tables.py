@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.schemas.arrow import arrow_value
+from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.facts import FACTS, FactKind, FactValue, column_of
 from cinnabar.schemas.pointers import unescape
 
@@ -42,6 +43,8 @@ _SYSTEM_COLUMNS = _columns(
 )
 #: The origin of the rows of `fields` that stand for lists: the value is the number of their items.
 LIST = "list"
+#: The origin of the row that holds what a language model thought before the record.
+THOUGHTS = "thoughts"
 FIELDS = _columns(
     [
         ("document", pa.string()),
@@ -216,7 +219,7 @@ def record_row(
 
 
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
-    """Returns a row for each leaf of a written outcome, and one for each list with a confidence of its own."""
+    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, and thoughts."""
     record = outcome.record
     assert record is not None
     value = parse_exact(record.text)
@@ -224,6 +227,9 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
     for pointer, sure in record.lists.items():
         counted = LeafRow(pointer, str(len(_at(pointer, value))), sure, "known")
         rows.append(_field_row(counted, record, value, outcome.digest, key) | {"origin": LIST})
+    if record.thoughts:
+        thought = LeafRow("", json_text(record.thoughts), 1.0, "generated")
+        rows.append(_field_row(thought, record, value, outcome.digest, key) | {"origin": THOUGHTS})
     return pa.Table.from_pylist(rows, FIELDS)
 
 

@@ -34,6 +34,7 @@ NAMED = 20
     "max_tokens",
     "max_seconds",
     "password_file",
+    "examples",
     "hidden",
     "ocr",
     "ocr_engine",
@@ -139,7 +140,7 @@ def backfill(
     filler = model_source(model, device)
     lying = located(others or [])
     with (
-        joined(ray, filler) as cluster,
+        joined(ray, filler, engines=options.engines) as cluster,
         Bar(out=out) as bar,
         Backfill(version, out, filler, chosen, options, bar, lying, routing=routing) as begun,
     ):

@@ -51,6 +51,7 @@ _SHOWN = (
     "max_tokens",
     "max_seconds",
     "password_file",
+    "examples",
     "hidden",
     "ocr",
     "ocr_engine",
@@ -110,11 +111,14 @@ def evaluate(
       cinnabar eval data/samples --route
     """
     from cinnabar.extraction.quality.evaluation import summarise
+    from cinnabar.extraction.quality.prompt_examples import prompt_examples
     from cinnabar.extraction.sources import check_models, model_source, settings_of
+    from cinnabar.schemas import load_schema
 
     options = RunOptions(on_missing="guess", **said)
     if route or related is not None:
-        scoring = {"constant": constant, "beside_constant": beside_constant, "predictions": predictions}
+        scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}
+        scoring |= {"predictions": predictions, "examples": options.examples}
         check_alone(**scoring, base_url=base_url, budget=budget, prices=prices, without=without)
         chosen = select_sets(sets, files, held_back, limit)
         evaluate_routing(chosen, route, related, model, options, as_json)
@@ -122,6 +126,8 @@ def evaluate(
     remote = {"base_url": base_url, "budget": budget, "prices": prices}
     settings = settings_of(remote | {"context": options.context})
     check_models(model, None, None, options.steps, remote)
+    if constant and options.examples:
+        raise UsageError("--examples: the best constant answer has no prompt; leave out --constant or --examples")
     if constant and without:
         raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
     chosen = select_sets(sets, files, held_back, limit)
@@ -133,7 +139,10 @@ def evaluate(
         source = model_source(model, device, settings, without or ())
         if source.notice is not None:
             print(f"cinnabar: {source.notice}", file=sys.stderr)
-        found = predict_sets(chosen, partial(source.filler, options.effort, options.steps), options)
+        schemas = [load_schema(one.folder / "schema.json") for one in chosen]
+        examples = prompt_examples(options, schemas, source)
+        shown = source if examples is None else examples.shown_to(source)
+        found = predict_sets(chosen, partial(shown.filler, options.effort, options.steps), options)
         figures = {one.name: one.score(found[one.name]) for one in chosen}
         if predictions is not None:
             _write(predictions, found)
@@ -212,11 +221,20 @@ def predict_sets(
                 raise
             print(f"cinnabar: {one.name}: counts as unanswered: {error}", file=sys.stderr)
 
-    from cinnabar.engine.filler import Metered
+    from cinnabar.engine.filler import Metered, Prompted
     from cinnabar.extraction.pipeline import Job
     from cinnabar.extraction.quality.predicting import predict
 
     engine = filler()
+    for name, (ready, *_) in [*compiled.items()]:
+        try:
+            if isinstance(engine, Prompted):
+                engine.context_beside(ready.form)
+        except UsageError as error:
+            if len(chosen) == 1:
+                raise
+            print(f"cinnabar: {name}: counts as unanswered: {error}", file=sys.stderr)
+            del compiled[name]
     found: dict[str, dict[str, dict[str, Any]]] = {}
     with ExitStack() as stack:
         pool = stack.enter_context(ParserPool(options.workers, settings=parser_settings(options)))

@@ -91,6 +91,7 @@ def extract(
       cinnabar extract invoices letter.pdf --schema invoice.json --out tables --effort high
       cinnabar extract mails --schema claims:Claim --out tables --on-missing guess --json
       cinnabar extract mails --schema receipt --out tables --model models/SDAR-1.7B-Chat
+      cinnabar extract mails --schema receipt --out tables --model models/SDAR-1.7B-Chat --examples my_set
       cinnabar extract mails --schema receipt --out tables --model mercury-2 --budget 5.00
       cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
       cinnabar extract mails --schema receipt --out tables --ray auto
@@ -122,6 +123,7 @@ def extract(
     from cinnabar.engine.models.remote.serving import is_plain
     from cinnabar.extraction.cluster.connection import joined
     from cinnabar.extraction.inputs import located
+    from cinnabar.extraction.quality.prompt_examples import prompt_examples
     from cinnabar.extraction.run import extract as extract_documents
     from cinnabar.extraction.sources import check_models, escalation_of, model_source, settings_of
     from cinnabar.flows.cli.console import Bar
@@ -151,11 +153,12 @@ def extract(
             flow_options: dict[str, Any] = {"model": model, "device": device, "escalate_to": escalate_to, "ray": ray}
             flow_options |= {} if below is None else {"below": below}
             flow_options |= {} if related is None else {"related": related}
-            _check_flow(locations, sources, out, ray, chosen, escalation)
+            prompt_examples(options, sources, chosen, escalation)
+            _check_flow(locations, sources, out, ray, chosen, escalation, options.engines)
             named: str | list[str] = schema if route else schema[0]
             summary = _through_prefect(paths, named, out, server, options.model_dump() | flow_options)
         else:
-            with joined(ray, chosen, escalation) as cluster, Bar(out=out) as bar:
+            with joined(ray, chosen, escalation, engines=options.engines) as cluster, Bar(out=out) as bar:
                 summary = extract_documents(
                     locations, sources[0], out, chosen, options, bar, escalation, cluster, routing
                 )
@@ -174,6 +177,7 @@ def _check_flow(
     ray: str | None,
     model: Source,
     escalation: Escalation | None,
+    engines: str,
 ) -> None:
     """Raises UsageError for wrong use, before Prefect starts its server."""
     from contextlib import ExitStack
@@ -184,7 +188,7 @@ def _check_flow(
     from cinnabar.schemas import compile_schema
 
     if ray is not None:
-        check_cluster(ray, model, escalation)
+        check_cluster(ray, model, escalation, engines=engines)
     with ExitStack() as connections:
         gather(locations, out, connections)
     with Store.open(out) as store:

@@ -41,6 +41,7 @@ def flows_group(context: typer.Context) -> None:
     "max_tokens",
     "max_seconds",
     "password_file",
+    "examples",
     "hidden",
     "ocr",
     "ocr_engine",
@@ -99,6 +100,7 @@ def serve_schedule(
     from cinnabar.extraction.cluster.connection import check_cluster
     from cinnabar.extraction.inputs import gather, located
     from cinnabar.extraction.parser_settings import parser_settings
+    from cinnabar.extraction.quality.prompt_examples import prompt_examples
     from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.extraction.sources import model_source
@@ -108,15 +110,17 @@ def serve_schedule(
 
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
-    parser_settings(RunOptions(**said))
+    options = RunOptions(**said)
+    parser_settings(options)
     sources = [load_schema(one) for one in schema]
     for source in sources:
         compiled = compile_schema(source.schema)
         _ = compiled.form, Checks(source, compiled)
     routing_of(sources, route, related, model)
     chosen = model_source(model, device)
+    prompt_examples(options, sources, chosen)
     if ray is not None:
-        check_cluster(ray, chosen, gpu_limit=gpu_limit)
+        check_cluster(ray, chosen, engines=options.engines, gpu_limit=gpu_limit)
     if wait < 0:
         raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
     locations = located(paths)

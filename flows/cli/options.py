@@ -21,6 +21,7 @@ _METAVARS = {
     "max_tokens": "N",
     "max_seconds": "S",
     "password_file": "FILE",
+    "examples": "SET",
     "ocr_engine": "ENGINE",
     "workers": "N",
     "engines": "N",

@@ -49,6 +49,7 @@ def text(
       cinnabar text mails/1042.eml --json
     """
     from cinnabar.extraction.documents import Document
+    from cinnabar.extraction.ingest.codes import told
     from cinnabar.extraction.ingest.sandbox import ParserPool
     from cinnabar.extraction.inputs import examine, gather, located
     from cinnabar.extraction.parser_settings import parser_settings
@@ -68,7 +69,7 @@ def text(
         for item in items:
             found = next(readable)[1] if item.problem is None else item.problem
             if isinstance(found, DocumentError):
-                print(harmless(f"cinnabar: {item.path}: {found.code}: {found.detail}"), file=sys.stderr)
+                print(harmless(f"cinnabar: {item.path}: {found.code}: {told(found)}"), file=sys.stderr)
                 status = 1
                 continue
             assert isinstance(found, Document)

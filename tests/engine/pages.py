@@ -14,7 +14,7 @@ from cinnabar.schemas.form.form import Form
 def page_of(text: str) -> Page:
     """The page of this text."""
     columns = Columns(wordpieces().pieces(text))
-    words = WordVectors(tiny_network().encoder.words.weight, letters(), wordpieces())
+    words = WordVectors(tiny_network().encoder.words.weight.numpy(), letters().numpy(), wordpieces())
     return Page.of(text, columns, words)
 
 

@@ -439,3 +439,18 @@ def test_a_file_that_became_unreadable_harms_only_itself(tmp_path: Path) -> None
     assert isinstance(gone.content, DocumentError) and gone.content.code == "not_a_file"
     assert isinstance(there.content, Sent)
     assert (there.content.path, there.content.data) == (tmp_path / "b.txt", b"name=B\n")
+
+
+@pytest.mark.parametrize("engines", ["2", "auto"])
+def test_ray_and_engines_are_refused_together_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], engines: str
+) -> None:
+    from cinnabar.flows.cli.main import run
+
+    (tmp_path / "a.txt").write_text("a")
+    given = ["--out", str(tmp_path / "out"), "--ray", "local", "--engines", engines]
+    assert run(["extract", str(tmp_path / "a.txt"), "--schema", "receipt", *given]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"cinnabar: --engines {engines}: expected 1 with --ray")
+    assert line.endswith("leave out --engines to use the cluster, or --ray to use this machine alone")
+    assert not (tmp_path / "out").exists()

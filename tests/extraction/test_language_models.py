@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +14,28 @@ import pytest
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
 
+from cinnabar.engine.diffusion.planning import Plan, Planner
+from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.models.identity import CALIBRATION
+from cinnabar.engine.models.language import memory
+from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
+from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.request import Request
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill.backfill import backfill
+from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.cluster.shipping import needs, outfit
+from cinnabar.extraction.ingest import parse
+from cinnabar.extraction.planning import chunks_for, passage_of
+from cinnabar.extraction.progress import Silent
 from cinnabar.extraction.quality.calibrating import calibrate
 from cinnabar.extraction.quality.evaluation import find_sets
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, LanguageSource, ModelSource, check_models, model_source
 from cinnabar.extraction.storage.reading import query
+from cinnabar.flows.cli.main import run
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
@@ -130,6 +143,30 @@ def test_a_backfill_fills_a_new_column_of_rows_that_stay(checkpoint: Path, tmp_p
     assert found["none.txt"] == {"name": "M", "lines": []}
     assert [row["what"] for row in found["rows.txt"]["lines"]] == ["figs", "pears"]
     assert all(row["kind"] in ("a", "b", None) for row in found["rows.txt"]["lines"])
+
+
+def test_thoughts_lie_beside_the_record_and_a_backfill_keeps_them(
+    checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decode = Thinker.think
+
+    def thinking(self: Thinker, *given: Any) -> Any:
+        assert self.most == 2048 // 16
+        return [(task, Thoughts('It "says" N.', 3)) for task, _ in decode(self, *given)]
+
+    out = tmp_path / "out"
+    monkeypatch.setattr(Thinker, "think", thinking)
+    extract([docs], SOURCE, out, source_of(checkpoint), QUICK.model_copy(update={"effort": "high"}))
+    monkeypatch.undo()
+    stored = "select value, confidence, pointer from fields where origin = 'thoughts'"
+    assert query(out, stored).rows == [('It "says" N.', 1.0, "")] * 4
+    assert not any("says" in text for (text,) in query(out, "select record_json from records").rows)
+    assert run(["show", "0.txt", "--out", str(out)]) == 0
+    assert "thoughts" in capsys.readouterr().out
+    done = backfill(LATER, out, source_of(checkpoint), options=QUICK)
+    assert done is not None and done.written == 4
+    later = f"{stored} and schema_fingerprint = '{LATER.fingerprint}'"
+    assert query(out, later).rows == [('It "says" N.', 1.0, "")] * 4
 
 
 def test_a_calibration_is_fitted_and_becomes_part_of_the_models_name(
@@ -243,3 +280,73 @@ def test_a_cluster_writes_the_records_of_one_machine(checkpoint: Path, docs: Pat
         shared = extract([docs], SOURCE, tmp_path / "shared", source, QUICK, cluster=cluster)
     assert (shared.written, shared.quarantined) == (alone.written, alone.quarantined) == (4, 0)
     assert records(tmp_path / "shared") == records(tmp_path / "alone")
+
+
+class Noting(Silent):
+    """Keeps the notes of a run."""
+
+    def __init__(self) -> None:
+        self.notes = list[str]()
+
+    def note(self, text: str) -> None:
+        """Keeps a note."""
+        self.notes.append(text)
+
+
+def with_free(monkeypatch: pytest.MonkeyPatch, folder: Path, tokens: int) -> None:
+    """Lets the machine have room for the weights and a request of so many tokens."""
+    traits = read_family(folder)[1]
+    weights = weight_bytes(read_contents(folder, traits), "float32")
+    beside = 2 * max(tokens * memory.position_bytes(traits, "float32"), memory.pass_bytes(traits, "float32", tokens))
+    monkeypatch.setattr(memory, "free_memory", lambda _: weights + beside)
+
+
+def test_a_machine_without_room_for_the_window_is_told_before_any_document(
+    checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, seen = source_of(checkpoint), Noting()
+    with_free(monkeypatch, checkpoint, 1024)
+    done = extract([docs], SOURCE, tmp_path / "out", source, QUICK, seen)
+    assert (done.written, len(seen.notes)) == (4, 1)
+    assert re.search(r"more than about 7\d\d tokens goes .* window is 2,048; --context 7\d\d cuts it", seen.notes[0])
+    with monkeypatch.context() as patched:
+        patched.setattr(LanguageSource, "load", lambda _: pytest.fail("the model was loaded"))
+        with pytest.raises(UsageError, match=r"--context 1000: expected at most 7\d\d; .* each token \d+ bytes more"):
+            extract([docs], SOURCE, tmp_path / "asked", source, QUICK.model_copy(update={"context": 1000}))
+        with_free(patched, checkpoint, 40)
+        with pytest.raises(UsageError, match=r"free on cpu, too little for any document; take a smaller model"):
+            extract([docs], SOURCE, tmp_path / "none", source, QUICK)
+    # Passages that fit are no reason for a note, nor is a machine with room for the window.
+    fitting = QUICK.model_copy(update={"context": 700})
+    extract([docs], SOURCE, tmp_path / "fits", source, fitting, seen)
+    with_free(monkeypatch, checkpoint, 2048)
+    extract([docs], SOURCE, tmp_path / "all", source, QUICK, seen)
+    assert len(seen.notes) == 1
+
+
+def test_a_document_beyond_the_window_of_a_language_model_is_cut_into_passages(checkpoint: Path) -> None:
+    engine = source_of(checkpoint).filler("instant", None)
+    text = "\n".join(f"line {number} of a long document" for number in range(400))
+    document = parse(text.encode(), "long.txt")
+    form = compile_schema(SOURCE.schema).form
+    room, whole = engine.context_beside(form), engine.count_tokens(text)
+    assert whole > engine.model.traits.window > room
+    found = chunks_for(document, engine, form=form)
+    assert len(found) > whole // room
+    assert (found[0].start, found[-1].end) == (0, len(text))
+    for one, after in pairwise(found):
+        assert one.start < after.start < one.end < after.end
+    requests = [Request(str(at), form, passage_of(document, one.start, one.end)) for at, one in enumerate(found)]
+    for one, plan in zip(found, Planner(engine.model).plans(requests), strict=True):
+        assert engine.count_tokens(text[one.start : one.end]) <= room
+        assert isinstance(plan, Plan) and plan.task is not None
+        assert len(plan.task.prompt) + plan.task.budget <= engine.model.traits.window
+    # The scaled window is the one that counts.
+    shorter = dict(json.loads((checkpoint / "config.json").read_text()))
+    scaling = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 2048}
+    longer = checkpoint.with_name("longer")
+    shutil.copytree(checkpoint, longer)
+    (longer / "config.json").write_text(json.dumps(shorter | {"rope_scaling": scaling}))
+    stretched = source_of(longer).filler("instant", None)
+    assert stretched.context_tokens == 8 * engine.context_tokens
+    assert [*chunks_for(document, stretched, form=form)] == [Chunk(0, len(text))]

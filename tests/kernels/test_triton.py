@@ -13,19 +13,28 @@ from pathlib import Path
 
 import pytest
 
-COMPARISON = Path(__file__).with_name("compare_triton.py")
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
-def test_the_kernels_agree_with_their_references() -> None:
+def interpreted(script: str, *arguments: str) -> str:
+    """The last line that the script prints in Triton's interpreter."""
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     done = subprocess.run(
-        [sys.executable, str(COMPARISON)],
+        [sys.executable, str(Path(__file__).with_name(script)), *arguments],
         env=environment,
         capture_output=True,
         text=True,
-        timeout=250,
+        timeout=500,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "5 comparisons agree"
+    return done.stdout.splitlines()[-1]
+
+
+def test_the_kernels_of_the_reader_agree_with_their_references() -> None:
+    assert interpreted("compare_triton.py") == "5 comparisons agree"
+
+
+@pytest.mark.parametrize("examples", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_blocks_and_classes_have_the_results_of_their_definitions(examples: int) -> None:
+    assert interpreted("compare_blocks.py", str(examples)) == "the blocks agree"

@@ -17,6 +17,7 @@ from safetensors.torch import save_file
 from cinnabar.engine.models.language.configuration import CONFIG
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import config_of, family_of
+from cinnabar.engine.models.language.memory import free_memory
 from cinnabar.engine.models.language.quantised import (
     Bits,
     is_quantised,
@@ -143,11 +144,6 @@ def weight_bytes(contents: Contents, precision: Precision) -> int:
     return whole - sum(math.prod(shape) * 2 - quantised_bytes(shape, bits) for shape in shapes)
 
 
-def cache_bytes(traits: Traits, precision: Precision) -> int:
-    """Returns the memory that the keys and values of one token take."""
-    return 2 * traits.layers * traits.key_heads * traits.head_width * _DTYPES[precision].itemsize
-
-
 def check_memory(folder: Path, needed: int, device: torch.device, precision: Precision) -> None:
     """Raises ModelError if the weights need more memory than is free on the device."""
     free = free_memory(device)
@@ -161,28 +157,6 @@ def check_memory(folder: Path, needed: int, device: torch.device, precision: Pre
             f"{folder}: the weights need {needed / 1e9:.2f} GB in {precision}, and {free / 1e9:.2f} GB are free on"
             f" {device}; {advice}"
         )
-
-
-def free_memory(device: torch.device) -> int | None:
-    """Returns the free memory of a device in bytes, None if the system does not tell it."""
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
-    free: list[int] = []
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        free += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
-    except (OSError, ValueError):
-        pass
-    try:
-        # A container's own bound; of what it uses, the file cache can be given back.
-        group = Path("/sys/fs/cgroup")
-        bound = int((group / "memory.max").read_text())
-        used = int((group / "memory.current").read_text())
-        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        free.append(bound - used + int(stat.get("file", 0)))
-    except (OSError, ValueError):
-        pass
-    return min(free) if free else None
 
 
 def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: Precision) -> Decoder:

@@ -18,8 +18,19 @@ from cinnabar.engine.models.language.tensor_names import Parts
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import ModelError
 
-#: The kinds of rotary scaling that `rotary.py` computes.
-ROPES = ("default", "linear", "llama3", "yarn")
+#: The kinds of rotary scaling that `rotary.py` computes, by the numbers that each needs. The angles of `dynamic` depend
+#: on the length of the whole text as soon as it is longer than the first window, and those of tokens that were read
+#: before would have to change with it, so that window stays the model's.
+ROPES: Mapping[str, tuple[str, ...]] = {
+    "default": (),
+    "linear": ("factor",),
+    "dynamic": ("factor",),
+    "llama3": ("factor", "low_freq_factor", "high_freq_factor"),
+    "yarn": ("factor",),
+}
+_ORIGINAL = "original_max_position_embeddings"
+#: Keys beside the numbers of a scaling.
+_BESIDE_SCALING = ("type", "rope_type", "rope_theta", "partial_rotary_factor")
 #: The mask tokens of releases whose config.json names none.
 LLADA2_MASK, DREAM_MASK, FAST_MASK, NEMOTRON_MASK = 156_895, 151_666, 151_665, 100
 #: The length of a block of SDAR's first releases, in whose config.json it is missing.
@@ -63,7 +74,7 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
         )
     if settings.values.get("quantization_config") is not None:
         raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
-    traits = family.read(settings)
+    traits = replace(family.read(settings), thinks=settings.flag("thinks", default=True))
     if traits.heads % traits.key_heads:
         raise ModelError(
             f"{settings.path}: expected heads that {traits.key_heads} key heads divide, found {traits.heads}"
@@ -92,6 +103,7 @@ def config_of(traits: Traits) -> dict[str, Any]:
     shared = {"architectures": [family.architecture], "model_type": traits.family, "rms_norm_eps": traits.epsilon}
     shared |= {"rope_theta": traits.rope_theta, "vocab_size": traits.vocabulary}
     shared |= {} if traits.mask is None else {"mask_token_id": traits.mask}
+    shared |= {} if traits.thinks else {"thinks": False}
     if traits.family == "llada":
         return shared | {
             "activation_type": "silu",
@@ -162,9 +174,9 @@ def _body(settings: Settings, family: str) -> Traits:
     sliding = settings.flag("use_sliding_window") and settings.whole("max_window_layers", default=layers) < layers
     if sliding or any(kind != "full_attention" for kind in kinds):
         raise ModelError(f"{settings.path}: layers with sliding-window attention cannot be run in this version")
-    # Since version 5 `transformers` writes both as `rope_parameters`.
-    rope = settings.table("rope_parameters") or settings.table("rope_scaling")
-    theta = Settings(rope, settings.path).number("rope_theta", default=settings.number("rope_theta", default=10_000.0))
+    said = _rope_settings(settings)
+    theta = said.number("rope_theta", default=settings.number("rope_theta", default=10_000.0))
+    rope = _rope(said, settings)
     return Traits(
         family=family,
         vocabulary=settings.whole("vocab_size"),
@@ -175,46 +187,79 @@ def _body(settings: Settings, family: str) -> Traits:
         head_width=settings.whole("head_dim", default=width // heads),
         inner=settings.whole("intermediate_size"),
         epsilon=settings.number("rms_norm_eps", default=1e-6),
-        window=settings.whole("max_position_embeddings"),
+        window=_window(rope, said, settings),
         visibility="causal",
         block=1,
         mask=None,
         shift=True,
         tied=settings.flag("tie_word_embeddings"),
         rope_theta=theta,
-        rope=_rope(rope, settings),
+        rope=rope,
     )
 
 
-def _rope(said: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+def _rope_settings(settings: Settings) -> Settings:
+    """Returns what config.json says of rotary positions: `rope_scaling`, or the newer `rope_parameters`.
+
+    The latter may be an object for each kind of layer, of which these families have one.
+    """
+    said = settings.table("rope_parameters") or settings.table("rope_scaling")
+    if isinstance(said.get("full_attention"), dict):
+        said = said["full_attention"]
+    return Settings(said, settings.path)
+
+
+def _rope(said: Settings, settings: Settings) -> dict[str, Any]:
     """Returns the scaling of the rotary embedding with `rope_type` and its numbers; an empty one if there is none."""
-    kind = said.get("rope_type", said.get("type", "default"))
-    if kind not in ROPES:
+    values = said.values
+    kind = values.get("rope_type", values.get("type", "default"))
+    if not isinstance(kind, str) or kind not in ROPES:
         raise ModelError(
             f"{settings.path}: rotary scaling {json.dumps(kind)} cannot be run in this version; expected one of"
             f" {', '.join(ROPES)}"
         )
     if kind == "default":
         return {}
-    own = Settings(said, settings.path)
-    own.whole("factor") if isinstance(said.get("factor"), int) else own.number("factor", default=0.0)
-    needed = {"linear": (), "llama3": ("low_freq_factor", "high_freq_factor"), "yarn": ()}[kind]
-    missing = [key for key in ("factor", *needed) if said.get(key) is None]
+    trained = settings.whole("max_position_embeddings")
+    numbers = {key: value for key, value in values.items() if key not in _BESIDE_SCALING}
+    original = settings.values.get(_ORIGINAL)
+    if original is not None or values.get(_ORIGINAL) is not None or kind in ("llama3", "yarn"):
+        numbers[_ORIGINAL] = settings.whole(_ORIGINAL, default=said.whole(_ORIGINAL, default=trained))
+    if kind == "yarn" and values.get("factor") is None and numbers[_ORIGINAL] < trained:
+        numbers["factor"] = trained / numbers[_ORIGINAL]
+    missing = [key for key in ROPES[kind] if numbers.get(key) is None]
     if missing:
         raise ModelError(f"{settings.path}: expected `{missing[0]}` in `rope_scaling`; the key is missing")
-    numbers = {key: value for key, value in said.items() if key not in ("type", "rope_type", "rope_theta")}
-    window = settings.whole("max_position_embeddings")
-    original = own.whole("original_max_position_embeddings", default=window)
-    return {"rope_type": kind, **numbers, "original_max_position_embeddings": original}
+    own = Settings(numbers, settings.path)
+    for key in ROPES[kind]:
+        own.number(key, default=1.0)
+    return {"rope_type": kind, **numbers}
+
+
+def _window(rope: Mapping[str, Any], said: Settings, settings: Settings) -> int:
+    """Returns the most positions: `max_position_embeddings`, or more where the scaling says so.
+
+    Models are scaled in two ways: their makers write the scaled window, and users of Qwen's and SDAR's releases add
+    `rope_scaling` with the first window and a factor, as the cards tell them, and leave the rest as it is.
+    """
+    told = settings.whole("max_position_embeddings")
+    if rope.get("rope_type") in ("linear", "yarn") and said.values.get(_ORIGINAL) is not None:
+        return max(told, int(rope[_ORIGINAL] * rope["factor"]))
+    return told
+
+
+def _demand_whole_heads(settings: Settings) -> None:
+    for one in (settings, _rope_settings(settings)):
+        one.demand("partial_rotary_factor", None, 1, default=None)
 
 
 def _qwen2(settings: Settings) -> Traits:
-    settings.demand("partial_rotary_factor", None, 1, default=None)
+    _demand_whole_heads(settings)
     return replace(_body(settings, "qwen2"), qkv_bias=True)
 
 
 def _with_attention_bias(settings: Settings, family: str) -> Traits:
-    settings.demand("partial_rotary_factor", None, 1, default=None)
+    _demand_whole_heads(settings)
     bias = settings.flag("attention_bias")
     return replace(_body(settings, family), qkv_bias=bias, output_bias=bias)
 
@@ -252,6 +297,7 @@ def _llada(settings: Settings) -> Traits:
         ("scale_logits", (False,), False),
         ("alibi", (False,), False),
         ("rope", (True,), True),
+        ("rope_scaling", (None,), None),
         ("block_group_size", (1,), 1),
     ):
         settings.demand(key, *allowed, default=default)
@@ -282,7 +328,8 @@ def _llada2(settings: Settings) -> Traits:
     settings.demand("moe_router_enable_expert_bias", True, default=True)
     settings.demand("norm_head", False, default=False)
     body = _body(settings, "llada2_moe")
-    rotary = int(body.head_width * settings.number("partial_rotary_factor", default=0.5))
+    share = settings.number("partial_rotary_factor", default=0.5)
+    rotary = int(body.head_width * _rope_settings(settings).number("partial_rotary_factor", default=share))
     if rotary < 2 or rotary % 2 or rotary > body.head_width:
         raise ModelError(
             f"{settings.path}: expected `partial_rotary_factor` to give an even part of a head of {body.head_width}"

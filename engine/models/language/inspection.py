@@ -9,23 +9,26 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language.checkpoint import (
-    cache_bytes,
-    check_memory,
-    free_memory,
-    read_contents,
-    weight_bytes,
-)
+from cinnabar.engine.models.language.checkpoint import check_memory, read_contents, weight_bytes
 from cinnabar.engine.models.language.configuration import CONFIG, checkpoint_folder, read_settings
 from cinnabar.engine.models.language.families import family_of, read_family
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import load_texts
+from cinnabar.engine.models.language.memory import (
+    free_memory,
+    longest_within,
+    position_bytes,
+    request_bytes,
+    requests_within,
+)
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.loading import device_of
 from cinnabar.engine.precision import Precision, language_precision
 from cinnabar.schemas.errors import ModelError
 
 _T = TypeVar("_T")
+#: The longest request that the memory is told for, in tokens.
+LONGEST = 131_072
 _BLOCK_NAME = re.compile(r"-b[0-9]+$")
 _LICENCE = re.compile(r"(licen[cs]e|copying)(\W.*)?", re.IGNORECASE)
 
@@ -53,16 +56,14 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
     contents = _attempt(found, lambda: read_contents(path, traits))
     if contents is None:
         return found
-    free = free_memory(on)
+    weights = weight_bytes(contents, asked)
     found.facts.update(
         {
             "parameters": contents.parameters,
             "stored as": sorted({stored.dtype for stored in contents.stored.values()}),
             "device": str(on),
             "precision": asked,
-            "weights GB": round(weight_bytes(contents, asked) / 1e9, 3),
-            "cache MB per 1,000 tokens": round(cache_bytes(traits, asked) / 1e3, 3),
-            "free GB": None if free is None else round(free / 1e9, 3),
+            **_memory(traits, asked, weights, free_memory(on)),
             "missing tensors": list(contents.missing),
             "odd tensors": list(contents.odd),
         }
@@ -70,7 +71,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
     for what, names in (("missing", contents.missing), ("odd", contents.odd)):
         if names:
             found.problems.append(f"{path}: {what} tensors: {len(names)}, first {names[0]}")
-    _attempt(found, lambda: check_memory(path, weight_bytes(contents, asked), on, asked))
+    _attempt(found, lambda: check_memory(path, weights, on, asked))
     found.facts["fingerprint"] = _attempt(found, lambda: model_fingerprint(path))
     return found
 
@@ -97,6 +98,21 @@ def _told(path: Path, traits: Traits) -> dict[str, Any]:
         "block told by": told,
         "window": traits.window,
         "calibrated": (path / CALIBRATION).is_file(),
+    }
+
+
+def _memory(traits: Traits, precision: Precision, weights: int, free: int | None) -> dict[str, Any]:
+    """Returns what the weights and one request take, and how much of it fits beside the weights."""
+    longest = min(LONGEST, traits.window)
+    left = None if free is None else free - weights
+    return {
+        "weights GB": round(weights / 1e9, 3),
+        "cache MB per 1,000 tokens": round(position_bytes(traits, precision) / 1e3, 3),
+        "free GB": None if free is None else round(free / 1e9, 3),
+        "longest request, tokens": longest,
+        "longest request, GB": round(request_bytes(traits, precision, longest) / 1e9, 3),
+        "such requests that fit": None if left is None else requests_within(traits, precision, left, longest),
+        "longest that fits, tokens": None if left is None else longest_within(traits, precision, left),
     }
 
 

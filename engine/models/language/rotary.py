@@ -2,13 +2,14 @@
 
 The kinds of scaling are those of `rope_scaling` in config.json: `linear` divides the angles (2306.15595), `llama3`
 divides those of long wavelengths, and `yarn` passes smoothly between both and makes attention sharper (2309.00071).
+`dynamic` changes nothing up to the model's window.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import nn
@@ -40,6 +41,13 @@ class Rotary(nn.Module):
         self.window = traits.rope.get("original_max_position_embeddings", traits.window)
         self.register_buffer("frequencies", frequencies, persistent=False)
 
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        # In bfloat16 a frequency is wrong by up to a 256th: 80 turns at position 131,072. It follows the device alone.
+        exact = self.frequencies
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.frequencies = exact.to(self.frequencies.device)
+        return self
+
     def forward(self, positions: torch.Tensor, dtype: torch.dtype) -> Turn:
         """positions: [R, T] int64, at least 0."""
         angles = positions.unsqueeze(-1).float() * self.frequencies
@@ -56,7 +64,7 @@ def scaled_frequencies(traits: Traits) -> tuple[torch.Tensor, float]:
     width = traits.rotary_width or traits.head_width
     steps = torch.arange(0, width, 2, dtype=torch.float32, device="cpu")
     plain = 1.0 / (traits.rope_theta ** (steps / width))
-    if not traits.rope:
+    if not traits.rope or traits.rope["rope_type"] == "dynamic":
         return plain, 1.0
     kind, factor = traits.rope["rope_type"], float(traits.rope["factor"])
     if kind == "linear":

@@ -41,7 +41,8 @@ class Traits:
     bias. rope_theta, rope: base of the rotary embedding, and its scaling as `rope_scaling` in config.json says it.
     window: the most positions that the model was trained for. tied: the output matrix is that of the embedding.
     rotary_width: how many numbers of a head turn with the position, None for all. revises: the model was trained on
-    wrong visible tokens, so its logits at visible positions mean something. experts: the mixture of experts, if any.
+    wrong visible tokens, so its logits at visible positions mean something. thinks: thoughts may come before a record
+    if the effort asks; a model that was trained on records alone cannot. experts: the mixture of experts, if any.
     """
 
     family: str
@@ -63,6 +64,7 @@ class Traits:
     output_bias: bool = False
     tied: bool = False
     revises: bool = False
+    thinks: bool = True
     rope_theta: float = 10_000.0
     rope: Mapping[str, Any] = field(default_factory=dict)
     rotary_width: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.models.integer_products import IntegerLinear
 from cinnabar.engine.models.reader.answers.choices import (
+    Look,
     option_scores,
     option_support,
     printed_options,
@@ -28,7 +30,7 @@ from cinnabar.engine.models.reader.form_memory import FormMemory
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.reader.inputs.views import Place, View, write_board
-from cinnabar.engine.models.reader.inputs.windows import phrases, sheet
+from cinnabar.engine.models.reader.inputs.windows import phrases, pieces_above, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.memory import DecidedChoice, Memory
 from cinnabar.engine.models.reader.network.network import Network
@@ -44,12 +46,14 @@ from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.form.form import Form, Slot
 
-#: The number of views that go through the decoder together, and those of one request among them.
-_VIEWS_AT_ONCE = 8
+#: The number of views that go through the decoder together, and those of one request among them: each takes 4 MB.
+_VIEWS_AT_ONCE = 48
 #: The slots of views that go through it together are padded to a multiple of this.
 _SLOTS_PADDED = 8
-#: The number of such groups whose word matches with the page are kept over the steps, at most 3 MB each.
-_MATCHES_KEPT = 3
+#: The number of views of a passage whose word matches with the page are kept over the steps, at most .4 MB each.
+_MATCHES_KEPT = 24
+#: The slots times pieces, those before a window among them, whose words are matched together: 60 MB.
+_MATCHED_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +89,14 @@ class WindowsAsked:
         for first in range(0, len(self.views), _VIEWS_AT_ONCE):
             yield WindowsAsked(self.request, self.views[first : first + _VIEWS_AT_ONCE], self.found)
 
-    @property
-    def windows(self) -> list[int]:
-        """The window of each view."""
-        return [view.window for view in self.views]
-
     def asked(self, view: View) -> list[int]:
         """Returns the slots of a view that are asked for; they stand before its frozen ones."""
         return [k for k in view.slots if not self.request.is_frozen(k)]
+
+    def questions(self) -> list[int]:
+        """Returns the questions of all of the request's slots, ascending."""
+        request = self.request
+        return sorted({request.questions.slots[request.slot(k).index] for k in request.own})
 
     def shape(self) -> tuple[int, int, int]:
         """Returns the padded numbers of pieces, of slots, and of slots asked for in a view."""
@@ -125,6 +129,7 @@ class WindowDecoder:
         self.low_precision = precision == "bfloat16"
         self.batches = isinstance(network.ask, IntegerLinear)
         self.comparer = comparer
+        self._words: WordVectors | None = None
 
     def precision(self) -> torch.autocast:
         """Returns a context for matrix products in bfloat16, if the reader has that precision."""
@@ -140,17 +145,17 @@ class WindowDecoder:
         odds = np.full((count, len(memory.pieces)), -np.inf, np.float32)
         for first in range(0, len(memory.windows), _VIEWS_AT_ONCE):
             check_time()
-            windows = range(first, min(first + _VIEWS_AT_ONCE, len(memory.windows)))
-            page = self._page([(memory, w) for w in windows], above=False)
+            windows = [(memory, w) for w in range(first, min(first + _VIEWS_AT_ONCE, len(memory.windows)))]
+            page = self._page(windows, above=False)
             board = Board.blank(len(windows), count, page.ids.shape[1])
             board.question[:], board.mask[:], board.kind[:] = torch.tensor(questions.arrays), True, ROWS
+            matches = self._matches(windows, board, questions, [questions.arrays] * len(windows))
             board = to_device(board, self.device)
-            matches = self._matches(memory, windows, board, questions)
             with self.precision():
-                projected = self._projected(memory, windows)
+                projected = self._projected(windows)
                 decoded = self.network.decode(projected, page, board, questions.read.vectors, matches)
                 logits = self.network.rows(decoded).float()
-            chosen = [memory.windows[w] for w in windows]
+            chosen = [memory.windows[w] for _, w in windows]
             prior = self._priors(form, memory).rows(chosen, form.arrays, logits.shape[-1])
             scores = logits.cpu().numpy() + prior
             for of_window, w in zip(scores, chosen, strict=True):
@@ -161,62 +166,68 @@ class WindowDecoder:
     def decode(self, asked: Sequence[WindowsAsked]) -> None:
         """Adds the scores of the slots that are asked for, for each of their views.
 
-        Views of several requests go through the network together if that changes no score: products of integers give
-        each row the same result in every batch. Others go alone.
+        Views of several requests for one form go through the network together if that changes no score: products of
+        integers give each row the same result in every batch. Others go alone.
         """
-        by_shape: dict[tuple[int, int, int], list[list[WindowsAsked]]] = {}
+        by_shape: dict[tuple[str, int, int, int], list[list[WindowsAsked]]] = {}
         for one in asked:
             for part in one.parts():
-                batches = by_shape.setdefault(part.shape(), [])
+                batches = by_shape.setdefault((part.request.questions.fingerprint, *part.shape()), [])
                 room = _VIEWS_AT_ONCE - sum(len(other.views) for other in batches[-1]) if batches else 0
                 if self.batches and len(part.views) <= room:
                     batches[-1].append(part)
                 else:
                     batches.append([part])
-        for shape, batches in by_shape.items():
+        for (_, *shape), batches in by_shape.items():
             for batch in batches:
                 check_time()
                 self._decode(batch, *shape)
 
     def _decode(self, batch: Sequence[WindowsAsked], width: int, slots: int, size: int) -> None:
+        form, questions = batch[0].request.form, batch[0].request.questions
         looks = [(one, view) for one in batch for view in one.views]
-        page = self._page([(one.request.memory, view.window) for one, view in looks], above=False)
+        windows = [(one.request.memory, view.window) for one, view in looks]
+        page = self._page(windows, above=False)
         board = self._board(batch, slots, width)
-        at = np.cumsum([0, *(len(one.views) for one in batch)]).tolist()
-        matches = [
-            self._matches(one.request.memory, one.windows, board.windows(first, last), one.request.questions)
-            for one, first, last in zip(batch, at, at[1:], strict=False)
-        ]
+        matches = self._matches(windows, board, questions, [one.questions() for one in batch for _ in one.views])
+        board = to_device(board, self.device)
         with self.precision():
-            parts = [self._projected(one.request.memory, one.windows) for one in batch]
-            projected = WindowStates.cat(parts)
-            vectors = self._vectors(batch, board)
-            decoded = self.network.decode(projected, page, board, vectors, torch.cat(matches))
+            projected = self._projected(windows)
+            decoded = self.network.decode(projected, page, board, questions.read.vectors, matches)
         decoded = Decoded(decoded.slots[:, :size], decoded.windows, decoded.pointer_bias[:, :size])
         # Each view lists its frozen slots last.
         asked = [one.asked(view) for one, view in looks]
         allowed, ends, prior = (self._on_device(array) for array in self._masks(batch, asked, size, width))
-        support, most = self._support(looks, asked, size)
+        choices = [
+            Look(one.request.memory, one.request.slot(k), view.window, one.request.places.get(k), i, j)
+            for i, ((one, view), own) in enumerate(zip(looks, asked, strict=True))
+            for j, k in enumerate(own)
+            if one.request.slot(k).options
+        ]
+        support = option_support(self.network, form, questions, choices, page, projected.states)
+        most = torch.zeros(len(looks), size, SIGNS, device=self.device)
+        if choices:
+            at = torch.tensor([(look.view, look.slot_at) for look in choices], device=self.device).unbind(1)
+            most.index_put_(at, torch.stack([each for _, each in support]))
         with self.precision():
             scores = self.network.starts(decoded) + prior
             starts, stops, logs, mass = point(self.network, decoded, page, scores, allowed, ends)
             absent = self.network.absences(decoded, scores, allowed, most)
         if self.config.applies("absence_prior"):
             absent = absent + absence_prior(prior, regions(page, board)[:, :size], allowed, self.config)
-        columns = (absent, mass, logs, starts, stops)
-        of_views = zip(*(column.tolist() for column in columns), strict=True)
+        columns = [column.tolist() for column in (absent, mass, logs, starts, stops)]
+        decided = self._choices(form, questions, choices, decoded.slots, support, columns[0])
+        of_views = zip(*columns, strict=True)
         for i, ((one, view), of_view) in enumerate(zip(looks, of_views, strict=True)):
             for j, (k, *scored) in enumerate(zip(asked[i], *of_view, strict=False)):
-                found, state = one.found[k], decoded.slots[i, j]
-                if (i, j) in support:
-                    scored[0], options, found.passages = self._choice(
-                        k, view.window, scored[0], state, support[i, j], one.request
-                    )
+                found = one.found[k]
+                if (i, j) in decided:
+                    scored[0], options, found.passages = decided[i, j]
                     found.options.append(options)
-                found.add(view.window, state, *scored)
+                found.add(view.window, (decoded.slots, i, j), *scored)
 
     def _board(self, batch: Sequence[WindowsAsked], slots: int, width: int) -> Board:
-        """Returns the slots of the views as the network's board; each request has places among its own questions."""
+        """Returns the slots of the views as the network's board, on the CPU."""
         board = Board.blank(sum(len(one.views) for one in batch), slots, width)
         arrays = board.arrays()
         at = 0
@@ -227,21 +238,7 @@ class WindowDecoder:
                 memory.pieces, self.wordpieces, width,
             )  # fmt: skip
             at += len(one.views)
-        return to_device(board, self.device)
-
-    def _vectors(self, batch: Sequence[WindowsAsked], board: Board) -> Tensor:
-        """Returns the vectors of all requests' questions, and makes the board's places those among all of them."""
-        first: dict[str, int] = {}
-        vectors: list[Tensor] = []
-        before: list[int] = []
-        for one in batch:
-            known = one.request.questions
-            if known.fingerprint not in first:
-                first[known.fingerprint] = sum(map(len, vectors))
-                vectors.append(known.read.vectors)
-            before += [first[known.fingerprint]] * len(one.views)
-        board.question += torch.tensor(before, device=self.device)[:, None]
-        return torch.cat(vectors)
+        return board
 
     def _masks(
         self, batch: Sequence[WindowsAsked], asked: Sequence[list[int]], size: int, width: int
@@ -267,91 +264,129 @@ class WindowDecoder:
             priors.append(self._priors(one.request.form, memory).starts(windows, slots, size, width))
         return allowed, ends, np.concatenate(priors)
 
-    def _support(
-        self, looks: Sequence[tuple[WindowsAsked, View]], asked: Sequence[list[int]], size: int
-    ) -> tuple[dict[tuple[int, int], Tensor], Tensor]:
-        """Returns how far each view's window supports the options of its slots: [O, SIGNS] by view and slot of it.
-
-        The second result is the maximum over the options, [N, S, SIGNS] for S of `size`, 0 for slots without options.
-        """
-        support: dict[tuple[int, int], Tensor] = {}
-        most = torch.zeros(len(looks), size, SIGNS, device=self.device)
-        for i, ((one, view), own) in enumerate(zip(looks, asked, strict=True)):
-            request = one.request
-            for j, k in enumerate(own):
-                if request.slot(k).options:
-                    support[i, j] = option_support(
-                        self.network, request.form, request.questions, request.memory, request.slot(k),
-                        view.window, request.places.get(k),
-                    )  # fmt: skip
-                    most[i, j] = support[i, j].amax(0)
-        return support, most
-
     def _on_device(self, array: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self.device)
 
-    def _choice(
-        self, k: int, window: int, absent: float, state: Tensor, support: Tensor, request: FormRequest
-    ) -> DecidedChoice:
-        """Returns the log odds of a choice's absence in a window, the log probabilities of its options, and passages.
+    def _choices(
+        self,
+        form: Form,
+        questions: FormMemory,
+        looks: Sequence[Look],
+        slots: Tensor,
+        support: Sequence[tuple[Tensor, Tensor]],
+        absent: Sequence[Sequence[float]],
+    ) -> dict[tuple[int, int], DecidedChoice]:
+        """Returns for each look at a choice its log odds of absence, log probabilities of options, and passages.
 
+        The keys are views with the places of slots among theirs. slots: [N, S, H], their states; absent: N lists, the
+        log odds of absence by the network.
         If the likeliest option is not printed, the options are compared with the passages of the document.
 
         The first look decides. The values that other slots commit later say nothing about a choice, and they misled it:
         the currency of euro invoices became INR at .97 once number and total were committed. Mean F1 of twelve sets
         with choices is .643 with later looks and .646 without.
         """
-        memory, slot, place = request.memory, request.slot(k), request.places.get(k)
-        key = (request.form.fingerprint, slot.index, window, -1 if place is None else place.anchor)
-        if key not in memory.choices:
-            text, near = text_near(memory, place)
-            printed = printed_options(request.questions, slot, near)
-            options = option_scores(self.network, state, request.questions, slot, printed, support)
-            best = options.index(max(options))
-            applies = self.config.applies("printed_options") and printed[best]
-            passages: list[tuple[int, int]] = []
-            if applies and tells_presence(slot.options[best], text, near):
-                absent -= self.config.printed_options.present
-            own = is_compared(slot) and slot.index not in selectors(request.form)
-            if self.comparer is not None and place is None and own and not printed[best]:
-                compared = self.comparer.similarities(request.form, slot, memory)
-                absent, options = weighed(absent, options, compared, printed, self.config.described_options)
-                passages = compared.passages
-            memory.choices[key] = absent, options, passages
-        return memory.choices[key]
+        undecided: dict[int, list[int]] = {}
+        keys = [
+            (form.fingerprint, look.slot.index, look.window, -1 if look.place is None else look.place.anchor)
+            for look in looks
+        ]
+        for at, (look, key) in enumerate(zip(looks, keys, strict=True)):
+            if key not in look.memory.choices:
+                undecided.setdefault(look.slot.index, []).append(at)
+        compared: list[tuple[int, float, list[float], list[bool]]] = []
+        for own in undecided.values():
+            slot = looks[own[0]].slot
+            texts = [text_near(looks[at].memory, looks[at].place) for at in own]
+            printed = [printed_options(questions, slot, near) for _, near in texts]
+            places = torch.tensor([(looks[at].view, looks[at].slot_at) for at in own], device=self.device)
+            found = torch.stack([support[at][0] for at in own])
+            scored = option_scores(self.network, slots[places.unbind(1)], questions, slot, printed, found)
+            own_meaning = is_compared(slot) and slot.index not in selectors(form)
+            for at, (text, near), marks, options in zip(own, texts, printed, scored, strict=True):
+                look, best = looks[at], options.index(max(options))
+                odds = absent[look.view][look.slot_at]
+                if (
+                    self.config.applies("printed_options")
+                    and marks[best]
+                    and tells_presence(slot.options[best], text, near)
+                ):
+                    odds -= self.config.printed_options.present
+                look.memory.choices[keys[at]] = odds, options, []
+                if self.comparer is not None and look.place is None and own_meaning and not marks[best]:
+                    compared.append((at, odds, options, marks))
+        if self.comparer is not None and compared:
+            self.comparer.read([looks[at].memory for at, *_ in compared])
+            for at, odds, options, marks in compared:
+                meant = self.comparer.similarities(form, looks[at].slot, looks[at].memory)
+                odds, options = weighed(odds, options, meant, marks, self.config.described_options)
+                looks[at].memory.choices[keys[at]] = odds, options, meant.passages
+        return {(look.view, look.slot_at): look.memory.choices[key] for look, key in zip(looks, keys, strict=True)}
 
     def _page(self, windows: Sequence[tuple[Memory, int]], *, above: bool) -> Sheet:
         """Returns windows of the same padded width as tensors."""
         chosen = [(memory.pieces, memory.windows[w]) for memory, w in windows]
         return to_device(sheet(chosen, windows[0][0].states.shape[1], above=above), self.device)
 
-    def _projected(self, memory: Memory, windows: Sequence[int]) -> WindowStates:
+    def _projected(self, windows: Sequence[tuple[Memory, int]]) -> WindowStates:
         """Returns the decoder's projections of these windows."""
-        if memory.projected is not None:
-            return memory.projected.windows(torch.tensor(windows, device=self.device))
-        distinct = sorted(set(windows))
-        at = torch.tensor([distinct.index(w) for w in windows], device=self.device)
-        return self.network.project_windows(memory.states[distinct]).windows(at)
+        parts = []
+        for kept, run in groupby(windows, key=lambda one: one[0].projected):
+            own = list(run)
+            if kept is not None:
+                parts.append(kept.windows([memory.first + w for memory, w in own]))
+                continue
+            for _, alone in groupby(own, key=lambda one: id(one[0])):
+                memory, chosen = _of_one(list(alone))
+                distinct = sorted(set(chosen))
+                projected = self.network.project_windows(memory.states[distinct])
+                parts.append(projected.windows([distinct.index(w) for w in chosen]))
+        return WindowStates.cat(parts)
 
-    def _matches(self, memory: Memory, windows: Sequence[int], board: Board, questions: FormMemory) -> Tensor:
-        """Returns how similar the words of the board's questions are to those of these windows."""
-        key = (questions.fingerprint, *windows, *board.question.flatten().tolist())
-        found = memory.matched.get(key)
-        if found is None:
-            page = self._page([(memory, w) for w in windows], above=True)
-            words = phrases([(memory.pieces, memory.windows[w]) for w in windows], self.wordpieces)
+    def _matches(
+        self, windows: Sequence[tuple[Memory, int]], board: Board, questions: FormMemory, asked_of: Sequence[list[int]]
+    ) -> Tensor:
+        """Returns how similar the words of the board's questions are to those of these windows; they are kept.
+
+        asked_of: for each window all questions that are asked of its document.
+        """
+        asked = board.question.numpy()
+        keys = [(questions.fingerprint, w, asked[row].tobytes()) for row, (_, w) in enumerate(windows)]
+        found: list[Tensor | None] = [memory.matched.get(key) for (memory, _), key in zip(windows, keys, strict=True)]
+        missing = [row for row, own in enumerate(found) if own is None]
+        widest = max((pieces_above(memory.windows[w]) for memory, w in windows), default=0)
+        most = max(map(len, asked_of))
+        every = np.asarray([[*own, *own[-1:] * (most - len(own))] for own in asked_of], np.int64)
+        together = max(1, _MATCHED_AT_ONCE // (asked.shape[1] * (widest + windows[0][0].states.shape[1])))
+        for first in range(0, len(missing), together):
+            rows = missing[first : first + together]
+            chosen = [windows[row] for row in rows]
+            page, part = self._page(chosen, above=True), to_device(board.windows(rows), self.device)
+            words = phrases([(memory.pieces, memory.windows[w]) for memory, w in chosen], self.wordpieces)
+            words, of_document = to_device(words, self.device), self._on_device(every[rows])
             with self.precision():
-                found = self.network.matches(page, to_device(words, self.device), board, questions.questions)
-            if len(memory.matched) < _MATCHES_KEPT:
-                memory.matched[key] = found
-        return found
+                read = self.network.matches(page, words, part, questions.questions, of_document)
+            for row, own in zip(rows, read.unbind(), strict=True):
+                found[row], memory = own, windows[row][0]
+                if len(memory.matched) < _MATCHES_KEPT:
+                    memory.matched[keys[row]] = own
+            if len(rows) == len(windows):
+                return read
+        return torch.stack([own for own in found if own is not None])
 
     def _priors(self, form: Form, memory: Memory) -> Priors:
         """Returns the scores of the passage's words for the form, computed once."""
         found = memory.priors.get(form.fingerprint)
         if found is None:
-            vectors, letters = self.network.encoder.words.weight, self.network.letters.weight
-            words = WordVectors(vectors, letters, self.wordpieces)
-            page = Page.of(memory.passage.text, memory.columns, words)
+            if self._words is None:
+                tables = (self.network.encoder.words.weight, self.network.letters.weight)
+                vectors, letters = (table.detach().float().cpu().numpy() for table in tables)
+                self._words = WordVectors(vectors, letters, self.wordpieces)
+            page = Page.of(memory.passage.text, memory.columns, self._words)
             found = memory.priors[form.fingerprint] = Priors(PriorInput(form, page, self.config))
         return found
+
+
+def _of_one(windows: Sequence[tuple[Memory, int]]) -> tuple[Memory, list[int]]:
+    """Returns the passage of these windows, which is the same for all, and their numbers."""
+    return windows[0][0], [w for _, w in windows]

@@ -42,13 +42,14 @@ class ListedOption:
 class Memory:
     """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
 
-    `projected` are the decoder's projections of the states, if they are kept; `columns` the cells of the lines; `plain`
-    the passage's words, computed on first use. By the form's fingerprint: `promising` are the windows that its slots
-    look at again; `choice_windows` maps each choice's slot to the window with most of its words; `priors` are the
-    scores of the passage's words. `supported` is the support of options, by form, slot, window and stretch. `matched`
-    are the similarities of the words of slots and windows, by form, windows and questions. `choices` are the choices
-    as the first look decided them, by form, slot, window and row. `stretches` are passages and sentences
-    with their vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form.
+    `projected` are the decoder's projections of the states, if they are kept, for all passages that were read together;
+    those of this passage begin at the window `first`. `columns` the cells of the lines; `plain` the passage's words,
+    computed on first use. By the form's fingerprint: `promising` are the windows that its slots look at again;
+    `choice_windows` maps each choice's slot to the window with most of its words; `priors` are the scores of the
+    passage's words. `supported` is the support of options and its maximum, by form, slot, window and stretch. `matched`
+    are the similarities of the words of slots and windows, by form, window and questions. `choices` are the choices as
+    the first look decided them, by form, slot, window and row. `stretches` are passages and sentences with their
+    vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form.
     """
 
     passage: Passage
@@ -58,11 +59,12 @@ class Memory:
     projected: WindowStates | None
     reader: MentionReader
     columns: Columns
+    first: int = 0
     plain: str = ""
     promising: dict[str, list[int]] = field(default_factory=dict)
     choice_windows: dict[str, dict[int, int]] = field(default_factory=dict)
-    supported: dict[tuple[str | int, ...], Tensor] = field(default_factory=dict)
-    matched: dict[tuple[str | int, ...], Tensor] = field(default_factory=dict)
+    supported: dict[tuple[str | int, ...], tuple[Tensor, Tensor]] = field(default_factory=dict)
+    matched: dict[tuple[str, int, bytes], Tensor] = field(default_factory=dict)
     priors: dict[str, Priors] = field(default_factory=dict)
     choices: dict[tuple[str | int, ...], DecidedChoice] = field(default_factory=dict)
     stretches: dict[str, tuple[list[tuple[int, int]], npt.NDArray[np.float32]]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -52,6 +52,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.kept_questions import KeptQuestions
 from cinnabar.engine.models.reader.memory import ListedOption, Memory
 from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.reader.network.states import WindowStates
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
@@ -62,14 +63,23 @@ from cinnabar.schemas.form.form import Form, Slot
 #: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
 #: compute them anew for the windows at hand.
 _WINDOWS_PROJECTED = 50
-#: The windows that the encoder reads together, if that changes no state. On a processor eight take as long as eight
-#: times one, sixteen half as long again.
-_WINDOWS_AT_ONCE = 8
+#: The pieces that the encoder reads together, if that changes no state, with 30 KB each; the windows that are projected
+#: together, with 14 MB each.
+_PIECES_AT_ONCE, _WINDOWS_AT_ONCE = 7680, 12
 #: In later steps over a longer passage each slot looks again at this many windows, those that most likely hold its
 #: value.
 _LOOKED_AT_AGAIN = 4
 #: The number of forms whose encoded questions are kept; the oldest is dropped first.
 _FORMS_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A passage, its word pieces, and the windows that they are cut into."""
+
+    passage: Passage
+    pieces: Pieces
+    windows: list[Window]
 
 
 class Reader:
@@ -122,42 +132,69 @@ class Reader:
     def encode(self, passages: Sequence[Passage]) -> list[Memory]:
         """Reads each passage once, window by window: the states of a window do not depend on the other windows."""
         with self.decoder.casts_kept():
-            pieces = [self.wordpieces.pieces(p.text, p.word_start, p.word_box) for p in passages]
-            windows = [cut(own) for own in pieces]
-            states = [
-                torch.zeros(len(own), padded(own), self.network.size.hidden, device=self.device) for own in windows
-            ]
-            by_width: dict[int, list[tuple[int, int]]] = {}
-            for p, own in enumerate(windows):
-                for w, window in enumerate(own):
-                    by_width.setdefault(padded([window]), []).append((p, w))
-            together = _WINDOWS_AT_ONCE if self.decoder.batches else 1
-            for places in by_width.values():
-                for first in range(0, len(places), together):
-                    self._encode(places[first : first + together], pieces, windows, states)
-            return [self._memory(*one) for one in zip(passages, pieces, windows, states, strict=True)]
+            read = []
+            for passage in passages:
+                pieces = self.wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
+                read.append(_Read(passage, pieces, cut(pieces)))
+            memories: dict[int, Memory] = {}
+            for places in self._together(read):
+                own = [read[p] for p in places]
+                memories.update(zip(places, self._memories(own, self._states(own)), strict=True))
+            return [memories[p] for p in range(len(read))]
 
-    def _encode(
-        self,
-        places: Sequence[tuple[int, int]],
-        pieces: Sequence[Pieces],
-        windows: Sequence[Sequence[Window]],
-        states: Sequence[Tensor],
-    ) -> None:
-        """Writes the states of some windows, at places (passage, window); all of them have the same padded width."""
-        check_time()
-        page = to_device(sheet([(pieces[p], windows[p][w]) for p, w in places], above=False), self.device)
-        with self.decoder.precision():
-            read = self.network.encode_windows(page)
-        # Rounded to the precision of the states on disk (`pack`).
-        read = read.bfloat16() if self.decoder.low_precision else read
-        for (p, w), found in zip(places, read, strict=True):
-            states[p][w, : found.shape[0]] = found
+    def _together(self, read: Sequence[_Read]) -> list[list[int]]:
+        """Returns the passages that are read together: those of the same padded width, long ones alone."""
+        by_width: dict[tuple[int, int], list[int]] = {}
+        for p, one in enumerate(read):
+            alone = not self.decoder.batches or len(one.windows) > _WINDOWS_PROJECTED
+            by_width.setdefault((padded(one.windows), p if alone else -1), []).append(p)
+        return list(by_width.values())
 
-    def _memory(self, passage: Passage, pieces: Pieces, windows: list[Window], states: Tensor) -> Memory:
+    def _states(self, read: Sequence[_Read]) -> Tensor:
+        """Returns the states of all windows of some passages: [W, T, H]."""
+        windows = [(one.pieces, window) for one in read for window in one.windows]
+        states = torch.zeros(len(windows), padded(read[0].windows), self.network.size.hidden, device=self.device)
+        by_width: dict[int, list[int]] = {}
+        for w, (_, window) in enumerate(windows):
+            by_width.setdefault(padded([window]), []).append(w)
+        for width, rows in by_width.items():
+            together = max(1, _PIECES_AT_ONCE // width) if self.decoder.batches else 1
+            for first in range(0, len(rows), together):
+                check_time()
+                chosen = rows[first : first + together]
+                page = to_device(sheet([windows[w] for w in chosen], above=False), self.device)
+                with self.decoder.precision():
+                    found = self.network.encode_windows(page)
+                # Rounded to the precision of the states on disk (`pack`).
+                found = found.bfloat16().float() if self.decoder.low_precision else found
+                states[:, :width].index_copy_(0, torch.tensor(chosen, device=self.device), found)
+        return states
+
+    def _memories(self, read: Sequence[_Read], states: Tensor) -> list[Memory]:
+        """Returns the memories of passages with these states: [W, T, H] for the windows of all of them."""
+        projected = self._projected(states) if len(read[0].windows) <= _WINDOWS_PROJECTED else None
+        memories, first = [], 0
+        counts = [len(one.windows) for one in read]
+        for one, own in zip(read, torch.split(states, counts), strict=True):
+            reader, columns = MentionReader(one.passage.text), Columns(one.pieces)
+            memories.append(Memory(one.passage, one.pieces, one.windows, own, projected, reader, columns, first))
+            first += len(one.windows)
+        return memories
+
+    def _projected(self, states: Tensor) -> WindowStates:
+        """Returns the projections of windows' states; a product of integers takes the same values in any batch."""
         with self.decoder.precision():
-            projected = self.network.project_windows(states) if len(windows) <= _WINDOWS_PROJECTED else None
-        return Memory(passage, pieces, windows, states, projected, MentionReader(passage.text), Columns(pieces))
+            if not self.decoder.batches:
+                return self.network.project_windows(states)
+            first = self.network.project_windows(states[:_WINDOWS_AT_ONCE])
+            if len(states) <= _WINDOWS_AT_ONCE:
+                return first
+            projected = torch.empty(*states.shape[:2], sum(first.sizes), device=states.device)
+            projected[:_WINDOWS_AT_ONCE] = first.projected
+            for at in range(_WINDOWS_AT_ONCE, len(states), _WINDOWS_AT_ONCE):
+                part = states[at : at + _WINDOWS_AT_ONCE]
+                projected[at : at + _WINDOWS_AT_ONCE] = self.network.project_windows(part).projected
+        return WindowStates(states, projected, first.sizes)
 
     def pack(self, memory: Memory) -> dict[str, Tensor]:
         """Returns the states in the precision of their use, so that unpacked states give the same scores to the bit."""
@@ -172,7 +209,8 @@ class Reader:
         states = packed.get("states")
         if states is None or states.shape != (len(windows), padded(windows), self.network.size.hidden):
             return None
-        return self._memory(passage, pieces, windows, states.to(self.device, torch.float32))
+        states = states.to(self.device, torch.float32)
+        return self._memories([_Read(passage, pieces, windows)], states)[0]
 
     def form(self, form: Form) -> FormMemory:
         """Returns the encoded questions of a form; they are encoded once."""
@@ -305,10 +343,16 @@ class Reader:
         asked: list[WindowsAsked] = []
         scores: list[dict[int, WindowScores]] = []
         free: list[list[int]] = []
-        for request in requests:
-            homes = choice_windows(self.network, request.form, request.questions, request.memory)
+        by_form: dict[str, list[int]] = {}
+        for r, request in enumerate(requests):
+            by_form.setdefault(request.form.fingerprint, []).append(r)
+        homes: dict[int, dict[int, int]] = {}
+        for own in by_form.values():
+            memories, first = [requests[r].memory for r in own], requests[own[0]]
+            homes.update(zip(own, choice_windows(self.network, first.form, first.questions, memories), strict=True))
+        for r, request in enumerate(requests):
             outside = {k: request.slot(k) for k in request.own if k not in request.places}
-            fixed = {k: homes[slot.index] for k, slot in outside.items() if slot.options}
+            fixed = {k: homes[r][slot.index] for k, slot in outside.items() if slot.options}
             scores.append({k: WindowScores() for k in request.own})
             free.append([k for k in outside if k not in fixed])
             asked.append(WindowsAsked(request, _views(request, fixed), scores[-1]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.answers.record import read_answer
 from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.effort import effort_of
+from cinnabar.engine.examples import Examples, shown_with
 from cinnabar.engine.models.remote.exchange import (
     NEWER,
     OLDER,
@@ -27,7 +28,14 @@ from cinnabar.engine.models.remote.ledger import Budget, Ledger
 from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prompting import body_of, messages_of, once_more
 from cinnabar.engine.models.remote.serving import MODELS, Served, Settings
-from cinnabar.engine.models.remote.sizes import answer_room, bytes_of, most_of, passage_room, tokens_of
+from cinnabar.engine.models.remote.sizes import (
+    answer_room,
+    bytes_of,
+    few_shot_of,
+    most_of,
+    passage_room,
+    tokens_of,
+)
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError
 
@@ -46,13 +54,22 @@ REFUSALS = 5
 class RemoteFiller:
     """Fills forms by asking a server.
 
-    `key` is used for the requests and nothing else. `journal` keeps the paid answers. As many requests are under way at
-    a time as the settings allow; their results do not depend on each other.
+    `key` is used for the requests and nothing else. `journal` keeps the paid answers. `examples` stand in the prompts.
+    As many requests are under way at a time as the settings allow; their results do not depend on each other.
     """
 
-    def __init__(self, served: Served, settings: Settings, effort: str, key: str, journal: Journal) -> None:
+    def __init__(
+        self,
+        served: Served,
+        settings: Settings,
+        effort: str,
+        key: str,
+        journal: Journal,
+        examples: Examples | None = None,
+    ) -> None:
         self._served, self._settings, self._effort = served, settings, effort_of(effort).name
         self._key, self._journal = key, journal
+        self.examples, self._few_shot = examples, few_shot_of(examples, served)
         self._pace = Pace(settings.requests_per_minute, settings.tokens_per_minute)
         self.ledger = Ledger(served.prices)
         self._budget = Budget(self.ledger, settings.budget)
@@ -66,13 +83,13 @@ class RemoteFiller:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the model and its effort."""
-        return f"{self._served.fingerprint}-{self._effort}"
+        """The fingerprint of the model, its examples and its effort."""
+        return f"{shown_with(self._served.fingerprint, self.examples)}-{self._effort}"
 
     @property
     def context_tokens(self) -> int:
         """The most tokens of a passage beside the task, the schema and the answer."""
-        return passage_room(self._served.context)
+        return passage_room(self._served.context, self._few_shot)
 
     def count_tokens(self, text: str) -> int:
         """Estimates the tokens of a text, rather too many."""
@@ -125,7 +142,8 @@ class RemoteFiller:
         wire = Wire(request.form, request.known, request.counted)
         problems: Sequence[str] = ()
         keys: list[str] = []
-        messages = messages_of(request)
+        first = messages_of(request, wire, self._few_shot)
+        messages = first
         room = answer_room(request.form, self._served.context)
         for ask in range(self._settings.asks if wire.schema is not None else 1):
             text = ""
@@ -143,7 +161,7 @@ class RemoteFiller:
             if isinstance(found, Filled):
                 return found
             problems = found
-            messages = [*messages_of(request), *once_more(text, problems)]
+            messages = [*first, *once_more(text, problems)]
         self._journal.forget(keys)  # a retry of this document wants other answers
         detail = f"none of {self._settings.asks} answers met the schema: {'; '.join(problems[:5])}"
         raise EngineFailure("invalid_answer", detail)

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cinnabar.engine.answers.wire import Wire
+from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.remote.serving import Served
 from cinnabar.engine.request import Request
+from cinnabar.schemas.canonical import parse
 
 _TASK = """You fill in a form from a document. Answer with one JSON object that meets the given JSON schema.
 - Take every value from the document. Where the document does not say it, answer null; never guess.
@@ -24,16 +26,25 @@ FAULTS = 20
 Message = dict[str, str]
 
 
-def messages_of(request: Request) -> list[Message]:
-    """Returns the messages that ask for a request's form."""
+def messages_of(request: Request, wire: Wire, few_shot: FewShot) -> list[Message]:
+    """Returns the messages that ask for a request's form, behind examples of questions and answers."""
     form = request.form
     about = ". ".join(part.strip().rstrip(".") for part in (form.title, form.description) if part.strip())
     system = f"{_TASK}\n\nThe form: {about}." if about else _TASK
     parts = []
     if request.known:
         parts.append(f"{_KNOWN}\n{_known(request.known)}")
-    parts.append(f"<document>\n{neutral(request.passage.text)}\n</document>")
-    return [{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join(parts)}]
+    parts.append(_document(request.passage.text))
+    found = [{"role": "system", "content": system}]
+    for example in few_shot.chosen(form, request.passage.text).examples:
+        answer = wire.answer(parse(example.record))
+        if answer is not None:
+            found += [{"role": "user", "content": _document(example.text)}, {"role": "assistant", "content": answer}]
+    return [*found, {"role": "user", "content": "\n\n".join(parts)}]
+
+
+def _document(text: str) -> str:
+    return f"<document>\n{neutral(text)}\n</document>"
 
 
 def once_more(answer: str, problems: Sequence[str]) -> list[Message]:

@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from cinnabar.engine.answers.wire import Wire
+from cinnabar.engine.examples import Examples
+from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.remote.prices import Tokens
 from cinnabar.engine.models.remote.prompting import body_of, messages_of
 from cinnabar.engine.models.remote.serving import Served
@@ -29,9 +31,14 @@ def tokens_of(text: str) -> int:
     return -(-len(text.encode()) // BYTES)
 
 
-def passage_room(context: int) -> int:
-    """Returns the most tokens of a passage beside the task, the schema and the answer."""
-    return context - context // LISTS - context // TASK
+def few_shot_of(examples: Examples | None, served: Served) -> FewShot:
+    """Returns the choice of examples for a server's prompts. Raises UsageError if no example of a form fits."""
+    return FewShot(examples, served.context, tokens_of)
+
+
+def passage_room(context: int, few_shot: FewShot) -> int:
+    """Returns the most tokens of a passage beside the task, the schema, the examples and the answer."""
+    return context - context // LISTS - context // TASK - few_shot.room
 
 
 def answer_room(form: Form, context: int) -> int:
@@ -51,24 +58,24 @@ def most_of(served: Served, body: dict[str, Any]) -> Decimal:
     return Decimal(0) if served.prices is None else served.prices.cost(tokens)
 
 
-def dearest(served: Served, requests: Sequence[Request]) -> Decimal:
+def dearest(served: Served, requests: Sequence[Request], few_shot: FewShot) -> Decimal:
     """Returns the most dollars that one of these requests can cost."""
     found = [Decimal(0)]
     for request in requests:
         wire = Wire(request.form, request.known, request.counted)
         if wire.schema is not None:
             room = answer_room(request.form, served.context)
-            found.append(most_of(served, body_of(served, "medium", wire, messages_of(request), room)))
+            found.append(most_of(served, body_of(served, "medium", wire, messages_of(request, wire, few_shot), room)))
     return max(found)
 
 
-def expected_tokens(requests: Sequence[Request]) -> tuple[int, int]:
+def expected_tokens(requests: Sequence[Request], few_shot: FewShot) -> tuple[int, int]:
     """Estimates the input and output tokens of these requests, asked once each."""
     inputs = outputs = 0
     for request in requests:
         wire = Wire(request.form, request.known, request.counted)
         if wire.schema is not None:
-            asked = json.dumps([messages_of(request), wire.schema], ensure_ascii=False)
+            asked = json.dumps([messages_of(request, wire, few_shot), wire.schema], ensure_ascii=False)
             inputs += tokens_of(asked)
             outputs += sum(VALUE * (ITEMS if "*" in slot.path else 1) for slot in request.form.slots)
     return inputs, outputs

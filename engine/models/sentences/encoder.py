@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import torch
 
 from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import SHIPPED, about
-from cinnabar.engine.models.integer_products import with_integer_products
+from cinnabar.engine.models.integer_products import IntegerLinear, with_integer_products
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.models.reader.network.encoder import Encoder
 from cinnabar.engine.models.weights import checked_tensors, restore
@@ -37,7 +37,9 @@ SIZES = (30522, WIDTH, 6, 12, 1536, 512)
 #: The weights of `Encoder` that it does not have: the features that word pieces lose.
 FEATURES = ("case.", "gap.", "x.", "y.")
 #: Places of one batch, padding included; texts of like length share a batch.
-_PLACES = 4096
+_PLACES = 7680
+#: With products of integers texts are padded to a multiple of so many pieces, so that few lengths are apart.
+_MULTIPLE = 64
 #: Texts whose vectors are kept, 30 MB in all.
 _KEPT = 20_000
 
@@ -45,13 +47,15 @@ _KEPT = 20_000
 class SentenceEncoder:
     """Turns texts into unit vectors; the cosine of two vectors says how alike the texts are in meaning.
 
-    `fingerprint` is the hash of the weights. Vectors of one text may differ by 1e-6 between batches.
+    `fingerprint` is the hash of the weights. In int8 a text has the same vector in every batch; in other precisions
+    vectors may differ by 1e-6 between batches.
     """
 
     def __init__(self, encoder: Encoder, wordpieces: WordPieces, fingerprint: str, precision: Precision) -> None:
         self.fingerprint = fingerprint
         encoder = encoder.eval().requires_grad_(False)
         self._encoder = with_integer_products(encoder) if precision == "int8" else encoder
+        self._integers = any(isinstance(module, IntegerLinear) for module in self._encoder.modules())
         self._wordpieces = wordpieces
         self._bfloat16 = precision == "bfloat16"
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
@@ -72,27 +76,36 @@ class SentenceEncoder:
     @torch.inference_mode()
     def _vectors(self, texts: Sequence[str]) -> list[Vectors]:
         ids = [(CLS_ID, *self._wordpieces.ids(text)[: PIECES - 2], SEP_ID) for text in texts]
-        order = sorted(range(len(ids)), key=lambda at: len(ids[at]))
         found: list[Vectors] = [np.zeros(WIDTH, np.float32)] * len(ids)
-        while order:
-            # From the longest down, so that a batch's first text has its width.
-            rows = order[-max(1, _PLACES // len(ids[order[-1]])) :]
-            del order[-len(rows) :]
-            for row, vector in zip(rows, self._batch([ids[row] for row in rows]), strict=True):
+        for rows, width in self._batches([len(own) for own in ids]):
+            for row, vector in zip(rows, self._batch([ids[row] for row in rows], width), strict=True):
                 found[row] = vector
         return found
 
-    def _batch(self, ids: Sequence[tuple[int, ...]]) -> Vectors:
-        length = max(map(len, ids))
-        padded = torch.zeros(len(ids), length, dtype=torch.long)
-        mask = torch.zeros(len(ids), length, dtype=torch.bool)
-        for row, pieces in enumerate(ids):
-            padded[row, : len(pieces)] = torch.tensor(pieces)
-            mask[row, : len(pieces)] = True
+    def _batches(self, lengths: Sequence[int]) -> Iterator[tuple[list[int], int]]:
+        """Yields the texts that are read together, and the pieces that they are padded to.
+
+        With products of integers that width depends on the text alone, and so does its vector.
+        """
+        order = sorted(range(len(lengths)), key=lambda at: lengths[at])
+        multiple = _MULTIPLE if self._integers else 1
+        while order:
+            # From the longest down, so that a batch's first text has its width.
+            width = -(-lengths[order[-1]] // multiple) * multiple
+            rows = order[-max(1, _PLACES // width) :]
+            rows = [row for row in rows if not self._integers or lengths[row] > width - multiple]
+            del order[-len(rows) :]
+            yield rows, width
+
+    def _batch(self, ids: Sequence[tuple[int, ...]], width: int) -> Vectors:
+        pieces, held = np.zeros((len(ids), width), np.int64), np.zeros((len(ids), width), bool)
+        for row, own in enumerate(ids):
+            pieces[row, : len(own)], held[row, : len(own)] = own, True
+        padded, mask = torch.from_numpy(pieces), torch.from_numpy(held)
         with torch.autocast("cpu", torch.bfloat16, enabled=self._bfloat16):
             states = self._encoder(padded, mask)
-        held = mask.unsqueeze(-1)
-        mean = (states.float() * held).sum(1) / held.sum(1)
+        every = mask.unsqueeze(-1)
+        mean = (states.float() * every).sum(1) / every.sum(1)
         vectors: Vectors = torch.nn.functional.normalize(mean, dim=-1).numpy()
         return vectors
 

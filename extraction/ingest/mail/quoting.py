@@ -40,14 +40,14 @@ _SIGNATURES = frozenset({"gmail_signature", "moz-signature", "protonmail_signatu
 _REST = frozenset({"divrplyfwdmsg", "appendonsend"})
 
 
-def marks(text: str, markup: str = "") -> list[Mark]:
+def marks(text: str, markup: str = "", hidden: bool = False) -> list[Mark]:
     """Returns the quoted mails and signatures of a body, in order, disjoint.
 
-    markup: the page that the text was made from, if it was one.
+    markup: the page that the text was made from, if it was one. hidden: the text has what the page hides.
     """
     if text.count("\n") > _MAX_LINES:
         return []
-    found = [*_elements(text, markup), *_lines(text)]
+    found = [*_elements(text, markup, hidden), *_lines(text)]
     kept: list[Mark] = []
     # Quotes may hold signatures, and longer stretches hold shorter ones.
     for kind, start, end in sorted(found, key=lambda mark: (mark[0], mark[1] - mark[2])):
@@ -164,7 +164,7 @@ def _header_lines(lines: list[str], first: int) -> list[str]:
     return found if len(found) <= _MOST_HEADERS else []
 
 
-def _elements(text: str, markup: str) -> list[Mark]:
+def _elements(text: str, markup: str, hidden: bool) -> list[Mark]:
     """Returns the marks of a page: its elements are rendered alone, and found in the text by their letters."""
     if len(markup) > _MAX_MARKUP or not _MARKED.search(markup):
         return []
@@ -179,7 +179,7 @@ def _elements(text: str, markup: str) -> list[Mark]:
     found: list[Mark] = []
     after = 0
     for kind, piece in pieces:
-        letters = "".join(html_to_text(piece)[0].split())
+        letters = "".join(html_to_text(piece, hidden)[0].split())
         at = squeezed.find(letters, after) if letters else -1
         if at < 0:
             continue

@@ -223,7 +223,7 @@ def _leaf(reading: Reading, entity: Entity, names: list[str]) -> None:
     builder.open("body" if body else "attachment", name, media_type=media_type)
     images: list[tuple[str, bytes]] = []
     if body:
-        images = _body(builder, entity)
+        images = _body(reading, entity)
     elif sealed is None and media_type not in _SILENT and not entity.named_only:
         _attached(reading, entity)
     builder.close()
@@ -233,15 +233,15 @@ def _leaf(reading: Reading, entity: Entity, names: list[str]) -> None:
         builder.close()
 
 
-def _body(builder: DocumentBuilder, entity: Entity) -> list[tuple[str, bytes]]:
+def _body(reading: Reading, entity: Entity) -> list[tuple[str, bytes]]:
     """Adds the text of a body, with its quotes and signatures as parts; returns the images within its markup."""
+    builder = reading.builder
     text, markup = entity.text(), ""
     images: list[tuple[str, bytes]] = []
     if entity.media_type == "text/html":
         markup = text
-        text, cut = html_to_text(markup)
-        if cut:
-            builder.flags.add("truncated")
+        text, flags = html_to_text(markup, reading.settings.hidden)
+        builder.flags |= flags
         if "data:image" in markup:
             found = islice(_DATA_IMAGE.finditer(markup), _MAX_DATA_IMAGES)
             images = [(match[1].lower(), unbase64(match[2].encode())) for match in found]
@@ -252,7 +252,7 @@ def _body(builder: DocumentBuilder, entity: Entity) -> list[tuple[str, bytes]]:
         builder.flags |= sealings_in(text)
     text = clean(text)
     at = 0
-    for kind, start, end in marks(text, markup):
+    for kind, start, end in marks(text, markup, reading.settings.hidden):
         builder.write(text[at:start])
         builder.open(kind, inline=True)
         builder.write(text[start:end])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import subprocess
 import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 
 import cv2
 import numpy as np
@@ -18,6 +20,7 @@ from cinnabar.extraction.ingest.ocr.pictures import Pixels, decoded
 from cinnabar.extraction.ingest.ocr.text_lines import rotated
 from cinnabar.extraction.ingest.pdf.glyphs import PageWords
 from cinnabar.extraction.ingest.pdf.layout import linearise
+from cinnabar.extraction.ingest.serving import end_with
 
 # The columns of its table of words: the level of a word, its line, its box, its probability in percent, and its text.
 _WORD, _LINE, _LEFT, _SURE, _TEXT = "5", slice(1, 5), 6, 10, 11
@@ -99,7 +102,9 @@ class TesseractReader:
     def _run(self, grey: Pixels, *options: str) -> str:
         picture = b"P5 %d %d 255\n" % (grey.shape[1], grey.shape[0]) + grey.tobytes()
         command = [self._path, "stdin", "stdout", *options]
-        found = subprocess.run(command, input=picture, capture_output=True, check=True)
+        # Without it the program would go on to its limit of processor time after this process was killed.
+        end = partial(end_with, os.getpid())
+        found = subprocess.run(command, input=picture, capture_output=True, check=True, preexec_fn=end)
         return found.stdout.decode("utf-8", "replace")
 
 

@@ -57,6 +57,12 @@ class _Workbook:
         self._strings: list[str] = []
         for name in package.related(main, "sharedStrings"):
             self._strings += self._shared(name)
+        self._persons = {
+            one.get("id") or "": one.get("displayName") or ""
+            for name in package.related(main, "person")
+            if (persons := package.tree(name)) is not None
+            for one in below(persons, "person")
+        }
         self._formats = [one for name in package.related(main, "styles") for one in self._styles(name)]
         self._count = CellCount(reading)
         self.inner = InnerFiles(reading, package)
@@ -193,10 +199,20 @@ class _Workbook:
         root = self._package.tree(name)
         if root is None:
             return []
+        named = child(root, "authors")
+        authors = ["".join(one.itertext()).strip() for one in ([] if named is None else named)]
         found = []
         for one in below(root, "comment", "threadedComment"):
             threaded = local(one) == "threadedComment"
             said = "".join(text.text or "" for text in below(one, "t", "text") if text.text).strip()
+            if threaded:
+                author = self._persons.get(one.get("personId") or "", "")
+            else:
+                number = _integer(one.get("authorId") or "-1")
+                author = authors[number] if 0 <= number < len(authors) else ""
+            # Excel writes the author of a comment into its text, too; a person may take that out.
+            if author and said and not said.startswith(author):
+                said = f"{author}: {said}"
             found.append((f"comment at {one.get('ref')}" if threaded else one.get("ref") or "", said))
         return found
 

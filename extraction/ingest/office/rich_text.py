@@ -20,7 +20,8 @@ def add_rich_text(reading: Reading, data: bytes) -> None:
     if hidden:
         reading.builder.flags.add("hidden_text")
     if html:
-        plain, _ = html_to_text(html)
+        plain, flags = html_to_text(html, reading.settings.hidden)
+        reading.builder.flags |= flags
     with body_text(reading) as text:
         paragraphs = 0
         table: list[list[str]] = []

@@ -118,8 +118,14 @@ def _field(annotation: Any, form: Any, groups: set[str]) -> Entry | None:
     if kind in _BUTTONS:
         # Each button of a group has the group's value; the box of the one that is on tells the place.
         state = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
-        # pdfium takes a box that no appearance is drawn for as off.
-        if kind == pdfium.FPDF_FORMFIELD_CHECKBOX and not pdfium.FPDFAnnot_HasKey(annotation, b"AP"):
+        # pdfium takes a button that no appearance is drawn for as off.
+        bare = not pdfium.FPDFAnnot_HasKey(annotation, b"AP")
+        if kind == pdfium.FPDF_FORMFIELD_RADIOBUTTON and (bare or not state):
+            # Only the state of a button that is on tells the group's value; else the tree of the form may.
+            if state in ("", _OFF):
+                return None
+            value = state
+        elif bare:
             value = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"V") or state
         value, drawn = value or state or _OFF, False
         if name in groups or (value != _OFF and state in ("", _OFF) and kind == pdfium.FPDF_FORMFIELD_RADIOBUTTON):

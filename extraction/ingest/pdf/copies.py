@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import signal
@@ -12,11 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
 
+from cinnabar.extraction.ingest.serving import end_with
+
 _SIZE = struct.Struct("<q")
 # The size that says that a number is done.
 _DONE = -1
 _MAX_ANSWER = 256 << 20
-_PR_SET_PDEATHSIG = 1
 
 #: Yields the answers for a number, the best one last.
 Work = Callable[[int], Iterator[bytes]]
@@ -50,7 +50,7 @@ class _Copy:
             # Nothing of the parent may run on in the copy, whatever happens.
             try:
                 os.close(self._reader)
-                _end_with(parent)
+                end_with(parent)
                 _serve(writer, work, first, count)
             finally:
                 os._exit(0)
@@ -91,14 +91,6 @@ class _Copy:
             pieces.append(piece)
             count -= len(piece)
         return b"".join(pieces)
-
-
-def _end_with(parent: int) -> None:
-    """Lets the system end this process with its parent, where it can; its processor time is limited everywhere."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 def _serve(writer: int, work: Work, first: int, count: int) -> None:

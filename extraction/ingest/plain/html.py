@@ -12,6 +12,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
 from cinnabar.extraction.ingest.plain.charsets import decode, known_charset, markup_charset
+from cinnabar.extraction.ingest.plain.html_hidden import HIDING, hide
 from cinnabar.extraction.ingest.plain.html_tables import TABLE_TAGS
 from cinnabar.extraction.ingest.reading import Reading
 
@@ -29,33 +30,37 @@ _HTML_CONFIG = ParserConfig(
 def add_html(reading: Reading, data: bytes) -> None:
     """Appends the visible text of an HTML file."""
     text, guessed = decode(data, known_charset(markup_charset(data)))
-    text, cut = html_to_text(text)
-    reading.builder.flags |= {flag for flag, holds in (("charset_guess", guessed), ("truncated", cut)) if holds}
+    text, flags = html_to_text(text, reading.settings.hidden)
+    reading.builder.flags |= flags | ({"charset_guess"} if guessed else set())
     reading.add("body", text, media_type="text/html")
 
 
-def html_to_text(markup: str) -> tuple[str, bool]:
-    """Returns the visible text of an HTML page with its tables kept in rows, and true if it was cut.
+def html_to_text(markup: str, hidden: bool = False) -> tuple[str, set[str]]:
+    """Returns the visible text of an HTML page with its tables kept in rows, and the flags of the page.
 
-    It fetches nothing that the page names. Pages nested too deep for the renderer lose their layout and keep their
-    words.
+    hidden: hidden text is returned, too. It fetches nothing that the page names. Pages nested too deep for the renderer
+    lose their layout and keep their words.
     """
-    cut = len(markup) > _MAX_HTML
+    flags = {"truncated"} if len(markup) > _MAX_HTML else set()
     markup = _XML_DECLARATION.sub("", markup[:_MAX_HTML]).replace("\x00", "\ufffd")
     if not markup.strip():
-        return "", cut
+        return "", flags
     try:
         # no_network is lxml's default; it is explicit because it must stay so.
         parser = lxml_html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8")
         tree = lxml_html.fromstring(markup.encode("utf-8", "replace"), parser=parser)
         deep = any("depth" in entry.message for entry in parser.error_log)
+        if not deep and hide(tree, show=hidden):
+            flags.add("hidden_text")
         text = "" if deep else str(Inscriptis(tree, _HTML_CONFIG).get_text())
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, KeyError, IndexError):
         text = ""
         deep = True
     if deep:
+        flags.discard("hidden_text")
+        flags |= {"hidden_unsearched"} if HIDING.search(markup) else set()
         text = _without_tags(markup)
-    return _tidy_lines(text), cut
+    return _tidy_lines(text), flags
 
 
 def _without_tags(markup: str) -> str:

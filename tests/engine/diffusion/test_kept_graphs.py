@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import multiprocessing
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +88,70 @@ def test_a_broken_entry_is_made_again(folder: Path, damage: str) -> None:
         path.write_bytes({"cut": data[:middle], "flipped": flipped, "empty": b""}[damage])
     forget()
     assert same(kept_graph(form, TOKENIZER), made)
+
+
+def test_other_code_has_other_entries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = form_of(SCHEMA)
+    made = kept_graph(form, TOKENIZER)
+    kept = set(folder.iterdir())
+    for place, name in ((module, "_code"), (cache, "_code")):
+        forget()
+        with monkeypatch.context() as patched:
+            patched.setattr(place, name, lambda: "the code of another release")
+            assert same(kept_graph(form, TOKENIZER), made)
+            fresh = set(folder.iterdir()) - kept
+            assert fresh
+            kept |= fresh
+    forget()
+    assert same(kept_graph(form, TOKENIZER), made) and set(folder.iterdir()) == kept
+
+
+def test_all_code_that_a_graph_is_made_with_is_part_of_its_name() -> None:
+    used = {name for name in _imported(module.__name__) if not name.startswith("cinnabar.schemas.")}
+    used -= {"cinnabar.engine.diffusion.arrays", "cinnabar.engine.canvas"}  # names of types, and one number that is PAD
+    assert {Path(sys.modules[name].__file__ or "").name for name in used} == {
+        Path(file).name for file in module.CODE
+    }
+
+
+def _imported(name: str) -> set[str]:
+    """Returns the modules of this project that a module imports, and so on."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        one = waiting.pop()
+        if one in found:
+            continue
+        found.add(one)
+        tree = ast.parse(Path(importlib.import_module(one).__file__ or "").read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cinnabar.engine"):
+                package = hasattr(importlib.import_module(node.module or ""), "__path__")
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                waiting += inner if package else [node.module or ""]
+    return found
+
+
+def _make_often(folder: str) -> str:
+    os.environ["CINNABAR_CACHE"] = folder
+    cache.WORTH = 0.0
+    found = set[str]()
+    for _ in range(10):
+        forget()
+        found.add(kept_graph(form_of(SCHEMA), TOKENIZER).automaton.fingerprint)
+    (only,) = found
+    return only
+
+
+def test_processes_that_make_the_same_graph_at_once_leave_one_whole_entry(folder: Path) -> None:
+    made = kept_graph(form_of(SCHEMA), TOKENIZER)
+    kept = {path.name for path in folder.iterdir()}
+    for path in folder.iterdir():
+        path.unlink()
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        assert set(pool.map(_make_often, [str(folder)] * 3)) == {made.automaton.fingerprint}
+    assert {path.name for path in folder.iterdir()} <= kept
+    forget()
+    assert same(kept_graph(form_of(SCHEMA), TOKENIZER), made)
 
 
 @pytest.mark.usefixtures("folder")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cinnabar.engine.readings import locale as module
 from cinnabar.engine.readings.locale import Locale, document_locale
 
 
@@ -31,3 +32,10 @@ def test_unambiguous_values_decide_the_locale(text: str, locale: Locale) -> None
 def test_most_votes_win_and_a_tie_decides_nothing() -> None:
     assert document_locale("13/1/2020 14/1/2020 1/13/2020").day_first is True
     assert document_locale("13/1/2020 1/13/2020").day_first is None
+
+
+def test_the_numbers_of_one_document_share_its_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "1.234,50 und 17.3.2026"
+    found = document_locale(text)
+    monkeypatch.setattr(module, "marked", lambda _: pytest.fail("the text was searched again"))
+    assert document_locale(text) is found

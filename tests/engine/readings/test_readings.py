@@ -122,6 +122,25 @@ def test_a_sign_beside_the_span_counts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "first"),
+    [
+        ("Total: (EUR ", ")", "-12.50"),
+        ("Total: ($", ")", "-12.50"),
+        ("Total   (", " EUR)", "-12.50"),
+        ("Total: (", ")", "-12.50"),
+        ("Total: - ", " EUR", "-12.50"),
+        ("Total\t- € ", "", "-12.50"),
+        ("two tickets ($", ")", "12.50"),
+        ("(about ", " EUR)", "12.50"),
+        ("\n- ", " EUR", "12.50"),
+        ("Ticket - ", " EUR", "12.50"),
+    ],
+)
+def test_a_dash_or_parentheses_make_an_amount_of_its_own_negative(before: str, after: str, first: str) -> None:
+    assert values("12.50", UNKNOWN, "number", before=before, after=after)[0] == first
+
+
+@pytest.mark.parametrize(
     ("span", "locale", "day"),
     [
         ("2024-01-31", UNKNOWN, "2024-01-31"),

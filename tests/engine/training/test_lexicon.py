@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from tests.tiny_network import wordpieces
 from torch import Tensor
 
@@ -25,8 +24,8 @@ from cinnabar.engine.training.lexicon import (
 
 
 def _likest(table: Tensor, asked: str, *known: str) -> str:
-    own, *others = vectors_of(table, (asked, *known), wordpieces())
-    return known[int((torch.stack(others) @ own).argmax())]
+    own, *others = vectors_of(table.numpy(), (asked, *known), wordpieces())
+    return known[int((np.stack(others) @ own).argmax())]
 
 
 def _lines() -> list[tuple[str, list[str]]]:

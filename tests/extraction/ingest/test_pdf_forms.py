@@ -175,6 +175,32 @@ def test_a_checked_box_without_an_appearance_is_checked() -> None:
     assert part_texts(parse(written(writer), "a.pdf"), "fields") == ["agreed: Yes\nurgent: Off"]
 
 
+def radio(drawn: bool, states: bool, chosen: str) -> bytes:
+    """A page with two radio buttons of a group, Cash and Card; without `drawn` they have no appearance."""
+    buffer = io.BytesIO()
+    sheet = canvas.Canvas(buffer, invariant=1)
+    sheet.drawString(100, 700, "Order")
+    for at, value in enumerate(("Cash", "Card")):
+        sheet.acroForm.radio(name="pay", value=value, selected=value == chosen, x=100, y=600 - 40 * at)
+    sheet.save()
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(buffer.getvalue()))
+    for annotation in writer.pages[0]["/Annots"]:  # type: ignore[attr-defined]
+        if not drawn:
+            del annotation.get_object()["/AP"]
+        if not states:
+            annotation.get_object().pop("/AS", None)
+    return written(writer)
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_the_chosen_radio_button_is_the_value_of_its_group(drawn: bool) -> None:
+    assert part_texts(parse(radio(drawn, True, "Card"), "a.pdf"), "fields") == ["pay: Card"]
+
+
+def test_radio_buttons_that_tell_no_state_are_not_read_as_off() -> None:
+    assert "Off" not in parse(radio(False, False, "Card"), "a.pdf").text
+
+
 def test_a_locked_file_tells_how_to_give_its_password() -> None:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(form(customer="Alice Smith")))
     writer.encrypt("sesame", algorithm="AES-256")

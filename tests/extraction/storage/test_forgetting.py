@@ -108,6 +108,31 @@ def test_a_name_of_several_documents_is_refused_with_some_of_them(out, workload)
         forget(out, "a.txt")
 
 
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("named", ["whole", "end"])
+def test_a_maildir_stands_for_all_mails_in_it_even_after_it_is_gone(out, workload, tmp_path, there, named):
+    box = tmp_path / "mails" / "inbox"
+    for part in ("cur", "new", "tmp") if there else ():
+        (box / part).mkdir(parents=True)
+    kept = f"{box}.old/cur/4.M4.host:2,S", f"{tmp_path}/mails/cur.txt"
+    mails = f"{box}/cur/1.M1.host:2,RS", f"{box}/cur/2.M2.host:2,S", f"{box}/new/3.M3.host"
+    with Store.open(out) as store:
+        workload.begin(store).commit_batch([workload.written(path) for path in (*mails, *kept)])
+    found = forget(out, str(box) if named == "whole" else "inbox")
+    assert set(mails) == set(found.paths) - {str(box)} and found.rows["data"] == 3
+    assert query(out, "SELECT path FROM note ORDER BY path").rows == [(path,) for path in sorted(kept)]
+
+
+def test_a_folder_that_merely_has_mails_of_a_maildir_below_it_is_not_forgotten_as_a_whole(out, workload, tmp_path):
+    (tmp_path / "plain" / "cur").mkdir(parents=True)
+    with Store.open(out) as store:
+        workload.begin(store).commit_batch([workload.written(f"{tmp_path}/plain/cur/1.M1.host")])
+        workload.begin(store).commit_batch([workload.written(f"{tmp_path}/gone/{name}") for name in ("cur/1", "a.txt")])
+    for name in ("plain", "gone"):
+        with pytest.raises(UsageError, match="no document"):
+            forget(out, str(tmp_path / name))
+
+
 def test_a_folder_that_a_run_writes_to_is_refused(out, workload):
     workload.work(out)
     with Store.open(out), pytest.raises(InUse):

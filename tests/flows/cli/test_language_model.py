@@ -76,6 +76,62 @@ def test_a_folder_is_scored_and_drafts_labels(model: str, place: Path, capsys: C
     assert json.loads(capsys.readouterr().out)["documents"] == 3
 
 
+def labelled(place: Path) -> Path:
+    """A set of the schema one.json with a document for each of two names."""
+    folder = place / "set"
+    folder.mkdir()
+    (folder / "schema.json").write_bytes((place / "one.json").read_bytes())
+    lines = []
+    for name in ("K1", "K2"):
+        (folder / f"{name}.txt").write_text(f"Name: {name}\n")
+        lines.append({"file": f"{name}.txt", "truth": {"name": name}})
+    (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_examples_are_shown_in_every_command_that_fills(model: str, place: Path, capsys: Captured) -> None:
+    folder = str(labelled(place))
+    for written, skipped in ((3, 0), (0, 3)):
+        assert run(extract(model, "--examples", folder)) == 0
+        said = json.loads(capsys.readouterr().out)
+        assert (said["written"], said["skipped"]) == (written, skipped)
+    assert run(extract(model)) == 0
+    assert json.loads(capsys.readouterr().out)["written"] == 3  # without examples, another key
+    common = ["--model", model, "--device", "cpu", "--effort", "instant", "--workers", "1", "--json"]
+    assert run(["eval", folder, "--examples", folder, *common]) == 0
+    assert json.loads(capsys.readouterr().out)["answered"] == 2
+    said_twice = json.loads((place / "set" / "schema.json").read_text()) | json.loads((place / "two.json").read_text())
+    (place / "set" / "schema.json").write_text(json.dumps(said_twice))
+    lines = [{"file": f"{name}.txt", "truth": {"name": name, "kind": "a"}} for name in ("K1", "K2")]
+    (place / "set" / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run(["backfill", "--schema", "two.json", "--out", "out", "--examples", folder, *common]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["written"] == 3
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["extract", "docs", "--schema", "one.json", "--out", "out"],
+        ["eval", "set"],
+        ["flows", "serve", "docs", "--schema", "one.json", "--out", "out"],
+    ],
+)
+def test_examples_are_refused_where_nothing_has_a_prompt(place: Path, capsys: Captured, command: list[str]) -> None:
+    labelled(place)
+    assert run([*command, "--examples", "set"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "the reader has no prompt, so train it on the set: cinnabar train SET" in told
+
+
+def test_examples_without_room_are_told_before_any_document(model: str, place: Path, capsys: Captured) -> None:
+    folder = labelled(place)
+    for name in ("K1", "K2"):
+        (folder / f"{name}.txt").write_text("Name of a long document\n" * 200)
+    for command in (extract(model), ["eval", "set", "--model", model, "--device", "cpu", "--workers", "1"]):
+        assert run([*command, "--examples", "set"]) == 2
+        assert "--examples: the shortest of 2 examples takes" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,62 +18,106 @@ from cinnabar.engine.models.reader.inputs.questions import (
     kind_of,
     plain_words,
 )
-from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.inputs.tensors import KINDS, Sheet
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS, Network
-from cinnabar.engine.models.reader.network.support import covering_pieces, support
+from cinnabar.engine.models.reader.network.support import Statements, covering_pieces, support
 from cinnabar.schemas.form.form import Form, Slot
 
-#: The number of options that are compared with a window together.
+#: The number of options that are compared with windows together.
 _OPTIONS_AT_ONCE = 512
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look of a slot with options at a window of a passage, or at its row in it.
+
+    view: the place of the window among those read together; slot_at: that of the slot among those of the view.
+    """
+
+    memory: Memory
+    slot: Slot
+    window: int
+    place: Place | None
+    view: int
+    slot_at: int
+
+    def stretch(self) -> tuple[int, int]:
+        """Returns the pieces [first, last) that count."""
+        w = self.memory.windows[self.window]
+        return (self.place.anchor, self.place.until) if self.place is not None else (w.first, w.last)
+
+    def key(self, form: Form) -> tuple[str | int, ...]:
+        """Returns the key of what the window, or the row in it, says about the slot."""
+        return form.fingerprint, self.slot.index, self.window, *self.stretch()
+
+
 def choice_windows(
-    network: Network, form: Form, questions: FormMemory, memory: Memory
-) -> dict[int, int]:
-    """Returns for each slot with options the window that has most of its words."""
-    if form.fingerprint not in memory.choice_windows:
-        chosen = [s.index for s in form.slots if s.options]
-        cores = [(w.core_first, w.core_last) for w in memory.windows]
-        if len(cores) == 1 or not chosen:
-            return dict.fromkeys(chosen, 0)
+    network: Network, form: Form, questions: FormMemory, memories: Sequence[Memory]
+) -> list[dict[int, int]]:
+    """Returns for each passage and each slot with options the window that has most of its words."""
+    key, chosen = form.fingerprint, [s.index for s in form.slots if s.options]
+    unread = [memory for memory in memories if key not in memory.choice_windows]
+    for memory in unread:
+        memory.choice_windows[key] = dict.fromkeys(chosen, 0)
+    unread = [memory for memory in unread if len(memory.windows) > 1]
+    if chosen and unread:
         asked = questions.questions
-        asked_at = torch.tensor([questions.slots[s] for s in chosen], device=asked.label.device)
-        ids = torch.from_numpy(memory.pieces.ids).to(asked.label.device).long()
-        words = network.encoder.words.weight
-        places = covering_pieces(words, asked.label[asked_at], asked.note[asked_at], ids, cores).tolist()
-        home = [next(i for i, (first, last) in enumerate(cores) if first <= p < last) for p in places]
-        memory.choice_windows[form.fingerprint] = dict(zip(chosen, home, strict=True))
-    return memory.choice_windows[form.fingerprint]
+        at = torch.tensor([questions.slots[s] for s in chosen], device=asked.label.device)
+        cores = [[(w.core_first, w.core_last) for w in memory.windows] for memory in unread]
+        texts = [(memory.pieces.ids, own) for memory, own in zip(unread, cores, strict=True)]
+        places = covering_pieces(network.encoder.words.weight, asked.label[at], asked.note[at], texts)
+        for memory, own, found in zip(unread, cores, places, strict=True):
+            home = [next(i for i, (first, last) in enumerate(own) if first <= p < last) for p in found.tolist()]
+            memory.choice_windows[key] = dict(zip(chosen, home, strict=True))
+    return [memory.choice_windows[key] for memory in memories]
 
 
 def option_support(
-    network: Network, form: Form, questions: FormMemory, memory: Memory, slot: Slot, window: int,
-    place: Place | None,
-) -> Tensor:  # fmt: skip
-    """Returns how far the window, or the slot's row in it, supports each option: [O, SIGNS].
+    network: Network, form: Form, questions: FormMemory, looks: Sequence[Look], page: Sheet, states: Tensor
+) -> list[tuple[Tensor, Tensor]]:
+    """Returns for each look how far its stretch supports each option, [O, SIGNS], and the maximum over these, [SIGNS].
 
-    A boolean has one option, its yes. The support does not depend on the canvas, so later steps find it cached.
+    page: the windows of the views, N of them; states: [N, T, H], theirs. A boolean has one option, its yes. The support
+    does not depend on the canvas, so later steps find it cached.
     """
-    w = memory.windows[window]
-    first, last = (place.anchor, place.until) if place is not None else (w.first, w.last)
-    key = (form.fingerprint, slot.index, window, first, last)
-    if key not in memory.supported:
-        states = memory.states[window]
-        seen = torch.from_numpy(memory.pieces.ids[w.first : w.last]).to(states.device).long()
-        where = torch.zeros(len(seen), dtype=torch.bool, device=states.device)
-        where[max(0, first - w.first) : max(0, last - w.first)] = True
-        boolean = kind_of(slot) == KINDS.index("boolean")
-        asked = [questions.slots[slot.index]] if boolean else questions.options[slot.index]
-        read, words = states[1 : len(seen) + 1], network.encoder.words.weight
-        stated = questions.read.statements
-        parts = [
-            support(words, seen[None], read[None], where[None], stated[torch.tensor([part])])[0]
-            for part in (asked[i : i + _OPTIONS_AT_ONCE] for i in range(0, len(asked), _OPTIONS_AT_ONCE))
-        ]
-        memory.supported[key] = torch.cat(parts)
-    return memory.supported[key]
+    unread: dict[int, list[Look]] = {}
+    for look in looks:
+        if look.key(form) not in look.memory.supported:
+            unread.setdefault(look.slot.index, []).append(look)
+    for slot, own in unread.items():
+        boolean = kind_of(own[0].slot) == KINDS.index("boolean")
+        asked = [questions.slots[slot]] if boolean else questions.options[slot]
+        stated = questions.read.statements[torch.tensor(asked, device=states.device)]
+        together = max(1, _OPTIONS_AT_ONCE // len(asked))
+        for first in range(0, len(own), together):
+            part = own[first : first + together]
+            found = _support(network, part, stated, page, states)
+            every = zip(part, found.unbind(), found.amax(1).unbind(), strict=True)
+            for look, *both in every:
+                look.memory.supported[look.key(form)] = both[0], both[1]
+    return [look.memory.supported[look.key(form)] for look in looks]
+
+
+def _support(network: Network, looks: Sequence[Look], stated: Statements, page: Sheet, states: Tensor) -> Tensor:
+    """Returns how far the stretches of C looks support the same options: [C, O, SIGNS]."""
+    where = np.zeros((len(looks), page.ids.shape[1] - 1), bool)
+    for row, look in enumerate(looks):
+        w, (first, last) = look.memory.windows[look.window], look.stretch()
+        where[row, max(0, first - w.first) : max(0, min(last, w.last) - w.first)] = True
+    views = [look.view for look in looks]
+    ids = page.ids
+    if views != list(range(len(ids))):
+        at = torch.tensor(views, device=states.device)
+        ids, states = ids[at], states[at]
+    within, options = torch.from_numpy(where).to(states.device), len(stated.label)
+    # [CLS] stands before the window's first piece.
+    parts = [
+        support(network.encoder.words.weight, ids[:, 1:], states[:, 1:], within, stated.part(i, i + _OPTIONS_AT_ONCE))
+        for i in range(0, options, _OPTIONS_AT_ONCE)
+    ]
+    return torch.cat(parts, 1) if len(parts) > 1 else parts[0]
 
 
 def text_near(memory: Memory, place: Place | None) -> tuple[str, str]:
@@ -111,15 +157,21 @@ def tells_presence(option: str, text: str, near: str) -> bool:
 
 
 def option_scores(
-    network: Network, state: Tensor, questions: FormMemory, slot: Slot, printed: Sequence[bool], found: Tensor
-) -> list[float]:
-    """Returns the log probabilities of a slot's options.
+    network: Network,
+    states: Tensor,
+    questions: FormMemory,
+    slot: Slot,
+    printed: Sequence[Sequence[bool]],
+    found: Tensor,
+) -> list[list[float]]:
+    """Returns the log probabilities of a slot's options in C looks.
 
-    state: [H], the slot's; printed: from `printed_options`; found: [O, SIGNS] from `option_support`.
+    states: [C, H], the slot's; printed: from `printed_options`; found: [C, O, SIGNS] from `option_support`.
     """
     if kind_of(slot) == KINDS.index("boolean"):
-        return network.answers(state, found[0]).log_softmax(-1).tolist()
-    at = questions.options[slot.index]
-    marks = torch.tensor(printed, dtype=torch.float32, device=state.device)
-    scores = network.choices(state[None], questions.read.vectors[at][None], marks[None], found[None])[0]
-    return scores.float().log_softmax(-1).tolist()
+        scores = network.answers(states, found[:, 0])
+    else:
+        at = torch.tensor(questions.options[slot.index], device=states.device)
+        marks = torch.tensor(printed, dtype=torch.float32, device=states.device)
+        scores = network.choices(states, questions.read.vectors[at][None], marks, found).float()
+    return scores.log_softmax(-1).tolist()

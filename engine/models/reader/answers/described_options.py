@@ -94,13 +94,24 @@ class OptionComparer:
             self._options[key] = both / np.linalg.norm(both, axis=1, keepdims=True)
         return self._options[key]
 
+    def read(self, memories: Sequence[Memory], kind: str = "passages") -> None:
+        """Reads the passages or the sentences of documents, those of all of them together; each is read once."""
+        unread = [memory for memory in memories if kind not in memory.stretches]
+        # Several choices of a document are compared with the same passages.
+        unread = [memory for at, memory in enumerate(unread) if all(memory is not other for other in unread[:at])]
+        if not unread:
+            return
+        found = [(passages if kind == "passages" else sentences)(memory.passage.text) for memory in unread]
+        texts = [
+            memory.passage.text[start:end] for memory, own in zip(unread, found, strict=True) for start, end in own
+        ]
+        vectors = iter(np.split(self.load().embed(texts), np.cumsum([len(own) for own in found])[:-1]))
+        for memory, own in zip(unread, found, strict=True):
+            memory.stretches[kind] = own, next(vectors)
+
     def _read(self, memory: Memory, kind: str) -> tuple[list[Stretch], Vectors]:
-        """Returns the passages or the sentences of a document, and their vectors; they are read once."""
-        if kind not in memory.stretches:
-            text = memory.passage.text
-            found = (passages if kind == "passages" else sentences)(text)
-            vectors = self.load().embed([text[start:end] for start, end in found])
-            memory.stretches[kind] = found, vectors
+        """Returns the passages or the sentences of a document, and their vectors."""
+        self.read([memory], kind)
         return memory.stretches[kind]
 
 

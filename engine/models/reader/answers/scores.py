@@ -18,7 +18,8 @@ class WindowScores:
 
     absent: logits of the value's absence; mass: the logarithm of the share of the start pointer's probability that lies
     on allowed pieces; pointed: the log probabilities of the spans at `places` (starts, ends); options: log
-    probabilities; passages: the one that tells each option, if they were compared with any; states: [H] each.
+    probabilities; passages: the one that tells each option, if they were compared with any; states: those of a group of
+    views, [N, S, H], with the view and the slot's place in it.
     """
 
     absent: list[float] = field(default_factory=list)
@@ -28,12 +29,12 @@ class WindowScores:
     places: list[tuple[list[list[int]], list[list[int]]]] = field(default_factory=list)
     options: list[list[float]] = field(default_factory=list)
     passages: list[tuple[int, int]] = field(default_factory=list)
-    states: list[Tensor] = field(default_factory=list)
+    states: list[tuple[Tensor, int, int]] = field(default_factory=list)
 
     def add(
         self,
         window: int,
-        state: Tensor,
+        state: tuple[Tensor, int, int],
         absent: float,
         mass: float,
         pointed: list[list[float]],
@@ -55,7 +56,8 @@ class WindowScores:
 
     def likeliest_state(self) -> Tensor:
         """Returns the slot's state, [H], in the window that most likely holds its value."""
-        return self.states[self.absent.index(min(self.absent))]
+        states, view, slot = self.states[self.absent.index(min(self.absent))]
+        return states[view, slot]
 
 
 class Answers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -93,9 +94,11 @@ class Board:
     span: Tensor
     words: Tensor
 
-    def windows(self, first: int, last: int) -> Board:
-        """Returns the windows [first, last)."""
-        return Board(*(getattr(self, f.name)[first:last] for f in fields(self)))
+    def windows(self, chosen: Sequence[int]) -> Board:
+        """Returns these windows of a board on the CPU, in this order."""
+        if len(chosen) == len(self.question):
+            return self
+        return Board(*(torch.from_numpy(array[chosen]) for array in self.arrays().values()))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Returns the tensors of a board on the CPU as arrays in the same memory, which are quicker to write."""

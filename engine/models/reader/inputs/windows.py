@@ -65,6 +65,11 @@ def padded(windows: Iterable[Window], multiple: int = 32) -> int:
     return -(-longest // multiple) * multiple
 
 
+def pieces_above(window: Window) -> int:
+    """Returns the number of pieces before a window that lexical signals use."""
+    return min(window.first, _BEFORE)
+
+
 def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0, *, above: bool = True) -> Sheet:
     """Returns the windows as tensors, padded to `width` pieces, or to the longest of them if that is longer.
 
@@ -75,7 +80,7 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0, *, above: bo
     ids, mask = np.zeros((n, width), np.int64), np.zeros((n, width), bool)
     around, line = np.zeros((n, width, 4), np.int64), np.full((n, width), -1, np.int64)
     cell = np.zeros((n, width, 3), np.int64)
-    before = max((min(w.first, _BEFORE) for _, w in windows), default=0)
+    before = max((pieces_above(w) for _, w in windows), default=0)
     higher = np.zeros((n, before + width if above else 0, 8), np.int64)
     for i, (p, w) in enumerate(windows):
         size = w.last - w.first
@@ -102,7 +107,7 @@ def phrases(windows: Sequence[tuple[Pieces, Window]], wordpieces: WordPieces) ->
     n = len(found)
     word, run = np.full((n, longest), -1), np.full((n, longest), -1)
     of_piece = np.full((n, pieces), -1)
-    own = [min(w.first, _BEFORE) for _, w in windows]
+    own = [pieces_above(w) for _, w in windows]
     before = 0
     for i, words in enumerate(found):
         word[i, : len(words.word)] = words.word + before

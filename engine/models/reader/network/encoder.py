@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.integer_products import project
+from cinnabar.engine.models.integer_products import together
 from cinnabar.engine.models.reader.inputs.wordpieces import CASES, GAPS, PLACES
 
 #: The logit of an impossible place; it is finite, so that no arithmetic makes a NaN of it.
@@ -37,13 +37,12 @@ class Layer(nn.Module):
 
     def split(self, x: Tensor) -> Tensor:
         """Reshapes [N, L, H] to [N, heads, L, H / heads]."""
-        n, length, _ = x.shape
-        return x.view(n, length, self.heads, -1).transpose(1, 2)
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
     def attend(self, x: Tensor, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
-        """Attends from x, [N, Q, H], with its queries, [N, heads, Q, D], to keys and values, [N, heads, K, D].
+        """Attends from x, [N Q, H], with its queries, [N, heads, Q, D], to keys and values, [N, heads, K, D].
 
-        bias: like [N, heads, Q, K], added to the scores. Returns [N, Q, H].
+        bias: like [N, heads, Q, K], added to the scores. Returns a tensor like x.
         """
         if _plain_is_faster(queries, bias):
             scores = torch.matmul(queries * (1 / math.sqrt(queries.shape[-1])), keys.transpose(-1, -2))
@@ -51,16 +50,22 @@ class Layer(nn.Module):
                 weights = torch.softmax(scores + bias.to(scores.dtype), -1)
             mixed = torch.matmul(weights, values)
         else:
-            mixed = F.scaled_dot_product_attention(queries, keys, values, bias.to(queries.dtype))
-        n, _, length, _ = mixed.shape
-        x = self.attention_norm(x + self.output(mixed.transpose(1, 2).reshape(n, length, -1)))
+            mixed = F.scaled_dot_product_attention(
+                queries, keys, values, bias if bias.dtype == queries.dtype else bias.to(queries.dtype)
+            )
+        x = self.attention_norm(x + self.output(mixed.transpose(1, 2).reshape(x.shape)))
         out: Tensor = self.norm(x + self.outer(F.gelu(self.inner(x))))
         return out
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """Applies self-attention over x: [N, L, H]."""
-        queries, keys, values = map(self.split, project(x, self.query, self.key, self.value))
-        return self.attend(x, queries, keys, values, bias)
+        """Applies self-attention within each of N windows: x is [N L, H], bias [N, 1, 1, L]."""
+        return self.attend(x, *self.projected(x, len(bias)), bias)
+
+    def projected(self, x: Tensor, windows: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns the queries, keys and values of x, [N L, H] of N windows: [N, heads, L, H / heads] each."""
+        every = together(x, self.query, self.key, self.value)
+        parts = every.view(windows, -1, 3 * self.heads, x.shape[-1] // self.heads).transpose(1, 2).chunk(3, 1)
+        return parts[0], parts[1], parts[2]
 
 
 def _plain_is_faster(q: Tensor, bias: Tensor) -> bool:
@@ -76,9 +81,7 @@ def _plain_is_faster(q: Tensor, bias: Tensor) -> bool:
 class Encoder(nn.Module):
     """Encodes windows of word pieces, together with their case, gaps and places on the page."""
 
-    def __init__(
-        self, vocabulary: int, hidden: int, layers: int, heads: int, inner: int, positions: int
-    ) -> None:
+    def __init__(self, vocabulary: int, hidden: int, layers: int, heads: int, inner: int, positions: int) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, hidden)
         self.words.weight.requires_grad_(False)
@@ -104,8 +107,9 @@ class Encoder(nn.Module):
         if surroundings is not None:
             e = e + self.case(surroundings[..., 0]) + self.gap(surroundings[..., 1])
             e = e + self.x(surroundings[..., 2]) + self.y(surroundings[..., 3])
-        x: Tensor = self.norm(e)
+        # All windows' pieces are rows of one matrix; only attention tells the windows apart.
+        x: Tensor = self.norm(e).view(-1, e.shape[-1])
         bias = torch.where(mask, 0.0, FLOOR)[:, None, None, :]
         for layer in self.layers:
             x = layer(x, bias)
-        return x
+        return x.view(e.shape)

@@ -33,59 +33,71 @@ _MOST = (3.0, 3.0, 3.0, 1.0)
 
 
 def signals(
-    words: Tensor, letters: Tensor, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions
+    words: Tensor,
+    letters: Tensor,
+    sheet: Sheet,
+    phrases: Phrases,
+    board: Board,
+    questions: Questions,
+    of_document: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Returns the similarity of each slot's words to each piece: [N, S, BESIDE, T] and [N, S, ABOVE, T], float32.
 
-    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of letter n-grams.
+    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of letter n-grams; of_document:
+    [N, A], all questions asked of each window's document, which decide its telling words; None for those of the board.
     """
     width = sheet.ids.shape[1]
-    asked, slots = _distinct(board.question)
+    count = board.question.shape[1]
+    every = board.question if of_document is None else torch.cat([board.question, of_document], 1)
+    asked, every = _distinct(every)
+    slots = every[:, :count]
     seen = sheet.above[..., 0]
+    before = seen.shape[1]
     distinct, at = _distinct(torch.cat([seen, sheet.ids], 1))
-    at, here = at[:, :-width], at[:, -width:]
     alike = likeness(words, questions.label[asked], questions.note[asked], distinct)
-    # A label is similar to few words of a window, so the others are left out.
-    telling = alike.amax((0, 1)) >= _FAINT
-    by_phrase = phrase_matches(letters, questions.spelt[asked], phrases)
-    beside, above = [], []
-    for i, (slot, own) in enumerate(zip(slots, phrases.own.tolist(), strict=True)):
-        of_phrases = F.pad(_unrivalled(by_phrase[i][slot], board, i), (0, seen.shape[1] - by_phrase[i].shape[1]))
-        channels = torch.cat([alike[slot][..., at[i]], of_phrases[:, None]], 1)
-        tells = (telling[at[i]] | (of_phrases.amax(0) >= _FAINT)) & (seen[i] > 0)
-        above.append(_above(channels, tells, sheet, i))
-        # [CLS] stands before the window's first piece.
-        within = F.pad(of_phrases[:, own : own + width - 1], (1, 0))
-        within = F.pad(within, (0, width - within.shape[1]))
-        beside.append(torch.cat([alike[slot][..., here[i]], within[:, None]], 1) * sheet.mask[i])
-    return torch.stack(beside), torch.stack(above)
+    # The similarities of each slot to each piece: [N, S, C + T, BESIDE - 1].
+    pairs = slots[..., None] * len(distinct) + at[:, None]
+    found = F.embedding(pairs, alike.flatten(0, 1))
+    by_phrase = _unrivalled(phrase_matches(letters, questions.spelt[asked], slots, phrases), board)
+    by_phrase = F.pad(by_phrase, (0, before - by_phrase.shape[-1]))
+    channels = torch.cat([found[:, :, :before], by_phrase[..., None]], -1)
+    # [CLS] stands before the window's first piece.
+    place = torch.arange(-1, width - 1, device=seen.device)
+    own = (phrases.own[:, None] + place).clamp(0, max(before - 1, 0))
+    within = by_phrase.gather(2, own[:, None].expand(-1, slots.shape[1], -1)) * (sheet.mask & (place >= 0))[:, None]
+    beside = torch.cat([found[:, :, before:], within[..., None]], -1) * sheet.mask[:, None, :, None]
+    # A label is similar to few words of a window, so the others are left out. Counts of questions are exact sums.
+    members = torch.zeros(len(every), len(asked), device=seen.device).scatter_(1, every, 1.0)
+    telling = torch.matmul(members, (alike.amax(-1) >= _FAINT).float()).gather(1, at[:, :before]) > 0
+    telling = (telling | (by_phrase.amax(1) >= _FAINT)) & (seen > 0)
+    return beside.transpose(2, 3), _above(channels, telling, sheet)
 
 
-def _unrivalled(by_phrase: Tensor, board: Board, i: int) -> Tensor:
-    """Returns the phrase similarities in window i, [S, C], lowered for phrases more similar to another slot's name.
+def _unrivalled(by_phrase: Tensor, board: Board) -> Tensor:
+    """Returns the phrase similarities, [N, S, C], lowered for phrases more similar to another slot's name.
 
     The rivals of a slot are the slots that look at the window together at inference: lists, fields of rows, or others.
     """
-    by_phrase = by_phrase * board.mask[i, :, None]
-    apart = torch.where(board.kind[i] == ROWS, 2, (board.anchor[i] >= 0).long())
-    best = torch.stack([(by_phrase * (apart == k)[:, None]).amax(0) for k in range(3)])
-    return by_phrase * torch.exp(_RIVALS * (by_phrase - best[apart]))
+    by_phrase = by_phrase * board.mask[..., None]
+    apart = torch.where(board.kind == ROWS, 2, (board.anchor >= 0).long())
+    kinds = apart[:, None] == torch.arange(3, device=apart.device)[:, None]
+    best = (by_phrase[:, None] * kinds[..., None]).amax(2)
+    best = best.gather(1, apart[..., None].expand(by_phrase.shape))
+    return by_phrase * torch.exp(_RIVALS * (by_phrase - best))
 
 
 def likeness(words: Tensor, label: Tensor, note: Tensor, distinct: Tensor) -> Tensor:
-    """Returns the similarity of Q labels and notes, [Q, n] and [Q, m], to U distinct pieces: [Q, 3, U]."""
-    seen = F.normalize(words[distinct].float(), dim=-1)
-    channels = []
-    for pieces in (label, note):
-        weight = weight_of(pieces)
-        own, at = _distinct(pieces)
-        near = torch.matmul(F.normalize(words[own].float(), dim=-1), seen.T)
-        near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
-        channels.append((near[at] * weight[..., None]).amax(1))
-        if pieces is label:
-            same = (own[:, None] == distinct[None]).float()
-            channels.append((same[at] * weight[..., None]).amax(1))
-    return torch.stack(channels, 1)
+    """Returns the similarity of Q labels and notes, [Q, n] and [Q, m], to U distinct pieces: [Q, U, 3]."""
+    pieces = torch.cat([label, note], 1)
+    own, at = _distinct(pieces)
+    both = F.normalize(words[torch.cat([own, distinct])].float(), dim=-1).double()
+    # Rounded from sums in float64, which are the same for every number of pieces.
+    near = torch.matmul(both[: len(own)], both[len(own) :].T).float()
+    near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
+    weight, size = weight_of(pieces)[..., None], label.shape[1]
+    weighed = near[at] * weight
+    same = (own[:, None] == distinct).float()[at[:, :size]] * weight[:, :size]
+    return torch.stack([weighed[:, :size].amax(1), same.amax(1), weighed[:, size:].amax(1)], -1)
 
 
 def weight_of(pieces: Tensor) -> Tensor:
@@ -93,26 +105,40 @@ def weight_of(pieces: Tensor) -> Tensor:
     return ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
 
 
-def _above(channels: Tensor, telling: Tensor, sheet: Sheet, i: int) -> Tensor:
-    """Returns the similarities of the pieces above each piece of one window, summed over each column: [S, ABOVE, T].
+def _above(channels: Tensor, telling: Tensor, sheet: Sheet) -> Tensor:
+    """Returns the similarities of the pieces above each piece, summed over each column: [N, S, ABOVE, T].
 
-    channels: [S, BESIDE, C], of the pieces of `sheet.above`; telling: [C].
+    channels: [N, S, C, BESIDE], of the pieces of `sheet.above`; telling: [N, C] bool, those that count.
     """
-    source = telling.nonzero()[:, 0]
-    line, *edges = sheet.above[i, source, 1:].float().unbind(-1)
-    left, right, over = sheet.cell[i].float().unbind(-1)
-    higher = (line[:, None] < sheet.line[i]) & (right > left)
-    columns = [_under(edges[k], edges[k + 1], left, right) * higher for k in (0, 2, 4)]
-    columns.append(columns[0] * (line[:, None] == over))
-    channels, most = channels[..., source], channels.new_tensor(_MOST)[None, :, None]
-    return torch.cat([torch.minimum(torch.matmul(channels, column), most) for column in columns], 1)
+    n, s, _, size = channels.shape
+    # The telling pieces of each window, P at most, in their order; others beyond the last have no weight.
+    most = int(telling.sum(1).amax())
+    source = telling.logical_not().int().argsort(dim=1, stable=True)[:, :most]
+    counts = telling.gather(1, source)
+    picked = sheet.above.gather(1, source[..., None].expand(-1, -1, sheet.above.shape[-1])).float()
+    channels = channels.gather(2, source[:, None, :, None].expand(n, s, most, size)) * counts[:, None, :, None]
+    line, edges = picked[..., 1, None], picked[..., 2:]
+    left, right, over = (part[:, None] for part in sheet.cell.float().unbind(-1))
+    higher = (line < sheet.line[:, None]) & (right > left)
+    columns = _under(edges[..., ::2], edges[..., 1::2], left, right) * higher[:, :, None]
+    columns = torch.cat([columns, columns[:, :, :1] * (line == over)[:, :, None]], 2)
+    # Rounded from sums in float64, which are the same for every number of pieces.
+    left_factor = channels.transpose(2, 3).reshape(n, s * size, most).double()
+    sums = torch.matmul(left_factor, columns.flatten(2).double()).float().view(n, s, size, -1, left.shape[-1])
+    sums = torch.minimum(sums, sums.new_tensor(_MOST)[:, None, None])
+    return sums.transpose(2, 3).flatten(2, 3)
 
 
 def _under(left: Tensor, right: Tensor, own_left: Tensor, own_right: Tensor) -> Tensor:
-    """Returns how far each of T cells lies under each of P stretches, by their edges: [P, T], less for wide ones."""
-    shared = torch.minimum(right[:, None], own_right) - torch.maximum(left[:, None], own_left)
-    narrow = torch.minimum((right - left)[:, None], own_right - own_left)
-    return (shared >= UNDER * narrow) * (_WIDE * ACROSS / (right - left).clamp(min=1)).clamp(max=1.0)[:, None]
+    """Returns how far each of T cells lies under each of K stretches of P pieces, less for wide ones: [N, P, K, T].
+
+    left, right: [N, P, K], the edges of the stretches; own_left, own_right: [N, 1, T], those of the cells.
+    """
+    left, right, own_left, own_right = left[..., None], right[..., None], own_left[:, None], own_right[:, None]
+    wide = right - left
+    shared = torch.minimum(right, own_right) - torch.maximum(left, own_left)
+    narrow = torch.minimum(wide, own_right - own_left)
+    return (shared >= UNDER * narrow) * (_WIDE * ACROSS / wide.clamp(min=1)).clamp(max=1.0)
 
 
 def _distinct(ids: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.integer_products import project
+from cinnabar.engine.models.integer_products import together
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, ROWS, STATES, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.network.encoder import FLOOR, Encoder, Layer
@@ -162,27 +162,33 @@ class Network(nn.Module):
             inside.any(-1),
         )
 
-    def matches(self, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions) -> Tensor:
-        """Returns the similarity of the slots' words to the words at, before and above each piece: [N, S, 8, T]."""
-        n, s = board.question.shape
+    def matches(
+        self, sheet: Sheet, phrases: Phrases, board: Board, questions: Questions, of_document: Tensor | None = None
+    ) -> Tensor:
+        """Returns the similarity of the slots' words to the words at, before and above each piece: [N, S, 8, T].
+
+        of_document: as in `signals`.
+        """
+        (n, s), width = board.question.shape, sheet.ids.shape[1]
         words, letters = self.encoder.words.weight, self.letters.weight
         with torch.no_grad(), torch.autocast(words.device.type, enabled=False):
-            beside, above = signals(words, letters, sheet, phrases, board, questions)
-            beside = F.pad(beside.view(n * s, BESIDE, -1), (20, 3))
-        mixed = self.match(beside) + torch.matmul(self.match_above, above.view(n * s, ABOVE, -1))
-        return F.gelu(mixed).view(n, s, 8, -1)
+            beside, above = signals(words, letters, sheet, phrases, board, questions, of_document)
+            beside = F.pad(beside, (20, 3)).view(n * s, BESIDE, -1)
+            # A convolution as a product of matrices for each slot: a library's may depend on the batch.
+            near = beside.unfold(-1, self.match.kernel_size[0], 1).transpose(2, 3).reshape(n * s, -1, width)
+            above = above.view(n * s, ABOVE, width)
+        kernel = self.match.weight.flatten(1)
+        assert self.match.bias is not None
+        mixed = torch.matmul(kernel, near) + self.match.bias[:, None] + torch.matmul(self.match_above, above)
+        return F.gelu(mixed).view(n, s, 8, width)
 
     def project_windows(self, states: Tensor) -> WindowStates:
         """Returns the projections of the windows' states, [N, T, H] from `encode_windows`; they depend on no slot."""
         layers = [layer for layer in self.decoder if isinstance(layer, Layer)]
-        attention = project(states, *(part for layer in layers for part in (layer.key, layer.value)))
-        pointers = project(states, self.start_window, self.end_start, self.end_window, self.row_window)
-        return WindowStates(
-            states,
-            tuple(layer.split(key) for layer, key in zip(layers, attention[::2], strict=True)),
-            tuple(layer.split(value) for layer, value in zip(layers, attention[1::2], strict=True)),
-            *pointers,
-        )
+        attention = (part for layer in layers for part in (layer.key, layer.value))
+        pointers = (self.start_window, self.end_start, self.end_window, self.row_window)
+        sizes = (self.size.hidden,) * 2 * len(layers) + (self.size.pointer,) * len(pointers)
+        return WindowStates(states, together(states, *attention, *pointers), sizes)
 
     def decode(self, windows: WindowStates, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Decoded:
         """Decodes the slots: they attend to the window and to each other.
@@ -192,7 +198,9 @@ class Network(nn.Module):
         window = windows.states
         x = self.ask(vectors)[board.question] + self.kind(board.kind) + self.state(board.state)
         x = x + self._committed(window, board) + self._anchored(window, board)
-        x = self.slot_norm(x)
+        n, s, h = x.shape
+        # All views' slots are rows of one matrix; only attention tells the views apart.
+        x = self.slot_norm(x).view(n * s, h)
         region = regions(sheet, board)
         # Sums of products in a fixed order, so that no window's result depends on how many there are.
         weight, bias = self.match_pointer.weight, self.match_pointer.bias
@@ -208,15 +216,15 @@ class Network(nn.Module):
             bias = self.region_attention[i][region].permute(0, 3, 1, 2) + hidden_window
             bias = bias + spread[:, None] * self.match_attention[i][None, :, None, None]
             bias = torch.cat([hidden_slots.expand(-1, bias.shape[1], -1, -1), bias], -1)
-            queries, own_keys, own_values = map(layer.split, project(x, layer.query, layer.key, layer.value))
-            keys = torch.cat([own_keys, windows.keys[i]], 2)
-            values = torch.cat([own_values, windows.values[i]], 2)
+            queries, own_keys, own_values = layer.projected(x, n)
+            of_window = map(layer.split, windows.parts[2 * i : 2 * i + 2])
+            keys, values = (torch.cat(both, 2) for both in zip((own_keys, own_values), of_window, strict=True))
             x = layer.attend(x, queries, keys, values, bias)
         place = torch.arange(sheet.ids.shape[1], device=window.device)
         distance = distance_buckets(place[None, None, :] - board.anchor[..., None])
         near = self.region_pointer(region)[..., 0] + self.distance_pointer(distance)[..., 0]
         in_row = (board.anchor >= 0)[..., None]
-        return Decoded(x, windows, spread + torch.where(in_row, near, 0.0))
+        return Decoded(x.view(n, s, h), windows, spread + torch.where(in_row, near, 0.0))
 
     def _committed(self, window: Tensor, board: Board) -> Tensor:
         """Returns the encoding of each slot's committed value: the states of its span, and the vectors of its words."""
@@ -284,14 +292,15 @@ class Network(nn.Module):
         """
         query = self.choice_slot(slots)[:, None]
         scores = (query * self.choice_option(options)).sum(-1) / self.pointer_scale
-        scores = scores + self.choice_bias(options)[..., 0] + supported @ self.choice_support
+        scores = scores + self.choice_bias(options)[..., 0] + (supported * self.choice_support).sum(-1)
         return scores + self.choice_printed * printed  # type: ignore[no-any-return]
 
     def answers(self, slots: Tensor, supported: Tensor) -> Tensor:
         """Returns the logits of BOOLEANS, [..., 2], of slots in the states [..., H]; supported: [..., SIGNS]."""
-        logits: Tensor = self.boolean(slots).float()
-        yes = supported @ self.boolean_support
-        return logits + torch.stack([yes, torch.zeros_like(yes)], -1)
+        # Sums of products in a fixed order, so that no slot's answer depends on the other slots.
+        logits = (slots[..., None, :] * self.boolean.weight).sum(-1).float() + self.boolean.bias
+        yes = (supported * self.boolean_support).sum(-1, keepdim=True)
+        return logits + F.pad(yes, (0, 1))
 
     def defaults(self, slots: Tensor, named: Tensor, is_named: Tensor) -> Tensor:
         """Returns the log probabilities of an absent value's forms, [C, 1 + NAMED]: no value, or a named value.

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -27,6 +29,7 @@ _TOGETHER = 4
 _UNKNOWN = 0.3
 #: The similarity that counts as 0, and the one that counts as 1.
 _UNLIKE, _ALIKE = 0.3, 0.65
+Floats = npt.NDArray[np.float32]
 
 
 def word_vectors(table: Tensor, spelt: Tensor) -> Tensor:
@@ -48,49 +51,65 @@ def name_vectors(table: Tensor, spelt: Tensor) -> Tensor:
     return _of_length(word_vectors(table, spelt.view(q * n, -1)).view(q, n, -1).sum(1))
 
 
-def vectors_of(table: Tensor, names: Sequence[str], wordpieces: WordPieces) -> Tensor:
-    """Returns the vectors of names as texts: [Q, VALUES]."""
-    spelt = spelt_names([wordpieces.ids(name) for name in names], wordpieces)
-    return name_vectors(table, torch.from_numpy(spelt).to(table.device))
+def vectors_of(table: Floats, names: Sequence[str], wordpieces: WordPieces) -> Floats:
+    """Returns the vectors of names as texts: [Q, VALUES].
 
-
-def phrase_likeness(names: Tensor, phrases: Tensor) -> Tensor:
-    """Returns the similarity of names, [Q, VALUES], and phrases, [P, VALUES], 0 to 1: [Q, P]."""
-    return _scaled(names @ phrases.T)
-
-
-def phrase_matches(letters: Tensor, asked: Tensor, phrases: Phrases) -> list[Tensor]:
-    """Returns the similarity of Q names to the phrases around each piece of `Sheet.above`, 0 to 1: N of [Q, C].
-
-    letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names' words as rows of the table.
+    In arrays: a document asks for a few short texts, and such a torch call takes ten times as long as its arithmetic.
     """
-    names, words = name_vectors(letters, asked), word_vectors(letters, phrases.spelt)
-    matches = []
-    for word, run, of_piece in zip(phrases.word, phrases.run, phrases.of_piece, strict=True):
-        known = word >= 0
-        found = _word_matches(names, words[word[known]], run[known])
-        matches.append(F.pad(found, (0, 1))[:, of_piece])
-    return matches
+    spelt = spelt_names([wordpieces.ids(name) for name in names], wordpieces)
+    known = spelt > 0
+    share = 1 / np.sqrt(np.maximum(known.sum(-1, keepdims=True), 1), dtype=np.float32)
+    runs = table[spelt[known]] * np.broadcast_to(share, spelt.shape)[known][:, None]
+    counts = known.sum((1, 2))
+    vectors = np.zeros((len(names), table.shape[1]), np.float32)
+    if len(runs):
+        begins = np.cumsum(counts) - counts
+        vectors[counts > 0] = np.add.reduceat(runs, begins[counts > 0], axis=0)
+    found: Floats = vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + _UNKNOWN)
+    return found
+
+
+def phrase_likeness(names: Floats, phrases: Floats) -> Floats:
+    """Returns the similarity of names, [Q, VALUES], and phrases, [P, VALUES], 0 to 1: [Q, P]."""
+    found: Floats = ((names @ phrases.T - _UNLIKE) / (_ALIKE - _UNLIKE)).clip(0, 1)
+    return found
+
+
+def phrase_matches(letters: Tensor, asked: Tensor, slots: Tensor, phrases: Phrases) -> Tensor:
+    """Returns the similarity of each slot's name to the phrases around each piece of `Sheet.above`: [N, S, C], 0 to 1.
+
+    letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names' words as rows of the table; slots: [N, S], the
+    name of each slot.
+    """
+    names = name_vectors(letters, asked)[slots]
+    # The vector behind the last one is that of no word.
+    words = F.pad(word_vectors(letters, phrases.spelt), (0, 0, 0, 1))[phrases.word]
+    found = F.pad(_word_matches(names, words, phrases.run), (0, 1))
+    at = torch.where(phrases.of_piece < 0, found.shape[-1] - 1, phrases.of_piece)
+    return found.gather(2, at[:, None].expand(-1, slots.shape[1], -1))
 
 
 def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
-    """Returns the similarity of Q names to the best phrase around each of P words, 0 to 1: [Q, P].
+    """Returns the similarity of S names to the best phrase around each of P words, 0 to 1: [N, S, P].
 
-    names: [Q, VALUES]; words: [P, VALUES]; run: [P], equal for words that stand together.
+    names: [N, S, VALUES]; words: [N, P, VALUES]; run: [N, P], equal for words that stand together.
     """
-    count = len(words)
-    out = torch.zeros(len(names), count, device=words.device)
+    count, names = words.shape[1], names.double()
+    out = torch.zeros(*names.shape[:2], count, device=words.device)
     phrases, best = words, torch.full_like(out, _UNLIKE)
     for more in range(min(_TOGETHER, count)):
         if more:
-            phrases = phrases[:-1] + words[more:]
-            best = torch.maximum(best[:, :-1], best[:, 1:])
-        alike = torch.where(run[: count - more] == run[more:], names @ _of_length(phrases).T, _UNLIKE)
+            phrases = phrases[:, :-1] + words[:, more:]
+            best = torch.maximum(best[..., :-1], best[..., 1:])
+        # Rounded from sums in float64, which are the same for every number of words.
+        near = torch.matmul(names, _of_length(phrases).double().transpose(1, 2)).float()
+        together = run[:, : count - more] == run[:, more:]
+        alike = torch.where(together[:, None], near, _UNLIKE)
         # A phrase leaves out words that lower its similarity.
         telling = torch.where(alike >= best, _scaled(alike), 0.0)
         best = torch.maximum(alike, best)
         for k in range(more + 1):
-            at = out[:, k : count - more + k]
+            at = out[..., k : count - more + k]
             torch.maximum(at, telling, out=at)
     return out
 

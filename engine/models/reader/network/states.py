@@ -37,43 +37,61 @@ class QuestionStates:
 class WindowStates:
     """N windows of T pieces, projected for the decoder and the pointers; they depend on no question.
 
-    states: [N, T, H]; keys, values: one [N, heads, T, H / heads] for each layer of the decoder; starts, end_starts,
-    ends, rows: [N, T, P], which the pointers compare with slots.
+    states: [N, T, H]; projected: [N, T, …], in this order the keys and the values of each layer of the decoder, H each,
+    then four projections that the pointers compare with slots; sizes: the values of each of these.
     """
 
     states: Tensor
-    keys: tuple[Tensor, ...]
-    values: tuple[Tensor, ...]
-    starts: Tensor
-    end_starts: Tensor
-    ends: Tensor
-    rows: Tensor
+    projected: Tensor
+    sizes: tuple[int, ...]
+    _parts: tuple[Tensor, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def parts(self) -> tuple[Tensor, ...]:
+        """The projections one by one: [N, T, size] each."""
+        self._parts = self._parts or torch.split(self.projected, list(self.sizes), -1)
+        return self._parts
+
+    @property
+    def starts(self) -> Tensor:
+        """What starts are compared with."""
+        return self.parts[-4]
+
+    @property
+    def end_starts(self) -> Tensor:
+        """What is added to a slot's query for the end, given the start."""
+        return self.parts[-3]
+
+    @property
+    def ends(self) -> Tensor:
+        """What ends are compared with."""
+        return self.parts[-2]
+
+    @property
+    def rows(self) -> Tensor:
+        """What beginnings of rows are compared with."""
+        return self.parts[-1]
 
     @classmethod
     def cat(cls, parts: Sequence[WindowStates]) -> WindowStates:
         """Returns the windows of all parts, one after the other."""
         if len(parts) == 1:
             return parts[0]
+        states, projected = (torch.cat([getattr(p, name) for p in parts]) for name in ("states", "projected"))
+        return cls(states, projected, parts[0].sizes)
 
-        def joined(name: str) -> Tensor:
-            return torch.cat([getattr(part, name) for part in parts])
-
-        keys, values = (
-            tuple(torch.cat(layer) for layer in zip(*(getattr(part, name) for part in parts), strict=True))
-            for name in ("keys", "values")
-        )
-        rest = map(joined, ("starts", "end_starts", "ends", "rows"))
-        return cls(joined("states"), keys, values, *rest)
-
-    def windows(self, chosen: Tensor) -> WindowStates:
-        """Returns these windows, in this order; chosen: int64."""
-
-        def taken(x: Tensor) -> Tensor:
-            return x.index_select(0, chosen)
-
-        keys, values = tuple(map(taken, self.keys)), tuple(map(taken, self.values))
-        rest = map(taken, (self.starts, self.end_starts, self.ends, self.rows))
-        return WindowStates(taken(self.states), keys, values, *rest)
+    def windows(self, chosen: Sequence[int]) -> WindowStates:
+        """Returns these windows, in this order."""
+        first, count = chosen[0], len(chosen)
+        if list(chosen) == list(range(first, first + count)):
+            if count == len(self):
+                return self
+            return WindowStates(self.states[first : first + count], self.projected[first : first + count], self.sizes)
+        at = torch.tensor(chosen, device=self.states.device)
+        return WindowStates(self.states.index_select(0, at), self.projected.index_select(0, at), self.sizes)
 
 
 @dataclass(slots=True)

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -24,8 +27,14 @@ SIGNS = 4
 STATED = 12
 #: The pieces of a block; a statement is compared with two neighbouring blocks at once.
 BLOCK = 24
+#: The cores that are searched together, and the number of pieces that each is padded to a multiple of.
+_CORES_AT_ONCE, _CORE = 64, 4 * BLOCK
 #: The bonus of a text's beginning: it tells what kind of document it is.
 _BEGINNING = 0.15
+Ints = npt.NDArray[np.int64]
+Pieces = npt.NDArray[np.integer[Any]]
+Floats = npt.NDArray[np.float32]
+Cores = Sequence[tuple[int, int]]
 
 
 @dataclass(slots=True)
@@ -43,6 +52,12 @@ class Statements:
     def __getitem__(self, chosen: Tensor) -> Statements:
         return Statements(self.label[chosen], self.note[chosen], self.states[chosen], self.mask[chosen])
 
+    def part(self, first: int, last: int) -> Statements:
+        """Returns the statements [first, last), this one if these are all."""
+        if first == 0 and last >= len(self.label):
+            return self
+        return Statements(*(getattr(self, f.name)[first:last] for f in fields(self)))
+
     @classmethod
     def cat(cls, parts: Sequence[Statements]) -> Statements:
         """Returns the statements of all parts."""
@@ -53,14 +68,19 @@ def support(words: Tensor, ids: Tensor, states: Tensor, where: Tensor, stated: S
     """Returns how far each of C stretches supports each of its O statements: [C, O, SIGNS], float32.
 
     words: [V, H], the vectors of the vocabulary; ids: [C, T]; states: [C, T, H]; where: [C, T] bool, the pieces of the
-    window that count; stated: [C, O, …].
+    window that count; stated: [C, O, …], or [O, …] for the same statements in each.
     """
+    label, note = stated.label, stated.note
     with torch.no_grad():
-        signs = [covered(words, pieces, ids, where).amax(-1) for pieces in (stated.label, stated.note)]
-    seen = F.normalize(states, dim=-1).transpose(-1, -2)[:, None]
-    near = torch.matmul(F.normalize(stated.states, dim=-1), seen).float().clamp(min=0)
-    covered_share = _in_blocks(near * where[:, None, None], stated.mask.float())
-    signs.append(covered_share.amax(-1))
+        pieces = torch.cat([label, note], -1)
+        alike, weight = _alike(words, pieces, ids), weight_of(pieces)
+    seen, own = F.normalize(states, dim=-1), F.normalize(stated.states, dim=-1)
+    near = torch.cat([alike, _products(own, seen).float().clamp(min=0)], 2)
+    best = _best_in_blocks(near * where[:, None, None])
+    weight = torch.cat([weight, stated.mask.float()], -1)
+    sizes = [label.shape[-1], note.shape[-1], stated.mask.shape[-1]]
+    parts = zip(torch.split(best, sizes, -2), torch.split(weight, sizes, -1), strict=True)
+    signs = [_mean_of(*part).amax(-1) for part in parts]
     stated_mean, whole = _mean(stated.states, stated.mask), _mean(states, where)[:, None]
     signs.append(torch.cosine_similarity(stated_mean, whole, -1).float())
     return torch.stack(signs, -1)
@@ -74,44 +94,81 @@ def stretches(page: Sheet, board: Board) -> Tensor:
 
 
 def covered(words: Tensor, asked: Tensor, ids: Tensor, where: Tensor) -> Tensor:
-    """Returns the weighted share of each statement's words that are similar to words of B blocks: [..., O, B].
+    """Returns the weighted share of each statement's words that are similar to words of B blocks: [C, O, B].
 
-    asked: [..., O, n] pieces, 0 beyond a statement's end; ids, where: [..., T].
+    asked: [O, n] pieces, 0 beyond a statement's end; ids, where: [C, T].
     """
+    return _mean_of(_best_in_blocks(_alike(words, asked, ids) * where[:, None, None]), weight_of(asked))
+
+
+def covering_pieces(words: Tensor, label: Tensor, note: Tensor, texts: Sequence[tuple[Pieces, Cores]]) -> list[Ints]:
+    """Returns for each text its piece around which most of each statement's words stand: [Q] int64 each.
+
+    label: [Q, n]; note: [Q, m]; texts: the pieces of each text, [T], and its cores, the stretches [first, last) that
+    are searched one by one, in order; of several best pieces the first counts.
+    """
+    by_width: dict[int, list[tuple[int, int, int]]] = {}
+    for text, (_, cores) in enumerate(texts):
+        for first, last in cores:
+            if first < last:
+                by_width.setdefault(-(-(last - first) // _CORE) * _CORE, []).append((text, first, last))
+    most = np.full((len(texts), len(label)), -1.0, np.float32)
+    at = np.zeros((len(texts), len(label)), np.int64)
+    found = []
+    for width, places in by_width.items():
+        for begin in range(0, len(places), _CORES_AT_ONCE):
+            found += _covering(words, (label, note), texts, places[begin : begin + _CORES_AT_ONCE], width)
+    for text, first, last, share, block in sorted(found, key=lambda one: one[:2]):
+        place = first + np.minimum((block + 1) * BLOCK, last - first - 1)
+        at[text] = np.where(share > most[text], place, at[text])
+        most[text] = np.maximum(most[text], share)
+    return list(at)
+
+
+def _covering(
+    words: Tensor,
+    asked: Sequence[Tensor],
+    texts: Sequence[tuple[Pieces, Cores]],
+    places: Sequence[tuple[int, int, int]],
+    width: int,
+) -> list[tuple[int, int, int, Floats, Ints]]:
+    """Returns for each core (text, first, last), padded to `width`, the best share and its block: [Q] each."""
+    ids, where = np.zeros((len(places), width), np.int64), np.zeros((len(places), width), bool)
+    for row, (text, first, last) in enumerate(places):
+        ids[row, : last - first], where[row, : last - first] = texts[text][0][first:last], True
+    begins = np.asarray([first == 0 for _, first, _ in places], np.float32)[:, None, None]
+    on_device = [torch.from_numpy(array).to(words.device) for array in (ids, where, _BEGINNING * begins)]
+    label, note = (covered(words, pieces, on_device[0], on_device[1]) for pieces in asked)
+    share, block = (label + note + on_device[2]).max(-1)
+    return [(*place, *own) for place, *own in zip(places, share.cpu().numpy(), block.cpu().numpy(), strict=True)]
+
+
+def _alike(words: Tensor, asked: Tensor, ids: Tensor) -> Tensor:
+    """Returns the similarity of statements' pieces, [..., O, n], and those of C stretches, [C, T]: [C, O, n, T]."""
     own, seen = F.normalize(words[asked].float(), dim=-1), F.normalize(words[ids].float(), dim=-1)
-    near = torch.matmul(own, seen.transpose(-1, -2)[..., None, :, :])
-    near = ((near - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
-    return _in_blocks(near * where[..., None, None, :], weight_of(asked))
+    return ((_products(own, seen) - UNLIKE) / (1 - UNLIKE)).clamp(min=0)
 
 
-def covering_pieces(
-    words: Tensor, label: Tensor, note: Tensor, ids: Tensor, cores: Sequence[tuple[int, int]]
-) -> Tensor:
-    """Returns the piece of a text around which most of each statement's words stand, the first of several: [Q] int64.
+def _products(own: Tensor, seen: Tensor) -> Tensor:
+    """Returns the products of vectors, [..., O, n, H] and [C, T, H]: [C, O, n, T].
 
-    label: [Q, n]; note: [Q, m]; ids: [T]; cores: the stretches [first, last) of the text that are searched one by one,
-    in order.
+    Each stretch is a product of matrices of the same sizes, so that none depends on the others.
     """
-    most = torch.full((len(label),), -1.0, device=ids.device)
-    at = torch.zeros(len(label), dtype=torch.long, device=ids.device)
-    for first, last in cores:
-        if first == last:
-            continue
-        seen = ids[first:last]
-        everywhere = torch.ones_like(seen, dtype=torch.bool)
-        found = [covered(words, asked, seen, everywhere) for asked in (label, note)]
-        covered_share, block = (found[0] + found[1] + _BEGINNING * (first == 0)).max(-1)
-        place = first + ((block + 1) * BLOCK).clamp(max=last - first - 1)
-        at = torch.where(covered_share > most, place, at)
-        most = torch.maximum(most, covered_share)
-    return at
+    flat = own.flatten(-3, -2)
+    flat = flat if flat.dim() == 3 else flat.expand(len(seen), *flat.shape)
+    products = torch.bmm(flat, seen.transpose(1, 2))
+    return products.view(len(seen), *own.shape[-3:-1], -1)
 
 
-def _in_blocks(near: Tensor, weight: Tensor) -> Tensor:
-    """Returns the weighted mean, over pieces, of the best similarity in two blocks: [..., B] from near [..., n, T]."""
+def _best_in_blocks(near: Tensor) -> Tensor:
+    """Returns the best similarity in two neighbouring blocks: [..., B] from near [..., T]."""
     near = F.pad(near, (0, -near.shape[-1] % BLOCK))
-    best = near.reshape(*near.shape[:-1], near.shape[-1] // BLOCK, BLOCK).amax(-1)
-    best = torch.maximum(best, torch.cat([best[..., 1:], best[..., -1:]], -1))
+    best = near.view(*near.shape[:-1], -1, BLOCK).amax(-1)
+    return torch.maximum(best, torch.cat([best[..., 1:], best[..., -1:]], -1))
+
+
+def _mean_of(best: Tensor, weight: Tensor) -> Tensor:
+    """Returns the weighted mean over pieces: [..., B] from best [..., n, B] and weight [..., n]."""
     return (best * weight[..., None]).sum(-2) / weight.sum(-1, keepdim=True).clamp(min=0.1)
 
 

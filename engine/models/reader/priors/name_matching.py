@@ -12,9 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import Question, words_of
@@ -35,6 +32,8 @@ _SHORTEST = 3
 _FREQUENT = 2200
 #: The number of cells that are compared with names together: 12 MB of letters.
 _CELLS_AT_ONCE = 4096
+#: The least length that a vector is divided by.
+_LEAST = 1e-12
 _WORD = re.compile(r"[^\W_]+")
 Words = tuple[str, ...]
 Floats = npt.NDArray[np.float32]
@@ -97,13 +96,13 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
 
 @dataclass(frozen=True, slots=True)
 class WordVectors:
-    """The vectors by which words are compared.
+    """The vectors by which words are compared, as arrays: the priors are the same on every device.
 
     vectors: [V, H], those of the vocabulary; letters: those of letter n-grams (network/phrase_vectors.py).
     """
 
-    vectors: Tensor
-    letters: Tensor
+    vectors: Floats
+    letters: Floats
     wordpieces: WordPieces
 
 
@@ -134,22 +133,20 @@ class Naming:
         config: NameMatchingConfig,
     ) -> None:
         self._config = config
-        # The priors are the same on every device; bfloat16 would make some phrases similar by chance.
-        with torch.no_grad(), torch.autocast(words.vectors.device.type, enabled=False):
-            self.cells = sorted(set(cells))
-            ours = sorted({word for own in (*names, *notes) for word in own})
-            theirs = sorted({word for own in self.cells for word in own})
-            self._row = {word: i for i, word in enumerate(ours)}
-            self._tells = {word: _tells(words.wordpieces.ids(word)) for word in ours}
-            # The last column is for words that a cell does not have.
-            near = _alike(ours, theirs, words.vectors, words.wordpieces, config)
-            self._near = np.pad(near, ((0, 0), (0, 1)))
-            column = {word: i for i, word in enumerate(theirs)}
-            most = max(map(len, self.cells), default=0)
-            at = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
-            self._words = np.asarray(at, np.int64).reshape(len(self.cells), most)
-            self._count = np.asarray([len(own) for own in self.cells], np.float32)
-            self._phrases = _alike_phrases(sorted(set(names)), self.cells, words.letters, words.wordpieces)
+        self.cells = sorted(set(cells))
+        ours = sorted({word for own in (*names, *notes) for word in own})
+        theirs = sorted({word for own in self.cells for word in own})
+        self._row = {word: i for i, word in enumerate(ours)}
+        self._tells = {word: _tells(words.wordpieces.ids(word)) for word in ours}
+        # The last column is for words that a cell does not have.
+        near = _alike(ours, theirs, words.vectors, words.wordpieces, config)
+        self._near = np.pad(near, ((0, 0), (0, 1)))
+        column = {word: i for i, word in enumerate(theirs)}
+        most = max(map(len, self.cells), default=0)
+        at = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
+        self._words = np.asarray(at, np.int64).reshape(len(self.cells), most)
+        self._count = np.asarray([len(own) for own in self.cells], np.float32)
+        self._phrases = _alike_phrases(sorted(set(names)), self.cells, words.letters, words.wordpieces)
 
     def shares(self, name: Words) -> tuple[Floats, Floats]:
         """Returns the share of the name's words in each cell, and the share of the cell's in the name: [C] each."""
@@ -209,7 +206,7 @@ def most_of_others(values: Floats) -> Floats:
 def _alike(
     ours: Sequence[str],
     theirs: Sequence[str],
-    vectors: Tensor,
+    vectors: Floats,
     wordpieces: WordPieces,
     config: NameMatchingConfig,
 ) -> Floats:
@@ -217,9 +214,9 @@ def _alike(
     if not ours or not theirs:
         return np.zeros((len(ours), len(theirs)), np.float32)
     near = _vectors(ours, vectors, wordpieces) @ _vectors(theirs, vectors, wordpieces).T
-    near = ((near - config.unlike) / (1 - config.unlike)).clamp(min=0)
-    long = [torch.tensor([len(word) >= _SHORTEST for word in words]) for words in (ours, theirs)]
-    found: Floats = (near.cpu() * (long[0][:, None] & long[1])).numpy()
+    near = ((near - config.unlike) / (1 - config.unlike)).clip(min=0)
+    long = [np.asarray([len(word) >= _SHORTEST for word in words]) for words in (ours, theirs)]
+    found: Floats = near * (long[0][:, None] & long[1])
     for i, mine in enumerate(ours):
         stem = mine[: max(_STEM, len(mine) - 2)]
         at = bisect_left(theirs, stem)
@@ -233,7 +230,7 @@ def _alike(
 
 
 def _alike_phrases(
-    names: Sequence[Words], cells: Sequence[Words], letters: Tensor, wordpieces: WordPieces
+    names: Sequence[Words], cells: Sequence[Words], letters: Floats, wordpieces: WordPieces
 ) -> dict[Words, Floats]:
     """Returns the similarity of names and C cells as phrases, 0 to 1: [C] for each name."""
     if not names or not cells:
@@ -244,14 +241,15 @@ def _alike_phrases(
         for first in range(0, len(cells), _CELLS_AT_ONCE)
         if (part := cells[first : first + _CELLS_AT_ONCE])
     ]
-    return dict(zip(names, torch.cat(near, 1).cpu().numpy(), strict=True))
+    return dict(zip(names, np.concatenate(near, 1), strict=True))
 
 
-def _vectors(words: Sequence[str], vectors: Tensor, wordpieces: WordPieces) -> Tensor:
+def _vectors(words: Sequence[str], vectors: Floats, wordpieces: WordPieces) -> Floats:
     """Returns the mean vector of each word's pieces, of length one: [W, H]."""
     pieces = [wordpieces.ids(word) or (0,) for word in words]
-    owner = torch.tensor([at for at, own in enumerate(pieces) for _ in own], device=vectors.device)
-    chosen = vectors[torch.tensor([piece for own in pieces for piece in own], device=vectors.device)].float()
-    sums = torch.zeros(len(words), chosen.shape[1], device=vectors.device).index_add_(0, owner, chosen)
+    counts = np.asarray([len(own) for own in pieces])
+    chosen = vectors[[piece for own in pieces for piece in own]]
+    sums: Floats = np.add.reduceat(chosen, np.cumsum(counts) - counts, axis=0)
     # A vector of length one needs no mean: the sum has its direction.
-    return F.normalize(sums, dim=-1)
+    found: Floats = sums / np.maximum(np.linalg.norm(sums, axis=-1, keepdims=True), _LEAST)
+    return found

@@ -55,3 +55,13 @@ def test_an_altered_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(encoding, "FOLDER", tmp_path)
     with pytest.raises(ModelError, match=r"layers\.safetensors: expected SHA-256"):
         encoding._loaded.__wrapped__("float32")
+
+
+def test_in_integers_a_text_has_the_same_vector_to_the_bit_in_every_batch() -> None:
+    encoder = load_sentence_encoder("int8")
+    texts = [*TEXTS, "word " * 70, "word " * 90 + "something else", "", "a " * 300]
+    encoder._kept.clear()
+    together = encoder.embed(texts)
+    for text, vector in zip(texts, together, strict=True):
+        encoder._kept.clear()
+        np.testing.assert_array_equal(encoder.embed([text])[0], vector)

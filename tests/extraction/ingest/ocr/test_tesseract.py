@@ -2,6 +2,12 @@
 
 import io
 import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +20,7 @@ from PIL import Image, ImageDraw, ImageFont
 from cinnabar.extraction.ingest.ocr import tesseract
 from cinnabar.extraction.ingest.ocr.engines import tesseract_languages
 from cinnabar.extraction.ingest.ocr.tesseract import TesseractReader
+from cinnabar.extraction.ingest.process import WorkerProcess
 
 # The table that the program writes for a page of two lines; the second leans by 45 degrees.
 TABLE = """level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext
@@ -77,3 +84,42 @@ def test_the_program_reads_a_page() -> None:
     drawing.save(out, "PNG")
     found = TesseractReader("eng").read(out.getvalue())
     assert found.text == ("Delivery", "note", "4711") and float(found.sure.min()) > 0.3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems end the program at its limit of processor time")
+def test_the_program_ends_with_its_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "tesseract"
+    # A folder names the process, because an OCR process may write no file.
+    program.write_text(f'#!/bin/sh\nmkdir "{tmp_path}/$$"\nexec sleep 300\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    reader = "cinnabar.extraction.ingest.ocr.tesseract:TesseractReader"
+    command = [sys.executable, "-P", "-m", "cinnabar.extraction.ingest.ocr.worker", reader, "60", str(2 << 30)]
+    worker = WorkerProcess(command, b'"eng"\n', 60.0, "OCR")
+    try:
+        picture = page()
+        worker.send(b"%d\n" % len(picture), picture)
+        found = _soon(lambda: [int(path.name) for path in tmp_path.iterdir() if path.is_dir()])
+        assert found
+    finally:
+        worker.stop()
+    try:
+        assert _soon(lambda: not _runs(found[0]))
+    finally:
+        if _runs(found[0]):
+            os.kill(found[0], signal.SIGKILL)
+
+
+def _soon(answer: Callable[[], Any]) -> Any:
+    """Returns the first true answer within some seconds, else the last one."""
+    until = time.monotonic() + 20
+    while not (found := answer()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -125,8 +125,14 @@ def test_comments_are_notes_at_their_cells() -> None:
     book.active["A1"].comment = Comment("fresh", "Kim")
     document = parse(saved(book), "a.xlsx")
     note = document.parts[1]
-    assert (note.kind, document.text[note.start : note.end]) == ("notes", "fresh")
+    assert (note.kind, document.text[note.start : note.end]) == ("notes", "Kim: fresh")
     assert document.places.at(note.start) == "A1"
+
+
+def test_an_author_that_a_comment_names_itself_is_not_repeated() -> None:
+    book = book_of(["Apple"])
+    book.active["A1"].comment = Comment("Kim:\nfresh", "Kim")
+    assert parse(saved(book), "a.xlsx").text == "Apple\n\nKim:\nfresh"
 
 
 def test_cells_at_the_far_end_cost_nothing() -> None:

@@ -47,7 +47,8 @@ def settled(field: dict[str, Any], **found: float) -> tuple[dict[str, Candidate]
     out.candidates[0] = [Candidate(text.encode(), SPAN) for text in found]
     out.logits[0] = [math.log(p) for p in found.values()]
     out.absent[0] = math.log(1 - sum(found.values()))
-    scores = {0: WindowScores(absent=[2.0, -1.0], states=[torch.zeros(3), torch.ones(3)])}
+    states = torch.stack([torch.zeros(3), torch.ones(3)])[None]
+    scores = {0: WindowScores(absent=[2.0, -1.0], states=[(states, 0, 0), (states, 0, 1)])}
     settle_signs(network(), [0], scores, canvas, out)
     asked = form_questions(form)
     read: Any = SimpleNamespace(named=torch.zeros(1, 4, 3), is_named=torch.ones(1, 4, dtype=torch.bool))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import torch
 from tests.tiny_network import wordpieces
 from torch import Tensor
@@ -13,9 +14,9 @@ from cinnabar.engine.models.reader.inputs.tensors import Phrases
 from cinnabar.engine.models.reader.inputs.windows import Window, phrases
 from cinnabar.engine.models.reader.network.phrase_vectors import (
     VALUES,
-    name_vectors,
     phrase_likeness,
     phrase_matches,
+    vectors_of,
 )
 
 
@@ -32,7 +33,7 @@ def _spelt(*names: str) -> Tensor:
 
 
 def _names(*names: str) -> Tensor:
-    return name_vectors(letters(), _spelt(*names))
+    return vectors_of(letters().numpy(), names, wordpieces())
 
 
 def _phrases(text: str, first: int = 0) -> Phrases:
@@ -42,7 +43,7 @@ def _phrases(text: str, first: int = 0) -> Phrases:
 
 def _told(text: str, name: str, at: str) -> float:
     found = _phrases(text)
-    (told,) = phrase_matches(letters(), _spelt(name), found)
+    (told,) = phrase_matches(letters(), _spelt(name), torch.zeros(1, 1, dtype=torch.long), found)
     return float(told[0, wordpieces().pieces(text).at(text.index(at))])
 
 
@@ -66,7 +67,7 @@ def test_a_name_without_words_is_like_nothing() -> None:
 
 
 def test_letters_that_were_never_learned_are_like_nothing() -> None:
-    nothing = name_vectors(torch.zeros(BUCKETS, VALUES), _spelt("date"))
+    nothing = vectors_of(np.zeros((BUCKETS, VALUES), np.float32), ["date"], wordpieces())
     assert not phrase_likeness(nothing, nothing).any()
 
 
@@ -79,5 +80,5 @@ def test_phrases_before_a_window_are_kept_with_the_windows_start() -> None:
 
 def test_windows_without_words_give_no_likeness() -> None:
     found = _phrases("12 13 14")
-    (told,) = phrase_matches(letters(), _spelt("due date"), found)
+    (told,) = phrase_matches(letters(), _spelt("due date"), torch.zeros(1, 1, dtype=torch.long), found)
     assert not told.any() and told.shape == (1, 3)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.answers.choices import choice_windows, option_support
+from cinnabar.engine.models.reader.answers.choices import Look, choice_windows, option_support
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.views import Place
+from cinnabar.engine.models.reader.inputs.windows import sheet
 from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covered, covering_pieces, support
 
 FILLER = "the and of with for that this from have been " * 60
@@ -29,8 +30,9 @@ def _labels(*labels: str) -> torch.Tensor:
 
 def _most(text: str, *labels: str) -> list[float]:
     ids = _ids(text)
-    found: list[float] = covered(_words(), _labels(*labels), ids, torch.ones(len(ids)) > 0).amax(-1).tolist()
-    return found
+    (found,) = covered(_words(), _labels(*labels), ids[None], torch.ones(1, len(ids)) > 0)
+    most: list[float] = found.amax(-1).tolist()
+    return most
 
 
 def test_a_statement_is_covered_by_the_words_that_it_has_in_the_text() -> None:
@@ -47,7 +49,8 @@ def test_words_far_from_each_other_do_not_cover_a_statement_together() -> None:
 def test_words_outside_of_the_stretch_do_not_count() -> None:
     ids = _ids("cancel transfer and then lost luggage")
     where = torch.arange(len(ids)) > 2
-    cancel, lost = covered(_words(), _labels("cancel transfer", "lost luggage"), ids, where).amax(-1).tolist()
+    (found,) = covered(_words(), _labels("cancel transfer", "lost luggage"), ids[None], where[None])
+    cancel, lost = found.amax(-1).tolist()
     assert cancel < 0.1 and lost > 0.99
 
 
@@ -72,7 +75,7 @@ def test_the_covering_piece_lies_where_the_words_stand_together() -> None:
     ids = _ids(text)
     asked = question_tensors([Question("audit rights", "")], wordpieces())
     cores = [(i, min(i + 200, len(ids))) for i in range(0, len(ids), 200)]
-    (at,) = covering_pieces(_words(), asked.label, asked.note, ids, cores).tolist()
+    ((at,),) = covering_pieces(_words(), asked.label, asked.note, [(ids.numpy(), cores)])
     audit = ids.tolist().index(wordpieces().ids("audit")[0])
     assert abs(at - audit) <= 2 * BLOCK
 
@@ -81,7 +84,8 @@ def test_a_statement_without_words_in_the_text_is_covered_at_its_beginning() -> 
     ids = _ids(FILLER)
     asked = question_tensors([Question("xylophone", "")], wordpieces())
     cores = [(0, 200), (200, len(ids))]
-    assert covering_pieces(_words(), asked.label, asked.note, ids, cores).tolist()[0] < 200
+    ((at,),) = covering_pieces(_words(), asked.label, asked.note, [(ids.numpy(), cores)])
+    assert at < 200
 
 
 def test_a_choice_is_decided_in_the_window_with_most_of_its_words() -> None:
@@ -89,7 +93,8 @@ def test_a_choice_is_decided_in_the_window_with_most_of_its_words() -> None:
     model.network.encoder.words.weight.data = torch.randn_like(model.network.encoder.words.weight)
     form = form_of(name={"type": "string"}, audit_rights={"type": "boolean"})
     memory = model.encode([passage_of(f"{FILLER} {FILLER} the seller has audit rights {FILLER}")])[0]
-    (home,) = choice_windows(model.network, form, model.form(form), memory).values()
+    (homes,) = choice_windows(model.network, form, model.form(form), [memory])
+    (home,) = homes.values()
     window = memory.windows[home]
     audit = memory.pieces.ids.tolist().index(wordpieces().ids("audit")[0])
     assert len(memory.windows) > 2 and window.core_first <= audit < window.core_last
@@ -101,8 +106,8 @@ def test_a_row_supports_only_its_own_options() -> None:
     form = form_of(kind={"enum": ["tea", "coffee"]})
     memory = model.encode([passage_of("tea for you\ncoffee for me\n")])[0]
     with torch.inference_mode():
-        first, second = (
-            option_support(model.network, form, model.form(form), memory, form.slots[0], 0, place)[:, 0].tolist()
-            for place in (Place(0, 3), Place(3, 6))
-        )
+        looks = [Look(memory, form.slots[0], 0, place, 0, 0) for place in (Place(0, 3), Place(3, 6))]
+        page = sheet([(memory.pieces, memory.windows[0])])
+        read = option_support(model.network, form, model.form(form), looks, page, memory.states)
+        first, second = (found[:, 0].tolist() for found, _ in read)
     assert first[0] > 0.99 > 0.2 > first[1] and second[1] > 0.99 > 0.2 > second[0]

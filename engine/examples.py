@@ -1,0 +1,35 @@
+"""Labelled documents that stand in the prompts of language models, so that a model learns without training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled document: its text, and the canonical text of its record."""
+
+    text: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """The examples of a run by the fingerprint of their form; `fingerprint` names documents and records."""
+
+    fingerprint: str
+    by_form: Mapping[str, Sequence[Example]]
+
+
+class Named(Protocol):
+    """Anything with a fingerprint."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+def shown_with(model: str, examples: Named | None) -> str:
+    """Returns the fingerprint of a model that is shown these examples."""
+    return model if examples is None else f"{model} examples {examples.fingerprint}"

@@ -1,0 +1,219 @@
+"""The choice of the examples that stand in a document's prompt.
+
+Each document would cost a pass over its examples, if they were not in a prefix that many prompts share. So they are
+chosen by likeness in two steps: the labelled documents give a few groups, each a leading document with those that are
+most like it, and a document gets the group that it is most like. All documents of a group share a prefix. If all
+examples fit into a prompt together, there is one group.
+
+Likeness is that of letter trigrams: labels and layout repeat in documents of one kind, in every script, and the same
+text has the same likeness in every batch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.engine.examples import Example, Examples
+from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
+from cinnabar.schemas.form.record_language import one_line
+
+Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: The most examples of a prompt, and the most groups.
+SHOWN, GROUPS = 8, 4
+#: Divisor of a model's window: the share that examples may take; and the most tokens that they take of a large window:
+#: each group's keys and values are kept.
+SHARE, MOST = 4, 4096
+#: Tokens of the marks around an example's document and record.
+MARKS = 24
+#: Characters of a text that are compared, and the places of its vector, a power of two.
+_COMPARED, _PLACES = 6000, 1 << 13
+#: Likeness is compared in multiples of 1 / _GRAIN, so that the order of a sum decides nothing.
+_GRAIN = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The examples of one prompt.
+
+    `group` is the same for all prompts of a form that have the same ones. It is None where the document is one of the
+    examples itself, and so has others than its group.
+    """
+
+    examples: tuple[Example, ...] = ()
+    group: int | None = 0
+
+
+#: No examples, as every document of a form without them has.
+NONE = Chosen()
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The examples in the order of their likeness to the leading one, and the mean vector of those that are shown."""
+
+    ranked: tuple[int, ...]
+    centre: Doubles
+
+
+class _Choice:
+    """Chooses among the examples of one form."""
+
+    def __init__(self, examples: Sequence[Example], tokens: Sequence[int], room: int) -> None:
+        """tokens: of each example in a prompt; room: for all of one prompt."""
+        kept = [at for at, many in enumerate(tokens) if many <= room]
+        self._examples = [examples[at] for at in kept]
+        self._tokens, self._room = [tokens[at] for at in kept], room
+        self._plain = [plain(example.text) for example in self._examples]
+        counts = np.stack([trigrams(text) for text in self._plain])
+        self._rarity = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
+        self._vectors = self._weighed(counts)
+        self._groups = self._grouped()
+
+    def chosen(self, text: str) -> Chosen:
+        """Returns the examples for this text, none of which holds it."""
+        own = plain(text)
+        same = frozenset(at for at, other in enumerate(self._plain) if own and own in other)
+        number = 0
+        if len(self._groups) > 1:
+            vector = self._weighed(trigrams(own))
+            number = int(_grade(np.array([group.centre @ vector for group in self._groups])).argmax())
+        ranked = self._groups[number].ranked
+        shown, left_out = self._fitting(ranked), self._fitting([at for at in ranked if at not in same])
+        found = tuple(self._examples[at] for at in left_out)
+        return Chosen(found, number if shown == left_out else None)
+
+    @property
+    def most(self) -> int:
+        """The most tokens that the examples of one prompt take."""
+        return min(self._room, sum(self._tokens))
+
+    def every(self) -> list[tuple[Example, ...]]:
+        """Returns the examples of each group."""
+        return [tuple(self._examples[at] for at in self._fitting(group.ranked)) for group in self._groups]
+
+    def _weighed(self, counts: Doubles) -> Doubles:
+        weighed = np.log1p(counts) * self._rarity
+        found: Doubles = weighed / np.maximum(np.sqrt((weighed**2).sum(-1, keepdims=True)), 1e-9)
+        return found
+
+    def _grouped(self) -> list[_Group]:
+        alike = _grade(self._vectors @ self._vectors.T)
+        several = len(alike) > SHOWN or sum(self._tokens) > self._room
+        leaders, best = list[int](), np.zeros(len(alike), np.int64)
+        # Each further leader is the one that the examples as a whole are most like, beside those before it.
+        while len(leaders) < (min(GROUPS, len(alike)) if several else 1):
+            gains = np.maximum(alike - best[:, None], 0).sum(0)
+            gains[leaders] = -1
+            leaders.append(int(gains.argmax()))
+            best = np.maximum(best, alike[:, leaders[-1]])
+        groups = []
+        for leader in leaders:
+            ranked = tuple(np.argsort(-alike[leader], kind="stable").tolist())
+            shown = self._fitting(ranked)
+            groups.append(_Group(ranked, self._vectors[shown].mean(0)))
+        return groups
+
+    def _fitting(self, ranked: Sequence[int]) -> list[int]:
+        """Returns the first of these examples that fit together; one that is too long is passed over."""
+        found, room = list[int](), self._room
+        for at in ranked:
+            if len(found) < SHOWN and self._tokens[at] <= room:
+                found.append(at)
+                room -= self._tokens[at]
+        return found
+
+
+class FewShot:
+    """The examples of an engine: those of each form, and the choice among them.
+
+    window: the model's window in tokens. Raises UsageError if no example of a form fits.
+    """
+
+    def __init__(self, examples: Examples | None, window: int, count_tokens: Callable[[str], int]) -> None:
+        self._window, self._count = window, count_tokens
+        self.room = 0 if examples is None else min(window // SHARE, MOST)
+        forms = {} if examples is None else examples.by_form
+        self._choices = {form: self._choice(own) for form, own in forms.items() if own}
+
+    def chosen(self, form: Form, text: str) -> Chosen:
+        """Returns the examples for a document of this form and text."""
+        choice = self._choices.get(form.fingerprint)
+        return NONE if choice is None else choice.chosen(text)
+
+    def most(self, form: Form) -> int:
+        """Returns the most tokens that the examples of a prompt for this form take."""
+        choice = self._choices.get(form.fingerprint)
+        return 0 if choice is None else choice.most
+
+    def every(self, form: Form) -> list[tuple[Example, ...]]:
+        """Returns the examples of each group of a form; one group without examples if there are none."""
+        choice = self._choices.get(form.fingerprint)
+        return [()] if choice is None else choice.every()
+
+    def _choice(self, own: Sequence[Example]) -> _Choice:
+        tokens = [self._count(one.text) + self._count(one_line(one.record)) + MARKS for one in own]
+        if min(tokens) > self.room:
+            raise UsageError(
+                f"--examples: the shortest of {len(own)} examples takes {min(tokens)} tokens, expected at most"
+                f" {self.room} of the model's {self._window}; label shorter documents, or use a model with a larger"
+                " window"
+            )
+        return _Choice(own, tokens, self.room)
+
+
+@lru_cache(maxsize=4096)
+def told_record(example: Example, whole: Form, part: Form) -> str:
+    """Returns the line of an example's record, with the places of `part`, what is left to fill of the form."""
+    if part is whole:
+        return one_line(example.record)
+    return one_line(json_text(_part_of(whole.root, part.root, parse(example.record))))
+
+
+def _part_of(whole: Node, part: Node, value: Any) -> Any:
+    if isinstance(whole, ObjectNode) and isinstance(part, ObjectNode) and isinstance(value, dict):
+        declared = {place.name: place.node for place in whole.properties}
+        asked = {place.name: place.node for place in part.properties}
+        return {
+            name: _part_of(declared[name], asked[name], member) if name in asked else member
+            for name, member in value.items()
+            if name in asked or (name not in declared and part.rest)
+        }
+    if isinstance(whole, ArrayNode) and isinstance(part, ArrayNode) and isinstance(value, list):
+        return [_part_of_item(whole, part, at, item) for at, item in enumerate(value)]
+    return value
+
+
+def _part_of_item(whole: ArrayNode, part: ArrayNode, at: int, item: Any) -> Any:
+    # A list with frozen items has a place for each of them, and an example has as many items as it has.
+    asked = part.prefix[min(at, len(part.prefix) - 1)] if part.prefix else part.item
+    own = whole.prefix[at] if at < len(whole.prefix) else whole.item
+    return item if own is None or asked is None else _part_of(own, asked, item)
+
+
+def plain(text: str) -> str:
+    """Returns a text in lower case with single blanks between its words: what two copies of a document share."""
+    return " ".join(text.casefold().split())
+
+
+def trigrams(text: str) -> Doubles:
+    """Returns how often each trigram of the text's beginning occurs, [_PLACES]; all digits are the same."""
+    letters = re.sub(r"\d", "0", text[:_COMPARED])
+    codes: Ints = np.array([0, *map(ord, letters), 0, 0], np.int64)
+    mixed = (codes[:-2] * 0x9E3779B1 + codes[1:-1] * 0x85EBCA77 + codes[2:] * 0xC2B2AE3D) & 0xFFFFFFFF
+    found: Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
+    return found
+
+
+def _grade(likeness: Doubles) -> Ints:
+    return np.round(likeness * _GRAIN).astype(np.int64)

@@ -1,0 +1,109 @@
+"""The memory that a language model needs, told by its traits before it is loaded; needs no torch but for a GPU.
+
+Its parts are the weights (`checkpoint.weight_bytes`), the keys and values of each position that is read, and the
+temporaries of one pass. With full attention nothing is kept from pass to pass, and a pass reads the whole request.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.precision import Precision
+
+if TYPE_CHECKING:
+    import torch
+
+#: Bytes of an activation, and of a weight that is no whole number, by precision.
+BYTES: dict[Precision, int] = {"float32": 4, "bfloat16": 2, "w8a16": 2, "w4a16": 2}
+#: Tokens of a prompt that one pass reads, at most; logits that exist at a time.
+PREFILL, LOGITS = 512, 16_000_000
+#: The share of the free memory that keys and values may take; passes, documents and their parsers need the rest.
+SHARE = 0.5
+
+
+def position_bytes(traits: Traits, precision: Precision) -> int:
+    """Returns the bytes of the keys and values of one position; they are 0 with full attention, which keeps none."""
+    if traits.visibility == "full":
+        return 0
+    return 2 * traits.layers * traits.key_heads * traits.head_width * BYTES[precision]
+
+
+def positions_within(traits: Traits, precision: Precision, budget: int) -> int:
+    """Returns for how many positions this budget in bytes holds keys and values; at least 0."""
+    each = position_bytes(traits, precision)
+    return max(budget, 0) // each if each else traits.window
+
+
+def pass_bytes(traits: Traits, precision: Precision, positions: int) -> int:
+    """Returns a bound of the bytes of the temporaries of one pass over a request of so many positions.
+
+    They are the mask of attention as truth values and as numbers, the hidden states of one layer, the keys and values
+    of one layer once for each head that reads them, and the logits. On a CPU full attention to 4,096 tokens took .8 of
+    it, to 8,192 tokens .5.
+    """
+    tokens = positions if traits.visibility == "full" else min(PREFILL, positions)
+    size, heads = BYTES[precision], traits.heads * traits.head_width
+    # A comparison and its conjunction with another exist beside the mask.
+    mask = tokens * positions * (3 + size)
+    inner = traits.inner if traits.experts is None else max(traits.inner, traits.experts.chosen * traits.experts.inner)
+    # The residual, its norm (in float32, twice), queries in three forms, what attention makes, and the gated net.
+    states = tokens * ((2 * traits.width + 4 * heads + 3 * inner) * size + 8 * traits.width)
+    spread = 2 * positions * heads * size if traits.heads != traits.key_heads else 0
+    logits = max(LOGITS, traits.vocabulary) * (size + 4)
+    return mask + states + spread + logits
+
+
+def request_bytes(traits: Traits, precision: Precision, positions: int) -> int:
+    """Returns the bytes of one request of so many positions: what is kept of them, and one pass."""
+    return position_bytes(traits, precision) * positions + pass_bytes(traits, precision, positions)
+
+
+def cache_budget(free: int) -> int:
+    """Returns the bytes that keys and values may take of so many that are free beside the weights."""
+    return int(max(free, 0) * SHARE)
+
+
+def requests_within(traits: Traits, precision: Precision, free: int, positions: int) -> int:
+    """Returns how many requests of so many positions run at a time in so many bytes beside the weights."""
+    if pass_bytes(traits, precision, positions) > free - cache_budget(free):
+        return 0
+    each = position_bytes(traits, precision) * positions
+    return cache_budget(free) // each if each else 1
+
+
+def longest_within(traits: Traits, precision: Precision, free: int) -> int:
+    """Returns the most positions of a request that runs in so many bytes beside the weights, at most the window."""
+    low, high = 0, traits.window
+    while low < high:
+        middle = (low + high + 1) // 2
+        if requests_within(traits, precision, free, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def free_memory(device: torch.device) -> int | None:
+    """Returns the free memory of a device in bytes, None if the system does not tell it."""
+    if device.type == "cuda":
+        import torch
+
+        return int(torch.cuda.mem_get_info(device)[0])
+    free: list[int] = []
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):
+        pass
+    try:
+        # A container's own bound; of what it uses, the file cache can be given back.
+        group = Path("/sys/fs/cgroup")
+        bound = int((group / "memory.max").read_text())
+        used = int((group / "memory.current").read_text())
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        free.append(bound - used + int(stat.get("file", 0)))
+    except (OSError, ValueError):
+        pass
+    return min(free) if free else None

@@ -1,0 +1,27 @@
+"""The engine with Triton's kernels, in Triton's interpreter, writes the records that it writes with numpy."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from effort import first
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
+@pytest.mark.parametrize("kind", first(2, ["causal", "broken", "unconstrained", "block", "revising", "full"]))
+def test_the_records_do_not_depend_on_the_kernels(kind: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("compare_engine.py")), kind],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "the records agree"

@@ -1,0 +1,110 @@
+"""The memory of a model is told by its traits, and equals what its tensors take."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from family_traits import DREAM, LLADA2, NEMOTRON
+from tiny_checkpoint import TRAITS, tiny_decoder, write_checkpoint
+from torch import nn
+
+from cinnabar.engine.models.language import inspection
+from cinnabar.engine.models.language.inspection import inspect_checkpoint
+from cinnabar.engine.models.language.memory import (
+    free_memory,
+    longest_within,
+    pass_bytes,
+    position_bytes,
+    positions_within,
+    request_bytes,
+    requests_within,
+)
+from cinnabar.engine.models.language.traits import Traits
+
+#: As SDAR-4B-Chat has them.
+SDAR_4B = replace(
+    TRAITS, vocabulary=151_936, width=2560, layers=36, heads=32, key_heads=8, head_width=128, inner=9728, window=131_072
+)
+
+
+@pytest.mark.parametrize("traits", [TRAITS, replace(TRAITS, layers=3, key_heads=4), LLADA2, NEMOTRON], ids=str)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_keys_and_values_take_the_bytes_that_are_told(traits: Traits, precision: Any) -> None:
+    made = list[int]()
+
+    def count(_module: nn.Module, _given: Any, out: torch.Tensor) -> None:
+        made.append(out.numel() * out.element_size())
+
+    decoder = tiny_decoder(traits).to(torch.bfloat16 if precision == "bfloat16" else torch.float32)
+    for name, module in decoder.named_modules():
+        if name.endswith(("k_proj", "v_proj")):
+            module.register_forward_hook(count)
+    with torch.inference_mode():
+        decoder(torch.zeros(1, 40, dtype=torch.long), torch.arange(40)[None])
+    assert len(made) == 2 * traits.layers
+    assert sum(made) == 40 * position_bytes(traits, precision)
+
+
+def test_published_sizes_give_the_known_figures() -> None:
+    assert position_bytes(SDAR_4B, "bfloat16") == 147_456
+    needed = request_bytes(SDAR_4B, "bfloat16", 131_072)
+    assert 19.3e9 < needed < 22.5e9
+    assert request_bytes(SDAR_4B, "float32", 131_072) > 1.9 * needed
+    # On a GPU of 80 GB, beside 8 GB of weights.
+    assert requests_within(SDAR_4B, "bfloat16", 70_000_000_000, 131_072) == 1
+    assert requests_within(SDAR_4B, "bfloat16", 70_000_000_000, 8192) == 28
+
+
+def test_a_budget_holds_the_positions_that_it_pays_for() -> None:
+    each = position_bytes(TRAITS, "float32")
+    assert [positions_within(TRAITS, "float32", budget) for budget in (-5, each - 1, each, 7 * each)] == [0, 0, 1, 7]
+    # Half of the memory is for keys and values, the other half for passes and all else.
+    kept, passing = 512 * position_bytes(SDAR_4B, "bfloat16"), pass_bytes(SDAR_4B, "bfloat16", 512)
+    for free, many in ((2 * kept - 2, 0), (2 * kept, int(passing <= kept)), (2 * passing, passing // kept)):
+        assert requests_within(SDAR_4B, "bfloat16", free, 512) == many
+    assert requests_within(SDAR_4B, "bfloat16", 2 * passing - 2, 512) == 0
+    free = 3_000_000_000
+    most = longest_within(SDAR_4B, "bfloat16", free)
+    assert 0 < most < SDAR_4B.window
+    found = [requests_within(SDAR_4B, "bfloat16", free, positions) for positions in (most, most + 1)]
+    assert found == [1, 0]
+    assert longest_within(TRAITS, "float32", free) == TRAITS.window
+    assert longest_within(TRAITS, "float32", 0) == 0
+
+
+def test_full_attention_keeps_nothing_and_takes_more_with_each_pass() -> None:
+    assert position_bytes(DREAM, "float32") == 0
+    assert positions_within(DREAM, "float32", 10) == DREAM.window
+    # The mask grows with the square of the request; a prompt in parts has one of a bounded height.
+    cached = replace(DREAM, visibility="block_causal")
+    for traits, least, most in ((DREAM, 3.5, 4.5), (cached, 1.5, 2.5)):
+        grown = [pass_bytes(traits, "bfloat16", n) - pass_bytes(traits, "bfloat16", 8192) for n in (65_536, 131_072)]
+        assert least < grown[1] / grown[0] < most
+
+
+def test_a_folder_is_told_with_the_memory_of_its_longest_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_checkpoint(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text()) | {"max_position_embeddings": 262_144}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(inspection, "free_memory", lambda _: 1_500_000_000)
+    facts = inspect_checkpoint(tmp_path, "cpu", "float32").facts
+    assert facts["longest request, tokens"] == 131_072
+    one = request_bytes(replace(TRAITS, window=262_144), "float32", 131_072)
+    assert facts["longest request, GB"] == round(one / 1e9, 3)
+    assert facts["such requests that fit"] >= 1
+    assert 131_072 < facts["longest that fits, tokens"] <= 262_144
+    monkeypatch.setattr(inspection, "free_memory", lambda _: None)
+    facts = inspect_checkpoint(tmp_path, "cpu", "float32").facts
+    assert facts["such requests that fit"] is None and facts["longest that fits, tokens"] is None
+
+
+def test_free_memory_is_told_on_this_machine() -> None:
+    free = free_memory(torch.device("cpu"))
+    assert free is None or 1_000_000 < free < 10**14

@@ -1,0 +1,205 @@
+"""Examples in prompts: which ones a document gets, what they cost, and that they change nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from remote_forms import form_of, request
+from tiny_checkpoint import SPECIAL, write_checkpoint
+
+from cinnabar.engine import few_shot
+from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.diffusion.planning import Plan, Planner
+from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.examples import Example, Examples
+from cinnabar.engine.few_shot import FewShot, told_record
+from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.request import Filled, Request
+from cinnabar.schemas.errors import UsageError
+
+LINE = {
+    "type": "object",
+    "properties": {"what": {"type": "string", "maxLength": 8}, "price": {"type": "integer", "maximum": 99}},
+    "required": ["what"],
+}
+NOTE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "number": {"type": "string", "maxLength": 8},
+        "kind": {"enum": ["a", "b"]},
+        "lines": {"type": "array", "maxItems": 2, "items": LINE},
+        "more": {"type": "object", "additionalProperties": {"type": "integer"}, "maxProperties": 1},
+    },
+    "required": ["number", "lines"],
+}
+FORM = form_of(NOTE)
+BILL, PARCEL = "Invoice number {0}\nTotal amount due {0}0,00 EUR", "Parcel {0} was sent\nTracking code PX{0} by road"
+
+
+def example(text: str, **record: Any) -> Example:
+    return Example(text, json.dumps({"number": "x", "lines": []} | record, separators=(",", ":")))
+
+
+def examples(*found: Example) -> Examples:
+    return Examples("of a test", {FORM.fingerprint: found})
+
+
+BILLS = [example(BILL.format(at), number=f"B-{at}") for at in range(5)]
+PARCELS = [example(PARCEL.format(at), number=f"P-{at}") for at in range(5)]
+SHOWN = examples(*BILLS, *PARCELS)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    folder = write_checkpoint(tmp_path_factory.mktemp("model"), window=4096, block=8)
+    return load_language_model(folder, "cpu", "float32")
+
+
+def asked(name: str, text: str, **known: str | None) -> Request:
+    one = request(FORM, text, {f"/{at.replace('__', '/')}": value for at, value in known.items()})
+    return Request(name, one.form, one.passage, one.known)
+
+
+def plans(planner: Planner, *requests: Request) -> list[Plan]:
+    found = planner.plans(requests)
+    assert all(isinstance(plan, Plan) for plan in found)
+    return [plan for plan in found if isinstance(plan, Plan)]
+
+
+def prompt(model: LanguageModel, plan: Plan) -> str:
+    assert plan.task is not None
+    return model.tokenizer.decode(plan.task.prompt).decode()
+
+
+def few(room: int, shown: Examples = SHOWN) -> FewShot:
+    """A choice with room for so many tokens; a token is a character."""
+    return FewShot(shown, room * few_shot.SHARE, len)
+
+
+def test_a_document_gets_the_examples_that_it_is_like() -> None:
+    choice = few(300)
+    bill, parcel = choice.chosen(FORM, BILL.format(77)), choice.chosen(FORM, PARCEL.format(77))
+    assert bill.group != parcel.group and None not in (bill.group, parcel.group)
+    assert {*bill.examples} < {*BILLS} and {*parcel.examples} < {*PARCELS}
+
+
+def test_if_all_fit_they_are_one_group_for_all_documents() -> None:
+    choice = few(4000, examples(*BILLS[:3], *PARCELS[:3]))
+    chosen = {choice.chosen(FORM, text) for text in (BILL.format(77), PARCEL.format(77), "", "other")}
+    assert len(chosen) == 1 and len(chosen.pop().examples) == 6
+
+
+@pytest.mark.parametrize("own", [BILL.format(2), f"  {BILL.format(2)}\n".upper(), BILL.format(2).split("\n")[0]])
+def test_a_document_among_the_examples_does_not_get_itself(own: str) -> None:
+    chosen = few(4000).chosen(FORM, own)
+    assert BILLS[2] not in chosen.examples and chosen.group is None and len(chosen.examples) == few_shot.SHOWN
+    (alone,) = few(4000, examples(BILLS[2])).every(FORM)
+    assert alone == (BILLS[2],) and few(4000, examples(BILLS[2])).chosen(FORM, own).examples == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=14), st.text(max_size=60), st.integers(60, 900))
+def test_examples_stay_within_their_room_and_never_hold_the_document(texts: list[str], own: str, room: int) -> None:
+    shown = [Example(f"{text} {at}", "{}") for at, text in enumerate(texts)]
+    try:
+        choice = few(room, examples(*shown))
+        chosen = choice.chosen(FORM, own)
+    except UsageError:
+        assert min(len(one.text) for one in shown) + 2 + few_shot.MARKS > room
+        return
+    assert len(chosen.examples) <= few_shot.SHOWN
+    assert sum(len(one.text) + 2 + few_shot.MARKS for one in chosen.examples) <= room
+    words = few_shot.plain(own)
+    assert not words or not any(words in few_shot.plain(one.text) for one in chosen.examples)
+    assert chosen == few(room, examples(*shown)).chosen(FORM, own)
+    assert chosen.group is None or chosen.examples in choice.every(FORM)
+
+
+def test_examples_that_do_not_fit_are_told_before_any_document(model: LanguageModel) -> None:
+    with pytest.raises(UsageError, match=r"--examples: the shortest of 1 examples takes \d+ tokens, expected at most"):
+        DiffusionEngine(model, examples=examples(example("word " * 4000)))
+
+
+def test_an_example_is_a_question_with_its_answer_before_the_document(model: LanguageModel) -> None:
+    (plan,) = plans(Planner(model, examples(BILLS[0])), asked("a", "the text of a page", number='"A"'))
+    told = prompt(model, plan)
+    parts = ["Fields:", BILL.format(0), '{"lines": []}', "Known:", "the text of a page"]
+    places = [told.index(part) for part in parts]
+    assert places == sorted(places) and told.count("Fields:") == 1 and told.count("assistant\n") == 2
+
+
+def test_the_record_of_an_example_has_the_places_that_are_asked_for() -> None:
+    lines = [{"what": "figs", "price": 3}, {"what": "pears"}, {"what": "nuts", "price": 1}]
+    one = example("", number="N", kind="a", lines=lines, more={"left": 2})
+    assert told_record(one, FORM, FORM).startswith('{"number": "N", "lines": [{"what": "figs", "price": 3}, ')
+
+    def told(**known: str | None) -> Any:
+        remaining = Remaining(asked("a", "", **known)).form
+        assert remaining is not None
+        return json.loads(told_record(one, FORM, remaining))
+
+    assert told(number='"X"', kind=None) == {"lines": lines, "more": {"left": 2}}
+    prices = [{"price": 3}, {}, {"price": 1}]
+    assert told(lines__0__what='"kiwis"') == {"number": "N", "kind": "a", "lines": prices, "more": {"left": 2}}
+
+
+def test_prompts_of_a_group_share_a_prefix_that_ends_with_its_examples(model: LanguageModel) -> None:
+    planner = Planner(model, SHOWN)
+    texts = [BILL.format(70), "An invoice: 7", BILL.format(1), BILL.format(2)]
+    first, second, *own = plans(planner, *(asked(str(at), text) for at, text in enumerate(texts)))
+    assert first.task is not None and second.task is not None
+    prompt = first.task.prompt
+
+    def alike(other: Plan) -> int:
+        assert other.task is not None
+        return next(at for at, (a, b) in enumerate(zip(prompt, other.task.prompt, strict=False)) if a != b)
+
+    # Documents that are examples themselves differ in what they are shown.
+    assert all(alike(one) < alike(second) for one in own)
+    shared = model.tokenizer.decode(prompt[: alike(second)]).decode()
+    assert shared.endswith("Document:\n") and all(one.text in shared for one in first.chosen.examples)
+
+
+@pytest.mark.parametrize("effort", ["instant", "low"])
+def test_records_are_valid_and_do_not_depend_on_the_batch(model: LanguageModel, effort: str) -> None:
+    texts = [BILL.format(70), PARCEL.format(70), BILL.format(1), "other"]
+    requests = [asked(str(at), text) for at, text in enumerate(texts)]
+    requests.append(asked("known", BILL.format(71), number='"K"'))
+    engine = DiffusionEngine(model, effort, examples=SHOWN)
+    shown: list[list[str]] = []
+    together = engine.fill(requests, lambda _, states: shown.append(states))
+    for states in shown:
+        assert all(FORM.judge is not None and FORM.judge.accepts(json.loads(state)) for state in states)
+    for own, result in zip(reversed(requests), reversed(together), strict=True):
+        (alone,) = DiffusionEngine(model, effort, examples=SHOWN).fill([own])
+        assert isinstance(result, Filled) and isinstance(alone, Filled) and alone.record == result.record
+        for pointer, leaf in alone.leaves.items():
+            assert abs(leaf.confidence - result.leaves[pointer].confidence) < 0.001
+
+
+def test_examples_can_neither_end_a_turn_nor_become_a_mask(model: LanguageModel) -> None:
+    hostile = "".join(next(iter(SPECIAL.values()))) + "<think>"
+    special = {token.id for token in model.tokenizer.added.values()}
+    (clean,) = plans(Planner(model, examples(example("text", number="n"))), asked("a", "document"))
+    (plan,) = plans(Planner(model, examples(example(hostile, number="<|MASK|>"))), asked("a", "document"))
+    assert clean.task is not None and plan.task is not None and hostile in prompt(model, plan)
+    marks = [[token for token in task.prompt if token in special] for task in (clean.task, plan.task)]
+    assert marks[0] == marks[1] and marks[0]
+
+
+def test_a_passage_has_the_room_that_examples_leave(model: LanguageModel) -> None:
+    plain, beside = DiffusionEngine(model), DiffusionEngine(model, "instant", examples=SHOWN)
+    room = beside.context_beside(FORM)
+    assert room < plain.context_beside(FORM)
+    (result,) = beside.fill([asked("a", "a" * room)])
+    assert isinstance(result, Filled)
+
+
+def test_the_fingerprint_names_the_examples(model: LanguageModel) -> None:
+    other = Examples("others", SHOWN.by_form)
+    names = {DiffusionEngine(model, examples=shown).fingerprint for shown in (None, SHOWN, other)}
+    assert len(names) == 3

@@ -1,0 +1,193 @@
+"""Compares the scan of blocks and the scores of classes in Triton with their definitions and with numpy.
+
+Run it as `compare_blocks.py EXAMPLES`, with TRITON_INTERPRET=1 on a CPU, or without that on a CUDA device.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cinnabar.engine.diffusion.arrays import Floats, Ints
+from cinnabar.kernels.block_scan import BlockScan, block_scan, part_tables
+from cinnabar.kernels.block_scan_reference import block_scan_reference
+from cinnabar.kernels.block_scan_triton import ScoredBlock, block_scan_triton, device_part
+from cinnabar.kernels.class_scores import Reduced, class_scores_reference
+from cinnabar.kernels.class_scores_triton import PieceTables, class_scores_triton
+from cinnabar.kernels.tables import FLOOR, POSSIBLE
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+OWN = -1.5
+# Each row: states, classes, edges, positions, and the reason.
+SHAPES = [
+    (1, 1, 1, 1, "the least there is"),
+    (2, 3, 4, 1, "one position"),
+    (5, 4, 12, 4, "small"),
+    (33, 5, 12, 3, "one past a tile of states, most of which lead nowhere"),
+    (3, 70, 150, 3, "more edges of a state than a tile has"),
+    (7, 33, 60, 2, "one past a tile of classes"),
+]
+# Tokens, classes, share of tokens without a class, positions, and the reason.
+VOCABULARIES = [
+    (3, 1, 0.0, 1, "one class"),
+    (129, 2, 0.0, 2, "one past a piece"),
+    (700, 40, 0.5, 3, "more classes than a tile, half of the tokens in none"),
+    (4500, 2, 0.0, 1, "more pieces of a class than a tile"),
+]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A block: its graph, the scores of its positions, and the classes of committed tokens, -1 where open."""
+
+    edges: tuple[Ints, Ints, Ints]
+    start: int
+    distance: Ints
+    left: int
+    total: Floats
+    best: Floats
+    kind: Ints
+    scored: Ints
+
+
+def drawn(shape: tuple[int, int, int, int], seed: int) -> Drawn:
+    """A random block, partly committed along a path through the graph."""
+    states, classes, count, length = shape
+    draw = np.random.default_rng(seed)
+    pairs = draw.choice(states * classes, min(count, states * classes), replace=False)
+    edges = (pairs // classes, draw.integers(0, states, len(pairs)), pairs % classes)
+    start = state = int(edges[0][0])
+    total = np.log(draw.dirichlet(np.full(classes, 0.3), length) + 1e-12).astype(np.float32)
+    kind, scored = np.full(length, -1), np.ones(length, np.bool_)
+    for at in range(length):
+        ways = np.flatnonzero(edges[0] == state)
+        if not len(ways):
+            break
+        way = draw.choice(ways)
+        if draw.random() < 0.4:
+            kind[at], scored[at] = edges[2][way], draw.random() < 0.5
+        state = int(edges[1][way])
+    if draw.random() < 0.1:
+        kind[-1] = -2
+    distance, left = draw.integers(-1, 4, states), int(draw.integers(0, 4))
+    best = total - draw.random(total.shape).astype(np.float32)
+    return Drawn(edges, start, distance, left, total, best, kind, np.flatnonzero(scored))
+
+
+def expected(block: Drawn, local: float) -> BlockScan:
+    """The result by the definition, which numpy's must equal."""
+    length, classes = block.total.shape
+    fixed, sharp = (np.full((length, classes), FLOOR, np.float32) for _ in range(2))
+    at = block.scored
+    fixed[at], sharp[at] = block.total[at], block.best[at]
+    held = np.flatnonzero(block.kind != -1)
+    fixed[held] = sharp[held] = FLOOR
+    held = np.flatnonzero(block.kind >= 0)
+    fixed[held, block.kind[held]] = sharp[held, block.kind[held]] = 0.0
+    final = np.where((block.distance >= 0) & (block.distance <= block.left), 0.0, FLOOR).astype(np.float32)
+    states, opened = len(block.distance), block.kind[at] == -1
+    given_ = (block.start, final, fixed, block.total[at], sharp, at, opened, local)
+    wanted = block_scan_reference(states, block.edges, *given_)
+    found = block_scan(part_tables(states, classes, *block.edges), *given_)
+    assert (found.best > POSSIBLE) == (wanted.best > POSSIBLE)
+    if wanted.best > POSSIBLE:
+        assert np.array_equal(found.path, wanted.path)
+        np.testing.assert_allclose(np.exp(found.posterior), np.exp(wanted.posterior), atol=2e-4)
+        np.testing.assert_allclose(found.allowed, wanted.allowed, atol=2e-3)
+    return wanted
+
+
+def check_blocks(blocks: list[Drawn], local: float) -> None:
+    """A batch of blocks, each of which must have the result that it has by the definition."""
+    scored, base, row = list[ScoredBlock](), 0, 0
+    for block in blocks:
+        length, classes = block.total.shape
+        tables = part_tables(len(block.distance), classes, *block.edges)
+        part = device_part(tables, np.arange(classes), np.arange(1, classes + 1), block.distance, DEVICE)
+        places = np.full(length, -1)
+        places[block.scored] = base + block.scored * classes
+        scored.append(ScoredBlock(part, block.start, block.left, places, block.kind, row + np.arange(length)))
+        base, row = base + length * classes, row + length
+    total, best = (
+        torch.from_numpy(np.concatenate([getattr(block, name).ravel() for block in blocks])).to(DEVICE)
+        for name in ("total", "best")
+    )
+    token = torch.arange(len(total), dtype=torch.int32, device=DEVICE)
+    own, finite = torch.full((row,), OWN, device=DEVICE), torch.arange(row, device=DEVICE) % 3 != 1
+    found = block_scan_triton(scored, total, best, token, own, finite, local)
+    base = row = 0
+    for number, block in enumerate(blocks):
+        wanted, (length, classes) = expected(block, local), block.total.shape
+        assert found.complete[number] == (wanted.best > POSSIBLE)
+        at = block.scored
+        places, opened = row + at, block.kind[at] == -1
+        assert np.array_equal(found.finite[places], places % 3 != 1)
+        if wanted.best > POSSIBLE and len(at):
+            kind, rows = wanted.path[at], np.arange(len(at))
+            assert np.array_equal(found.witness[places][opened], (base + at * classes + kind)[opened])
+            within = np.where(opened, block.best[at, kind], OWN) - block.total[at, kind]
+            posterior = np.minimum(np.exp(wanted.posterior[rows, kind] + within), 1.0)
+            np.testing.assert_allclose(found.posterior[places], posterior, atol=2e-4)
+            other = np.exp((wanted.posterior + block.best[at] - block.total[at]).max(1))
+            np.testing.assert_allclose(found.runner_up[places], np.minimum(other, 1.0), atol=2e-4)
+            sizes = np.where(wanted.posterior > POSSIBLE, np.arange(1, classes + 1), 0)
+            assert np.array_equal(found.choices[places], sizes.sum(1))
+            np.testing.assert_allclose(found.mass[places][opened].sum(), wanted.allowed, atol=2e-3)
+        base, row = base + length * classes, row + length
+
+
+def check_scores(vocabulary: int, classes: int, without: float, positions: int, dtype: torch.dtype, seed: int) -> None:
+    """The scores of random classes, with a tie, a position with a NaN and one with an infinite logit."""
+    draw = np.random.default_rng(seed)
+    kinds = draw.integers(0, classes, vocabulary)
+    kinds[draw.random(vocabulary) < without] = -1
+    kinds[:classes] = np.arange(classes)
+    logits = torch.from_numpy(draw.normal(0, 4, (positions + 3, vocabulary))).to(DEVICE, dtype)
+    logits[0, kinds == 0] = 1.0
+    logits[1, -1], logits[2, 0], logits[3, 0] = float("nan"), float("inf"), -float("inf")
+    held = torch.from_numpy(draw.integers(-1, vocabulary, len(logits))).to(DEVICE)
+    key = np.where(kinds < 0, classes, kinds)
+    order = np.argsort(key, kind="stable")
+    tables = PieceTables(order, np.searchsorted(key[order], np.arange(classes + 1)), DEVICE)
+    cells = len(logits) * classes
+    out = Reduced(
+        torch.full((cells,), float("nan"), device=DEVICE),
+        torch.full((cells,), float("nan"), device=DEVICE),
+        torch.full((cells,), -1, dtype=torch.int32, device=DEVICE),
+        torch.full((len(logits),), float("nan"), device=DEVICE),
+        torch.zeros(len(logits), dtype=torch.bool, device=DEVICE),
+    )
+    class_scores_triton(logits, tables, held, out)
+    wanted = class_scores_reference(logits, torch.from_numpy(kinds).to(DEVICE), classes, held)
+    assert torch.equal(out.finite, wanted.finite), (out.finite, wanted.finite)
+    fine = wanted.finite
+    torch.testing.assert_close(out.total.view(-1, classes), wanted.total, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(out.best.view(-1, classes), wanted.best, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(out.own[fine], wanted.own[fine], atol=1e-4, rtol=1e-5)
+    assert torch.equal(out.token.view(-1, classes)[fine], wanted.token[fine])
+
+
+def main(count: int) -> None:
+    for number, shape in enumerate(VOCABULARIES):
+        check_scores(*shape[:4], torch.bfloat16 if number % 2 else torch.float32, number)
+    for at, local in enumerate((0.0, 1.0, 0.5)):
+        check_blocks([drawn(shape[:4], at) for shape in SHAPES], local)
+
+    one = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 20), st.integers(1, 4))
+
+    @settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(st.tuples(one, st.integers(0, 10**6)), min_size=1, max_size=2), st.sampled_from((0.0, 0.5, 1.0)))
+    def compare(blocks: list[tuple[tuple[int, int, int, int], int]], local: float) -> None:
+        check_blocks([drawn(shape, seed) for shape, seed in blocks], local)
+
+    compare()
+    print("the blocks agree")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
