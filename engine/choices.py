@@ -18,9 +18,9 @@ FEWEST = 3
 _CODE_LETTERS = 3
 _CODE = re.compile(rf"[A-Z]{{2,{_CODE_LETTERS}}}|[a-z]{{2,{_CODE_LETTERS}}}")
 _ANSWERS = {"true", "false"}
-# Codes in small letters are also units and words ("kg", "ml", "no", "ja"). A choice of languages has two of these. It
-# is a list because no order of languages leaves words out: by speakers "hi", "id" and "ja" precede "nl", and options
-# may stand in any order. Other choices in small letters ("sv", "da") are decided by the network.
+# Codes in small letters are also units and words ("kg", "ml", "no", "ja"). A choice of languages has two of these.
+# They are a list because no order of languages leaves words out: by speakers "hi", "id" and "ja" come before "nl".
+# Other choices in small letters ("sv", "da") are decided by the network.
 _COMMON_LANGUAGES = frozenset(
     ("en", "eng", "de", "deu", "ger", "fr", "fra", "fre", "es", "spa", "it", "ita", "pt", "por", "nl", "nld", "dut")
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tiny_checkpoint import TRAITS
 
-from cinnabar.engine.models.language.traits import ExpertTraits, Traits
+from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 
 EXPERTS = ExpertTraits(count=8, chosen=3, inner=24, shared=24, groups=4, chosen_groups=2, scale=2.5, dense=1)
 LLADA2 = replace(TRAITS, family="llada2_moe", layers=3, block=8, mask=303, rotary_width=4, experts=EXPERTS)
@@ -34,9 +34,36 @@ NEMOTRON = replace(
     },
 )
 
+#: Canvases of 16 tokens, and windows that small texts reach beyond.
+DIFFUSION_GEMMA = Traits(
+    family="diffusion_gemma",
+    vocabulary=352,
+    width=32,
+    layers=4,
+    heads=4,
+    key_heads=1,
+    head_width=16,
+    inner=40,
+    epsilon=1e-6,
+    window=512,
+    visibility="token_causal",
+    block=16,
+    mask=None,
+    noise="uniform",
+    qk_norm=True,
+    tied=True,
+    revises=True,
+    rope_theta=1_000_000.0,
+    rope={"rope_type": "proportional", "partial_rotary_factor": 0.25},
+    experts=ExpertTraits(count=4, chosen=2, inner=24),
+    local=LocalTraits(sliding=(True, False, True, False), window=6, key_heads=2, head_width=8),
+    softcap=5.0,
+)
+
 FAMILY_TRAITS: dict[str, Traits] = {
     "llada2": LLADA2,
     "dream": DREAM,
     "fast-dllm": FAST_DLLM,
     "nemotron": NEMOTRON,
+    "diffusion-gemma": DIFFUSION_GEMMA,
 }

@@ -15,6 +15,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.traits import Traits
 
 #: Templates in the form of published ones: Qwen's and SDAR's, and that of Llama 3 and LLaDA.
@@ -94,7 +95,7 @@ def write_texts(folder: Path, template: str = CHATML, **settings: Any) -> None:
 def tiny_decoder(traits: Traits = TRAITS, seed: int = 0) -> Decoder:
     """Returns a decoder with random weights, norms and biases included; the same ones with every release of torch."""
     drawn = np.random.RandomState(seed)
-    decoder = Decoder(traits).eval().requires_grad_(False)
+    decoder = network_of(traits).eval().requires_grad_(False)
     for name, weight in sorted(decoder.named_parameters()):
         values = torch.from_numpy(drawn.standard_normal(tuple(weight.shape)).astype(np.float32))
         weight.copy_(values * 0.2 + (1.0 if "norm" in name else 0.0))

@@ -188,7 +188,11 @@ class Autoregressive:
 
 def causal(decoder: Decoder, shift: bool) -> Decoder:
     """Returns a decoder with the same weights and blocks of one token; with `shift` it reads as causal models do."""
-    traits = replace(decoder.traits, visibility="causal" if shift else "block_causal", block=1, shift=shift)
+    like = decoder.traits
+    if shift:
+        traits = replace(like, visibility="causal", noise="none", block=1, shift=True)
+    else:
+        traits = replace(like, visibility="block_causal", block=1, shift=False)
     with torch.device("meta"):
         made = Decoder(traits)
     made.load_state_dict(decoder.state_dict(), assign=True)

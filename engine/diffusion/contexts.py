@@ -240,7 +240,7 @@ class PagedContext:
         return _Reading(number, row, first, border, whole)
 
     def _opened(self, sequence: OpenSequence) -> int:
-        return self._traits.block if self._traits.mask is not None and sequence.block is not None else 0
+        return self._traits.block if self._traits.noise != "none" and sequence.block is not None else 0
 
     def _prompt(self, reading: _Reading) -> int:
         """Returns the tokens to read beyond those of a usual pass: two blocks, and what the shift reads again."""

@@ -20,9 +20,11 @@ from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.forced_spelling import Spelling
 from cinnabar.engine.diffusion.graph_tables import GraphTables
+from cinnabar.engine.diffusion.noise_context import NoiseContext
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.errors import ModelError
 
@@ -60,7 +62,7 @@ class Denoiser:
         beside: Denoiser | None = None,
     ) -> None:
         traits = decoder.traits
-        if traits.mask is None and traits.visibility != "causal":
+        if traits.mask is None and traits.noise == "mask":
             raise ModelError(f"{traits.family}: expected a mask token, config.json names none")
         self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
         self.constrained = constrained
@@ -72,6 +74,8 @@ class Denoiser:
         self._context: Context
         if beside is not None:
             self._context = beside._context
+        elif isinstance(decoder, DiffusionGemma):
+            self._context = NoiseContext(decoder, self.end)
         elif traits.visibility == "full":
             self._context = FullContext(decoder, self.settings.canvas)
         else:

@@ -72,7 +72,8 @@ _MINUS_BEFORE = re.compile(rf"(?:^|[\s(])[-−–]\s?(?:{_CURRENCY_WORD})?\s?$")
 # parentheses around a currency; after a word, or first on a line, a dash may divide or list, and parentheses add.
 _ALONE = r"(?::\s*|\S(?:[ \u00a0]{2,}|\t\s*))"
 _MINUS_APART = re.compile(rf"{_ALONE}[-−–]\s(?:{_CURRENCY_WORD})?\s?$")
-_MINUS_AFTER = re.compile(rf"\s?[-−](?=\s|$)|\s{{0,3}}(?:DR|Dr|dr)\b|\s?(?:{_CURRENCY_WORD})?\s?\)")
+# A dash on the next line divides or lists.
+_MINUS_AFTER = re.compile(rf"[^\S\n]?[-−](?=\s|$)|\s{{0,3}}(?:DR|Dr|dr)\b|\s?(?:{_CURRENCY_WORD})?\s?\)")
 _OPENED = re.compile(rf"\(\s?(?:{_CURRENCY_WORD})?\s?$")
 _OPENED_ALONE = re.compile(rf"{_ALONE}{_OPENED.pattern}")
 _NON_DIGIT = re.compile(r"\D+")
@@ -280,8 +281,8 @@ def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> 
         money = _CURRENCY.search(before[-4:]) is not None
         minus = before[-1] in "-−–" or money or ("." in values[0] and _MINUS_APART.search(before) is not None)
         weak = not minus
-    if not minus and not post and after and _MINUS_AFTER.match(after):
-        closed = _MINUS_AFTER.match(after)[0][-1:] == ")"  # type: ignore[index]
+    if not minus and not post and after and (behind := _MINUS_AFTER.match(after)):
+        closed = behind[0][-1:] == ")"
         if closed and not _OPENED.search(before):
             return values
         bare = closed and before.rstrip()[-1:] == "(" and after.lstrip()[:1] == ")"

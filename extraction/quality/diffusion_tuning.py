@@ -68,7 +68,7 @@ def tune_diffusion(
     if out.resolve() == base.resolve():
         raise UsageError(f"--out {out}: expected a folder other than that of --model")
     model = fresh_language_model(base, device, "float32")
-    if model.traits.mask is None:
+    if model.traits.noise != "mask":
         raise UsageError(f"--model {base}: {model.traits.family} has no mask token; --diffusion needs one")
     if not is_trained(model.traits):
         raise UsageError(

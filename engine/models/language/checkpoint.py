@@ -16,8 +16,9 @@ from safetensors.torch import save_file
 
 from cinnabar.engine.models.language.configuration import CONFIG
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.families import config_of, family_of
+from cinnabar.engine.models.language.families import Family, config_of, family_of
 from cinnabar.engine.models.language.memory import free_memory
+from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.quantised import (
     Bits,
     is_quantised,
@@ -51,13 +52,14 @@ class Contents:
 
     stored: the tensors that are there and fit, by the checkpoint's names. places: shape and parts of the decoder's
     tensors, by our names. missing: expected and not there. odd: there, and of another name, shape or dtype than
-    expected, with the reason.
+    expected, with the reason. ignored: there, and for what this version does not do, such as to read images.
     """
 
     stored: dict[str, Stored]
     places: dict[str, tuple[tuple[int, ...], tuple[Part, ...]]]
     missing: tuple[str, ...]
     odd: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> int:
@@ -70,7 +72,8 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
 
     Raises ModelError if there are fewer tensors than layers or experts.
     """
-    there, family = stored_tensors(folder), family_of(traits)
+    family = family_of(traits)
+    there, ignored = _sought(stored_tensors(folder), family)
     if traits.layers > len(there):
         # The names of so many layers alone could take all memory.
         raise ModelError(
@@ -83,7 +86,7 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
             " tensors in all; they are not of the same release"
         )
     with torch.device("meta"):
-        shapes = {name: tuple(one.shape) for name, one in Decoder(traits).state_dict().items()}
+        shapes = {name: tuple(one.shape) for name, one in network_of(traits).state_dict().items()}
     if traits.tied:
         # Some releases store the tied matrix twice.
         for part in family.parts("lm_head.weight", traits):
@@ -103,7 +106,20 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
         else:
             found[named] = stored
     odd += [f"{name} (no part of {family.title})" for name in there if not name.endswith(_COMPUTED)]
-    return Contents(found, places, tuple(missing), tuple(odd))
+    return Contents(found, places, tuple(missing), tuple(odd), ignored)
+
+
+def _sought(stored: Mapping[str, Stored], family: Family) -> tuple[dict[str, Stored], tuple[str, ...]]:
+    """Returns the stored tensors by the names under which they are sought, and the names of those that are not."""
+    there: dict[str, Stored] = {}
+    ignored = []
+    for name, tensor in stored.items():
+        sought = family.sought(name)
+        if sought is None:
+            ignored.append(name)
+        elif sought == name or sought not in stored:
+            there[sought] = tensor
+    return there, tuple(ignored)
 
 
 def _expected(places: Mapping[str, tuple[tuple[int, ...], tuple[Part, ...]]]) -> dict[str, tuple[int, ...]]:
@@ -169,7 +185,7 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     check_contents(folder, contents)
     check_memory(folder, weight_bytes(contents, precision), device, precision)
     with torch.device("meta"):
-        decoder = Decoder(traits)
+        decoder = network_of(traits)
     bits = _BITS.get(precision)
     if bits is not None:
         quantise_modules(decoder, bits)
@@ -205,9 +221,9 @@ def _tensors(
                 files[path] = opened.enter_context(safe_open(path, "pt"))
 
         def read(part: Part) -> torch.Tensor:
-            path = contents.stored[part.name].path
-            with _told(path):
-                whole: torch.Tensor = files[path].get_tensor(part.name)
+            stored = contents.stored[part.name]
+            with _told(stored.path):
+                whole: torch.Tensor = files[stored.path].get_tensor(stored.name)
             return whole if part.rows is None else whole[part.begin : part.begin + part.rows]
 
         for name, (shape, parts) in contents.places.items():

@@ -1,4 +1,4 @@
-"""One transformer decoder for all families, which differ in their traits only.
+"""One transformer decoder for all families but DiffusionGemma, which differ in their traits only.
 
 Pre-norm layers with RMS norms (arXiv 1910.07467), grouped-query attention (2305.13245) with rotary positions
 (2104.09864) and a gated feed-forward net (2002.05202) or experts. Block-causal attention follows block diffusion
@@ -7,6 +7,8 @@ Qwen3 in `transformers`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import torch
 from torch import nn
@@ -62,7 +64,7 @@ class Attention(nn.Module):
         v = self.v_proj(x).view(rows, length, self.key_heads, self.head_width).transpose(1, 2)
         if self.normed:
             q, k = self.q_norm(q), self.k_norm(k)
-        q, k = _turned(q.transpose(1, 2), turn), _turned(k.transpose(1, 2), turn)
+        q, k = turned(q.transpose(1, 2), turn), turned(k.transpose(1, 2), turn)
         if turn.scale is not None:
             q = q * turn.scale
         out = attend(q, k, v, layer)
@@ -70,7 +72,7 @@ class Attention(nn.Module):
         return made
 
 
-def _turned(x: torch.Tensor, turn: Turn) -> torch.Tensor:
+def turned(x: torch.Tensor, turn: Turn) -> torch.Tensor:
     """x: [R, H, T, W], its halves turned against each other by the angles of the positions.
 
     With a rotary width below W only the first numbers turn.
@@ -78,8 +80,8 @@ def _turned(x: torch.Tensor, turn: Turn) -> torch.Tensor:
     rotary = turn.cosines.shape[-1]
     x, still = x[..., :rotary], x[..., rotary:]
     first, second = x.chunk(2, -1)
-    turned = x * turn.cosines + torch.cat([-second, first], -1) * turn.sines
-    return torch.cat([turned, still], -1) if still.shape[-1] else turned
+    made = x * turn.cosines + torch.cat([-second, first], -1) * turn.sines
+    return torch.cat([made, still], -1) if still.shape[-1] else made
 
 
 class DecoderLayer(nn.Module):
@@ -110,20 +112,22 @@ class DecoderLayer(nn.Module):
 class Body(nn.Module):
     """Embedding, layers and the last norm."""
 
-    def __init__(self, traits: Traits) -> None:
+    def __init__(self, traits: Traits, layers: Iterable[nn.Module] | None = None, norm: RmsNorm | None = None) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(traits.vocabulary, traits.width)
-        self.layers = nn.ModuleList(DecoderLayer(traits, layer) for layer in range(traits.layers))
-        self.norm = RmsNorm(traits.width, traits.epsilon)
+        if layers is None:
+            layers = (DecoderLayer(traits, layer) for layer in range(traits.layers))
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm or RmsNorm(traits.width, traits.epsilon)
 
 
 class Decoder(nn.Module):
     """A language model: tokens to hidden states, hidden states to logits."""
 
-    def __init__(self, traits: Traits) -> None:
+    def __init__(self, traits: Traits, body: Body | None = None) -> None:
         super().__init__()
         self.traits = traits
-        self.model = Body(traits)
+        self.model = body or Body(traits)
         self.lm_head = nn.Linear(traits.width, traits.vocabulary, bias=False)
         if traits.tied:
             self.lm_head.weight = self.model.embed_tokens.weight

@@ -1,49 +1,63 @@
 """The network of DiffusionGemma, whose encoder and decoder are one: they share all weights but a scalar by layer.
 
 The encoder reads the text causally. The decoder reads a canvas of tokens, in which each position sees the whole canvas
-and the text before it. The names of the parameters are those of the checkpoints' decoder.
+and the text before it. Tokens of several texts go through all matrices as one list, and each text attends by itself: so
+no row is padded, and no text depends on another. The names of the parameters are those of the checkpoints' decoder.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from cinnabar.engine.models.language.experts import FeedForward
+from cinnabar.engine.models.language.cache import NOWHERE
+from cinnabar.engine.models.language.decoder import Body, Decoder, RmsNorm, turned
+from cinnabar.engine.models.language.experts import Experts, FeedForward
+from cinnabar.engine.models.language.rotary import Rotary, Turn
+from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 
-#: Keys and values [R, H, S, W] of one layer.
+#: Keys and values [H, S, W] of the last S positions that one layer has read.
 Held = tuple[torch.Tensor, torch.Tensor]
+#: Attention of queries, keys and values [H, N, W] of all texts of a pass; returns [H, N, W].
+_Attend = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+#: Logits that exist at a time while expected embeddings are computed (float32: 64 MB).
+LOGITS = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class GemmaTraits:
-    """The sizes of a DiffusionGemma.
+class Reading:
+    """The part of a text that a pass reads: tokens [T] int64 from position `begin` on.
 
-    sliding: by layer, whether it sees only the last `window` positions. head_width, key_heads: of sliding layers;
-    full_head_width, full_key_heads: of the others. rotary_share: the share of the angles that turn in full layers.
+    opened: the first position of the canvas, the end of the part if it has none. held: keys and values by layer of the
+    positions before `begin`, at least those that the part sees. expected: [C, D], see `DiffusionGemma.expected`; None
+    in the first pass of a canvas.
     """
 
-    vocabulary: int
-    width: int
-    heads: int
-    key_heads: int
-    full_key_heads: int
-    head_width: int
-    full_head_width: int
-    inner: int
-    experts: int
-    chosen: int
-    expert_inner: int
-    window: int
-    sliding: tuple[bool, ...]
-    rope_theta: float = 10_000.0
-    full_rope_theta: float = 1_000_000.0
-    rotary_share: float = 0.25
-    epsilon: float = 1e-6
-    softcap: float = 30.0
+    tokens: torch.Tensor
+    begin: int
+    opened: int
+    held: Sequence[Held] = ()
+    expected: torch.Tensor | None = None
+
+    @property
+    def positions(self) -> torch.Tensor:
+        """[T] int64."""
+        return torch.arange(self.begin, self.begin + len(self.tokens), device=self.tokens.device)
+
+    def seen(self, first: int, window: int | None) -> torch.Tensor | None:
+        """[T, S] bool, whether each position sees each one from `first` to the end; None if all see all."""
+        if window is None and self.begin >= self.opened:
+            return None
+        at = self.positions[:, None]
+        of = torch.arange(first, self.begin + len(self.tokens), device=at.device)
+        found = (of <= at) | (at >= self.opened)
+        # A canvas sees the window of text before its first position, and all of itself.
+        return found if window is None else found & (of > at.clamp_max(self.opened) - window)
 
 
 def normed(x: torch.Tensor, epsilon: float, weight: torch.Tensor | None = None) -> torch.Tensor:
@@ -52,15 +66,11 @@ def normed(x: torch.Tensor, epsilon: float, weight: torch.Tensor | None = None) 
     return (made if weight is None else made * weight.float()).to(x.dtype)
 
 
-class Norm(nn.Module):
-    """The RMS norm with a scale."""
-
-    def __init__(self, width: int, epsilon: float) -> None:
-        super().__init__()
-        self.weight, self.epsilon = nn.Parameter(torch.ones(width)), epsilon
+class Norm(RmsNorm):
+    """The RMS norm whose scale is applied in float32."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x: [..., D]; returns the same shape."""
+        """x: [..., D]; returns the same shape and dtype."""
         return normed(x, self.epsilon, self.weight)
 
 
@@ -72,81 +82,43 @@ def gelu(x: torch.Tensor) -> torch.Tensor:
 class GemmaRouter(nn.Module):
     """Chooses experts by softmax, with a factor for each expert."""
 
-    def __init__(self, traits: GemmaTraits) -> None:
+    def __init__(self, traits: Traits, experts: ExpertTraits) -> None:
         super().__init__()
-        self.traits = traits
-        self.proj = nn.Linear(traits.width, traits.experts, bias=False)
+        self.width, self.epsilon, self.chosen = traits.width, traits.epsilon, experts.chosen
+        self.proj = nn.Linear(traits.width, experts.count, bias=False)
         self.scale = nn.Parameter(torch.ones(traits.width))
-        self.per_expert_scale = nn.Parameter(torch.ones(traits.experts))
+        self.per_expert_scale = nn.Parameter(torch.ones(experts.count))
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """x: [N, D]; returns (experts [N, K] int64, their weights [N, K])."""
-        scores = self.proj(normed(x, self.traits.epsilon) * self.scale * self.traits.width**-0.5)
-        weights, chosen = scores.softmax(-1, dtype=torch.float32).topk(self.traits.chosen, -1)
+        scores = self.proj(normed(x, self.epsilon) * self.scale * self.width**-0.5)
+        weights, chosen = scores.softmax(-1, dtype=torch.float32).topk(self.chosen, -1)
         return chosen, weights / weights.sum(-1, keepdim=True) * self.per_expert_scale[chosen]
 
 
-class GemmaExperts(nn.Module):
-    """The experts, whose matrices are stacked."""
-
-    def __init__(self, traits: GemmaTraits) -> None:
-        super().__init__()
-        count, width, inner = traits.experts, traits.width, traits.expert_inner
-        self.gate_up_proj = nn.Parameter(torch.zeros(count, 2 * inner, width))
-        self.down_proj = nn.Parameter(torch.zeros(count, width, inner))
-
-    def forward(self, x: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """x: [N, D]; chosen, weights: [N, K]; returns [N, D]."""
-        made = torch.zeros_like(x)
-        for expert in sorted(set(chosen.flatten().tolist())):
-            token, place = torch.where(chosen == expert)
-            gate, up = F.linear(x[token], self.gate_up_proj[expert]).chunk(2, -1)
-            out = F.linear(gelu(gate) * up, self.down_proj[expert])
-            made.index_add_(0, token, (out * weights[token, place, None]).to(made.dtype))
-        return made
-
-
 class GemmaAttention(nn.Module):
-    """Attention of one layer; in full layers the values are the keys before their norm."""
+    """Attention of one layer; in layers without a window the values are the keys before their norm."""
 
-    def __init__(self, traits: GemmaTraits, sliding: bool) -> None:
+    def __init__(self, traits: Traits, local: LocalTraits | None) -> None:
         super().__init__()
-        self.traits, self.sliding = traits, sliding
-        self.head = traits.head_width if sliding else traits.full_head_width
-        self.key_heads = traits.key_heads if sliding else traits.full_key_heads
-        self.q_proj = nn.Linear(traits.width, traits.heads * self.head, bias=False)
+        sizes = local or traits
+        self.heads, self.key_heads, self.head = traits.heads, sizes.key_heads, sizes.head_width
+        self.epsilon = traits.epsilon
+        self.q_proj = nn.Linear(traits.width, self.heads * self.head, bias=False)
         self.k_proj = nn.Linear(traits.width, self.key_heads * self.head, bias=False)
-        self.v_proj = nn.Linear(traits.width, self.key_heads * self.head, bias=False) if sliding else None
-        self.o_proj = nn.Linear(traits.heads * self.head, traits.width, bias=False)
+        self.v_proj = None if local is None else nn.Linear(traits.width, self.key_heads * self.head, bias=False)
+        self.o_proj = nn.Linear(self.heads * self.head, traits.width, bias=False)
         self.q_norm, self.k_norm = Norm(self.head, traits.epsilon), Norm(self.head, traits.epsilon)
 
-    def turned(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """x: [R, T, H, W]; returns it turned by the angles of its positions [T]."""
-        steps = torch.arange(0, self.head, 2, device=x.device, dtype=torch.float32) / self.head
-        theta = self.traits.rope_theta if self.sliding else self.traits.full_rope_theta
-        frequencies = 1.0 / theta**steps
-        if not self.sliding:
-            frequencies[int(self.traits.rotary_share * self.head // 2) :] = 0
-        angles = (positions[:, None].float() * frequencies).repeat(1, 2)[:, None]
-        first, second = x.chunk(2, -1)
-        return x * angles.cos().to(x.dtype) + torch.cat([-second, first], -1) * angles.sin().to(x.dtype)
-
-    def forward(
-        self, x: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor, held: Held | None
-    ) -> tuple[torch.Tensor, Held]:
-        """x: [R, T, D]; seen: [T, S] bool; returns (the same shape, keys and values of all S places)."""
-        rows, length, _ = x.shape
-        q = self.turned(self.q_norm(self.q_proj(x).view(rows, length, -1, self.head)), positions).transpose(1, 2)
-        k = self.k_proj(x).view(rows, length, -1, self.head)
-        v = k if self.v_proj is None else self.v_proj(x).view(rows, length, -1, self.head)
-        v = normed(v, self.traits.epsilon).transpose(1, 2)
-        k = self.turned(self.k_norm(k), positions).transpose(1, 2)
-        if held is not None:
-            k, v = torch.cat([held[0], k], 2), torch.cat([held[1], v], 2)
-        shared = self.traits.heads // self.key_heads
-        wide_k, wide_v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
-        out = F.scaled_dot_product_attention(q, wide_k, wide_v, attn_mask=seen, scale=1.0)
-        return self.o_proj(out.transpose(1, 2).reshape(rows, length, -1)), (k, v)
+    def forward(self, x: torch.Tensor, turn: Turn, attend: _Attend) -> torch.Tensor:
+        """x: [N, D]; returns the same shape."""
+        q = self.q_norm(self.q_proj(x).view(len(x), -1, self.head))
+        k = self.k_proj(x).view(len(x), -1, self.head)
+        v = k if self.v_proj is None else self.v_proj(x).view(len(x), -1, self.head)
+        v = normed(v, self.epsilon).transpose(0, 1)
+        q, k = (turned(one.transpose(0, 1)[None], turn)[0] for one in (q, self.k_norm(k)))
+        made: torch.Tensor = self.o_proj(attend(q, k, v).transpose(0, 1).reshape(len(x), -1))
+        return made
 
 
 class GemmaLayer(nn.Module):
@@ -155,11 +127,15 @@ class GemmaLayer(nn.Module):
     layer_scalar: torch.Tensor
     encoder_scalar: torch.Tensor
 
-    def __init__(self, traits: GemmaTraits, sliding: bool) -> None:
+    def __init__(self, traits: Traits, local: LocalTraits | None) -> None:
         super().__init__()
-        self.self_attn = GemmaAttention(traits, sliding)
+        assert traits.experts is not None
+        experts = traits.experts
+        self.local = local
+        self.self_attn = GemmaAttention(traits, local)
         self.mlp = FeedForward(traits.width, traits.inner, gelu)
-        self.router, self.experts = GemmaRouter(traits), GemmaExperts(traits)
+        self.router = GemmaRouter(traits, experts)
+        self.experts = Experts(traits.width, experts.count, experts.inner, gelu)
         self.input_layernorm = Norm(traits.width, traits.epsilon)
         self.post_attention_layernorm = Norm(traits.width, traits.epsilon)
         self.pre_feedforward_layernorm = Norm(traits.width, traits.epsilon)
@@ -170,76 +146,155 @@ class GemmaLayer(nn.Module):
         self.register_buffer("layer_scalar", torch.ones(1))
         self.register_buffer("encoder_scalar", torch.ones(1))
 
-    def forward(
-        self, x: torch.Tensor, positions: torch.Tensor, opened: int, seen: torch.Tensor, held: Held | None
-    ) -> tuple[torch.Tensor, Held]:
-        """The arguments are those of `GemmaAttention`; opened: the first position of the canvas."""
-        added, held = self.self_attn(self.input_layernorm(x), positions, seen, held)
-        x = x + self.post_attention_layernorm(added)
-        flat = x.flatten(0, -2)
-        routed = self.experts(self.pre_feedforward_layernorm_2(flat), *self.router(flat)).view(x.shape)
+    def forward(self, x: torch.Tensor, turn: Turn, attend: _Attend, canvas: torch.Tensor) -> torch.Tensor:
+        """x: [N, D]; canvas: [N] bool, the tokens that lie in a canvas; returns the shape of x."""
+        x = x + self.post_attention_layernorm(self.self_attn(self.input_layernorm(x), turn, attend))
+        routed = self.experts(self.pre_feedforward_layernorm_2(x), *self.router(x))
         both = self.post_feedforward_layernorm_1(self.mlp(self.pre_feedforward_layernorm(x)))
         both = both + self.post_feedforward_layernorm_2(routed)
         x = x + self.post_feedforward_layernorm(both)
-        return x * torch.where(positions >= opened, self.layer_scalar, self.encoder_scalar)[:, None], held
+        return x * torch.where(canvas, self.layer_scalar, self.encoder_scalar)[:, None]
 
 
 class SelfConditioning(FeedForward):
     """Adds to the canvas the embeddings that the last pass expected."""
 
-    def __init__(self, traits: GemmaTraits) -> None:
+    def __init__(self, traits: Traits) -> None:
         super().__init__(traits.width, traits.inner, gelu)
         self.pre_norm, self.epsilon = Norm(traits.width, traits.epsilon), traits.epsilon
 
     def forward(self, x: torch.Tensor, expected: torch.Tensor | None = None) -> torch.Tensor:
-        """x, expected: [R, T, D]; returns the same shape."""
+        """x, expected: [C, D]; returns the same shape."""
         return normed(x if expected is None else x + super().forward(self.pre_norm(expected)), self.epsilon)
 
 
-class DiffusionGemma(nn.Module):
-    """Tokens of a text, or of a text and its canvas, to logits."""
+class GemmaBody(Body):
+    """Embedding, layers, the last norm, and what conditions a canvas on the pass before."""
 
-    def __init__(self, traits: GemmaTraits) -> None:
-        super().__init__()
-        self.traits = traits
-        self.embed_tokens = nn.Embedding(traits.vocabulary, traits.width)
-        self.layers = nn.ModuleList(GemmaLayer(traits, sliding) for sliding in traits.sliding)
-        self.norm = Norm(traits.width, traits.epsilon)
+    def __init__(self, traits: Traits) -> None:
+        local = traits.local
+        assert local is not None
+        layers = (GemmaLayer(traits, local if sliding else None) for sliding in local.sliding)
+        super().__init__(traits, layers, Norm(traits.width, traits.epsilon))
         self.self_conditioning = SelfConditioning(traits)
+
+
+class DiffusionGemma(Decoder):
+    """Tokens of texts and their canvases to hidden states, hidden states to logits."""
+
+    model: GemmaBody
+
+    def __init__(self, traits: Traits) -> None:
+        super().__init__(traits, GemmaBody(traits))
+        local = traits.local
+        assert local is not None and traits.softcap is not None
+        self.softcap = traits.softcap
+        self.local_rotary = Rotary(
+            replace(traits, head_width=local.head_width, rope_theta=local.rope_theta, rope={}, rotary_width=None)
+        )
+
+    def read(self, readings: Sequence[Reading]) -> tuple[list[torch.Tensor], list[list[Held]]]:
+        """Returns (hidden states [T, D] of each part, its keys and values [H, T, W] by layer).
+
+        On a CPU one part is read after the other: products of other shapes round otherwise, and what a canvas expects
+        hands that on from pass to pass (in a random model other records came of it). A canvas of 256 tokens keeps a
+        CPU busy by itself.
+        """
+        if self.device.type == "cpu" and len(readings) > 1:
+            each = [self.read([reading]) for reading in readings]
+            return [states for (states,), _ in each], [made for _, (made,) in each]
+        sizes = [len(reading.tokens) for reading in readings]
+        at = torch.cat([reading.positions for reading in readings])
+        canvas = torch.cat([reading.positions >= reading.opened for reading in readings])
+        x = torch.cat([self._embedded(reading) for reading in readings])
+        turns = [rotary(at[None], x.dtype) for rotary in (self.rotary, self.local_rotary)]
+        masks: dict[tuple[int, int, bool], torch.Tensor | None] = {}
+        made: list[list[Held]] = [[] for _ in readings]
+        for number, layer in enumerate(self.model.layers):
+            assert isinstance(layer, GemmaLayer)
+            window = None if layer.local is None else layer.local.window
+            attend = _attention(readings, sizes, number, window, masks, made)
+            x = layer(x, turns[0 if window is None else 1], attend, canvas)
+        return list(torch.split(self.model.norm(x), sizes)), made
 
     def forward(
         self,
         tokens: torch.Tensor,
-        begin: int,
-        opened: int,
-        held: list[Held] | None = None,
-        last: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, list[Held]]:
-        """Returns (logits [R, T, V] float32, keys and values by layer).
+        positions: torch.Tensor,
+        cache: object = None,
+        opened: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Returns the hidden states [R, T, D] of whole texts, see `Decoder.forward`; there must be no cache."""
+        if cache is not None:
+            raise ValueError("expected no cache: `read` takes keys and values")
+        real = positions != NOWHERE
+        ends = [int(many) for many in real.sum(1)]
+        opens = ends if opened is None else opened.tolist()
+        states, _ = self.read(
+            [Reading(row[kept], 0, begin) for row, kept, begin in zip(tokens, real, opens, strict=True)]
+        )
+        hidden = states[0].new_zeros(*tokens.shape, states[0].shape[-1])
+        hidden[real] = torch.cat(states)
+        return hidden
 
-        tokens: [R, T] at positions from `begin` on. opened: the first position of the canvas. held: keys and values of
-        the positions before `begin`. last: [R, C, V], the logits of the canvas in the pass before.
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """hidden: [..., D]; returns [..., V] float32."""
+        return (super().logits(hidden).float() / self.softcap).tanh() * self.softcap
+
+    def expected(self, hidden: torch.Tensor, temperature: float) -> torch.Tensor:
+        """Returns the mean embeddings [C, D] of the tokens that these hidden states [C, D] of a canvas expect.
+
+        The logits of a whole canvas would take 268 MB (256 positions of 262,144 tokens), so they are made in slices.
         """
-        at = torch.arange(begin, begin + tokens.shape[1], device=tokens.device)
-        scale = torch.tensor(self.traits.width**0.5, dtype=self.embed_tokens.weight.dtype)
-        x = self.embed_tokens(tokens) * scale
-        text = max(opened - begin, 0)
-        if text < tokens.shape[1]:
-            expected = None
-            if last is not None:
-                expected = last.softmax(-1, dtype=torch.float32).to(x.dtype) @ self.embed_tokens.weight * scale
-            x = torch.cat([x[:, :text], self.self_conditioning(x[:, text:], expected)], 1)
-        made = []
-        for number, layer in enumerate(self.layers):
-            seen = self.seen(at, opened, self.traits.sliding[number])
-            x, kept = layer(x, at, opened, seen, None if held is None else held[number])
-            made.append(kept)
-        logits = (self.norm(x) @ self.embed_tokens.weight.T).float()
-        return (logits / self.traits.softcap).tanh() * self.traits.softcap, made
+        weight, found = self.model.embed_tokens.weight, []
+        for part in torch.split(hidden, max(LOGITS // self.traits.vocabulary, 1)):
+            shares = (self.logits(part) / temperature).softmax(-1)
+            found.append(shares.to(weight.dtype) @ weight)
+        made: torch.Tensor = torch.cat(found) * self._scale
+        return made
 
-    def seen(self, at: torch.Tensor, opened: int, sliding: bool) -> torch.Tensor:
-        """[T, S] bool, whether the positions `at` [T] see each position up to the last of them."""
-        of = torch.arange(int(at[-1]) + 1, device=at.device)
-        found = (of <= at[:, None]) | (at[:, None] >= opened)
-        # A canvas sees the window of text before its first position, and all of itself.
-        return found & (of > at.clamp_max(opened)[:, None] - self.traits.window) if sliding else found
+    @property
+    def _scale(self) -> torch.Tensor:
+        # Rounded as the weights are: in bfloat16 the root of 2,816 is 53.
+        return torch.tensor(self.traits.width**0.5, dtype=self.model.embed_tokens.weight.dtype, device=self.device)
+
+    def _embedded(self, reading: Reading) -> torch.Tensor:
+        x: torch.Tensor = self.model.embed_tokens(reading.tokens) * self._scale
+        text = max(reading.opened - reading.begin, 0)
+        if text == len(x):
+            return x
+        return torch.cat([x[:text], self.model.self_conditioning(x[text:], reading.expected)])
+
+
+def _attention(
+    readings: Sequence[Reading],
+    sizes: Sequence[int],
+    layer: int,
+    window: int | None,
+    masks: dict[tuple[int, int, bool], torch.Tensor | None],
+    made: list[list[Held]],
+) -> _Attend:
+    """Returns the attention of a layer, each text by itself; it adds the keys and values of each to `made`."""
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        found = []
+        for number, (reading, size, end) in enumerate(zip(readings, sizes, accumulate(sizes), strict=True)):
+            part = slice(end - size, end)
+            keys, values = k[:, part], v[:, part]
+            made[number].append((keys, values))
+            if reading.held:
+                keys = torch.cat([reading.held[layer][0], keys], 1)
+                values = torch.cat([reading.held[layer][1], values], 1)
+            first = reading.begin + size - keys.shape[1]
+            place = number, first, window is None
+            if place not in masks:
+                masks[place] = reading.seen(first, window)
+            shared = len(q) // len(keys)
+            keys, values = keys.repeat_interleave(shared, 0), values.repeat_interleave(shared, 0)
+            mask = masks[place]
+            # As many dimensions as the fast kernels take.
+            out = F.scaled_dot_product_attention(q[None, :, part], keys[None], values[None], attn_mask=mask, scale=1.0)
+            found.append(out[0])
+        return torch.cat(found, 1)
+
+    return attend

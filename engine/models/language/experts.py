@@ -78,9 +78,15 @@ class ExpertMatrices(nn.Module):
 class Experts(nn.Module):
     """Gated feed-forward nets; gates and inner values are one matrix."""
 
-    def __init__(self, width: int, count: int, inner: int) -> None:
+    def __init__(
+        self,
+        width: int,
+        count: int,
+        inner: int,
+        activation: Callable[[torch.Tensor], torch.Tensor] = F.silu,
+    ) -> None:
         super().__init__()
-        self.count = count
+        self.count, self.activation = count, activation
         self.gate_up_proj = ExpertMatrices(count, width, 2 * inner)
         self.down_proj = ExpertMatrices(count, inner, width)
 
@@ -91,7 +97,7 @@ class Experts(nn.Module):
         # Counted on the device: tokens per expert as numbers on the host would stop it in every layer.
         ends = F.one_hot(chosen.flatten(), self.count).sum(0).cumsum(0).int()
         gate, up = self.gate_up_proj(x[order // each], ends).chunk(2, -1)
-        made = self.down_proj(F.silu(gate) * up, ends)
+        made = self.down_proj(self.activation(gate) * up, ends)
         back = torch.empty_like(made)
         back[order] = made
         summed = (back.view(len(x), each, -1).float() * weights.unsqueeze(-1)).sum(1)

@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.engine.models.language import tensor_names
 from cinnabar.engine.models.language.configuration import CONFIG, Settings, checkpoint_folder, read_settings
 from cinnabar.engine.models.language.tensor_names import Parts
-from cinnabar.engine.models.language.traits import ExpertTraits, Traits
+from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 from cinnabar.schemas.errors import ModelError
 
 #: The kinds of rotary scaling that `rotary.py` computes, by the numbers that each needs. The angles of `dynamic` depend
@@ -38,6 +38,8 @@ SDAR_BLOCK = 4
 #: LLaDA and Dream denoise their whole answer; released samplers go through it in parts of this length. LLaDA 2,
 #: Fast-dLLM v2 and Nemotron-Labs-Diffusion were trained with it.
 BLOCK = 32
+#: DiffusionGemma denoises canvases of this length.
+CANVAS = 256
 #: The families that always have biases of queries, keys and values.
 _BIASED = ("qwen2", "Dream", "Fast_dLLM_Qwen")
 
@@ -47,7 +49,8 @@ class Family:
     """A family of checkpoints.
 
     title: its name in messages. architecture: the class that config.json names. read: config.json to traits. parts: the
-    places of a tensor in the checkpoint. template: variables that the chat template gets.
+    places of a tensor in the checkpoint. template: variables that the chat template gets. sought: the name under which
+    a stored tensor is sought, None for one that is not used.
     """
 
     title: str
@@ -55,6 +58,7 @@ class Family:
     read: Callable[[Settings], Traits]
     parts: Parts = tensor_names.same
     template: Mapping[str, Any] = field(default_factory=dict)
+    sought: Callable[[str], str | None] = lambda name: name
 
 
 def read_family(folder: str | Path) -> tuple[Family, Traits]:
@@ -79,8 +83,18 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
         raise ModelError(
             f"{settings.path}: expected heads that {traits.key_heads} key heads divide, found {traits.heads}"
         )
-    if traits.head_width % 2:
+    local = traits.local
+    if local is not None and traits.heads % local.key_heads:
+        raise ModelError(
+            f"{settings.path}: expected heads that {local.key_heads} key heads divide, found {traits.heads}"
+        )
+    if traits.head_width % 2 or (local is not None and local.head_width % 2):
         raise ModelError(f"{settings.path}: expected heads of an even width, found {traits.head_width}")
+    experts = traits.experts
+    if experts is not None and experts.chosen > experts.count:
+        raise ModelError(
+            f"{settings.path}: expected at most {experts.count} experts of a token, found {experts.chosen}"
+        )
     if traits.block > traits.window:
         raise ModelError(
             f"{settings.path}: expected a block of at most the window of {traits.window} tokens, found {traits.block}"
@@ -100,6 +114,9 @@ def family_of(traits: Traits) -> Family:
 def config_of(traits: Traits) -> dict[str, Any]:
     """Returns the config.json from which `read_family` reads these traits."""
     family = FAMILIES[traits.family]
+    if traits.local is not None:
+        own_keys = {} if traits.thinks else {"thinks": False}
+        return _gemma_config(traits, traits.local, family.architecture) | own_keys
     shared = {"architectures": [family.architecture], "model_type": traits.family, "rms_norm_eps": traits.epsilon}
     shared |= {"rope_theta": traits.rope_theta, "vocab_size": traits.vocabulary}
     shared |= {} if traits.mask is None else {"mask_token_id": traits.mask}
@@ -191,6 +208,7 @@ def _body(settings: Settings, family: str) -> Traits:
         visibility="causal",
         block=1,
         mask=None,
+        noise="none",
         shift=True,
         tied=settings.flag("tie_word_embeddings"),
         rope_theta=theta,
@@ -277,6 +295,7 @@ def _sdar(settings: Settings) -> Traits:
         _with_attention_bias(settings, "sdar"),
         qk_norm=True,
         visibility="block_causal",
+        noise="mask",
         block=settings.whole("block_size", "block_length", default=SDAR_BLOCK),
         mask=settings.token("mask_token_id"),
         shift=False,
@@ -338,6 +357,7 @@ def _llada2(settings: Settings) -> Traits:
     return replace(
         body,
         visibility="block_causal",
+        noise="mask",
         block=settings.whole("block_size", "block_length", default=BLOCK),
         mask=_mask(settings, body, LLADA2_MASK),
         shift=False,
@@ -362,7 +382,7 @@ def _dream(settings: Settings) -> Traits:
     settings.demand("block_size", None, default=None)
     body = _qwen2(settings)
     mask = _mask(settings, body, DREAM_MASK)
-    return replace(body, family="Dream", visibility="full", block=BLOCK, mask=mask)
+    return replace(body, family="Dream", visibility="full", noise="mask", block=BLOCK, mask=mask)
 
 
 def _fast_dllm(settings: Settings) -> Traits:
@@ -371,6 +391,7 @@ def _fast_dllm(settings: Settings) -> Traits:
         body,
         family="Fast_dLLM_Qwen",
         visibility="block_causal",
+        noise="mask",
         block=settings.whole("bd_size", "block_size", default=BLOCK),
         mask=_mask(settings, body, FAST_MASK),
         revises=settings.flag("revises"),
@@ -385,6 +406,7 @@ def _nemotron(settings: Settings) -> Traits:
     return replace(
         body,
         visibility="token_causal",
+        noise="mask",
         block=settings.whole("block_size", default=BLOCK),
         mask=_mask(settings, body, NEMOTRON_MASK),
         shift=False,
@@ -413,6 +435,135 @@ def _experts(settings: Settings) -> ExpertTraits:
     return traits
 
 
+def _gemma(settings: Settings) -> Traits:
+    settings.demand("tie_word_embeddings", True, default=True)
+    text = Settings(settings.table("text_config"), settings.path)
+    for key, allowed, default in (
+        ("hidden_activation", ("gelu_pytorch_tanh",), "gelu_pytorch_tanh"),
+        ("attention_bias", (False,), False),
+        # Images may be seen from both sides; documents come as text.
+        ("use_bidirectional_attention", ("vision", None), None),
+        ("tie_word_embeddings", (True,), True),
+        ("attention_k_eq_v", (True,), True),
+        ("enable_moe_block", (True,), True),
+        ("use_double_wide_mlp", (False, None), None),
+        ("hidden_size_per_layer_input", (0, None), None),
+        ("num_kv_shared_layers", (0, None), None),
+    ):
+        text.demand(key, *allowed, default=default)
+    layers, key_heads = text.whole("num_hidden_layers"), text.whole("num_key_value_heads")
+    sliding = _sliding(text, layers)
+    width, wide_heads = _full_layers(text, sliding, key_heads)
+    rope = text.table("rope_parameters")
+    near = Settings(rope.get("sliding_attention") or {}, settings.path)
+    far = Settings(rope.get("full_attention") or {}, settings.path)
+    near.demand("rope_type", "default", default="default")
+    far.demand("rope_type", "proportional", default="proportional")
+    share = far.number("partial_rotary_factor", default=0.25)
+    if share > 1:
+        raise ModelError(f"{settings.path}: expected `partial_rotary_factor` up to 1, found {share}")
+    return Traits(
+        family="diffusion_gemma",
+        vocabulary=text.whole("vocab_size"),
+        width=text.whole("hidden_size"),
+        layers=layers,
+        heads=text.whole("num_attention_heads"),
+        key_heads=wide_heads,
+        head_width=width,
+        inner=text.whole("intermediate_size"),
+        epsilon=text.number("rms_norm_eps", default=1e-6),
+        window=text.whole("max_position_embeddings"),
+        visibility="token_causal",
+        block=settings.whole("canvas_length", default=CANVAS),
+        mask=None,
+        qk_norm=True,
+        tied=True,
+        revises=True,
+        rope_theta=far.number("rope_theta", default=1_000_000.0),
+        rope={"rope_type": "proportional", "partial_rotary_factor": share},
+        experts=ExpertTraits(
+            count=text.whole("num_experts"),
+            chosen=text.whole("top_k_experts"),
+            inner=text.whole("moe_intermediate_size"),
+        ),
+        noise="uniform",
+        local=LocalTraits(
+            sliding=sliding,
+            window=text.whole("sliding_window"),
+            key_heads=key_heads,
+            head_width=text.whole("head_dim"),
+            rope_theta=near.number("rope_theta", default=10_000.0),
+        ),
+        softcap=text.number("final_logit_softcapping", default=30.0),
+    )
+
+
+def _sliding(text: Settings, layers: int) -> tuple[bool, ...]:
+    """Returns whether each layer has a window: without `layer_types` all but every sixth one and the last."""
+    kinds = text.values.get("layer_types")
+    if kinds is None:
+        kinds = ["full_attention" if at % 6 == 0 else "sliding_attention" for at in range(1, layers + 1)]
+    known = ("sliding_attention", "full_attention")
+    if not isinstance(kinds, list) or len(kinds) != layers or any(kind not in known for kind in kinds):
+        raise ModelError(
+            f"{text.path}: expected `layer_types` to name {layers} layers, each {' or '.join(known)}, found"
+            f" {json.dumps(kinds)[:80]}"
+        )
+    # The last layer has no window, whatever the key says.
+    return (*(kind == "sliding_attention" for kind in kinds[:-1]), False)
+
+
+def _full_layers(text: Settings, sliding: tuple[bool, ...], key_heads: int) -> tuple[int, int]:
+    """Returns width and number of the key heads of layers without a window, which two forms of config.json tell."""
+    told = text.table("per_layer_config")
+    if not told:
+        return text.whole("global_head_dim", default=512), text.whole("num_global_key_value_heads", default=key_heads)
+    full = [told.get(str(layer)) for layer, near in enumerate(sliding) if not near]
+    if len(told) != len(full) or not isinstance(full[0], dict) or any(one != full[0] for one in full):
+        raise ModelError(
+            f"{text.path}: expected `per_layer_config` to say the same of all layers without a window and nothing of"
+            f" others, found {json.dumps(told)[:80]}"
+        )
+    one = Settings(full[0], text.path)
+    return one.whole("head_dim"), one.whole("num_key_value_heads", default=key_heads)
+
+
+def _gemma_config(traits: Traits, local: LocalTraits, architecture: str) -> dict[str, Any]:
+    assert traits.experts is not None
+    text = {
+        "final_logit_softcapping": traits.softcap,
+        "global_head_dim": traits.head_width,
+        "head_dim": local.head_width,
+        "hidden_activation": "gelu_pytorch_tanh",
+        "hidden_size": traits.width,
+        "intermediate_size": traits.inner,
+        "layer_types": ["sliding_attention" if near else "full_attention" for near in local.sliding],
+        "max_position_embeddings": traits.window,
+        "model_type": f"{traits.family}_text",
+        "moe_intermediate_size": traits.experts.inner,
+        "num_attention_heads": traits.heads,
+        "num_experts": traits.experts.count,
+        "num_global_key_value_heads": traits.key_heads,
+        "num_hidden_layers": traits.layers,
+        "num_key_value_heads": local.key_heads,
+        "rms_norm_eps": traits.epsilon,
+        "rope_parameters": {
+            "full_attention": {**traits.rope, "rope_theta": traits.rope_theta},
+            "sliding_attention": {"rope_type": "default", "rope_theta": local.rope_theta},
+        },
+        "sliding_window": local.window,
+        "top_k_experts": traits.experts.chosen,
+        "vocab_size": traits.vocabulary,
+    }
+    return {
+        "architectures": [architecture],
+        "canvas_length": traits.block,
+        "model_type": traits.family,
+        "text_config": text,
+        "tie_word_embeddings": True,
+    }
+
+
 #: The families by their `model_type`. Qwen3 would otherwise begin its answer with its thoughts.
 FAMILIES: Mapping[str, Family] = {
     "sdar": Family("SDAR", "SDARForCausalLM", _sdar),
@@ -422,6 +573,13 @@ FAMILIES: Mapping[str, Family] = {
     "Fast_dLLM_Qwen": Family("Fast-dLLM v2", "Fast_dLLM_QwenForCausalLM", _fast_dllm),
     "nemotron_labs_diffusion": Family(
         "Nemotron-Labs-Diffusion", "NemotronLabsDiffusionModel", _nemotron, tensor_names.nemotron
+    ),
+    "diffusion_gemma": Family(
+        "DiffusionGemma",
+        "DiffusionGemmaForBlockDiffusion",
+        _gemma,
+        tensor_names.diffusion_gemma,
+        sought=tensor_names.stored_in_gemma,
     ),
     "qwen2": Family("Qwen2", "Qwen2ForCausalLM", _qwen2),
     "qwen3": Family("Qwen3", "Qwen3ForCausalLM", _qwen3, template={"enable_thinking": False}),

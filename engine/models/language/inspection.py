@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,8 @@ from cinnabar.engine.precision import Precision, language_precision
 from cinnabar.schemas.errors import ModelError
 
 _T = TypeVar("_T")
+#: The keys by which config.json tells the length of a block.
+_BLOCK_KEYS = ("block_size", "block_length", "bd_size", "canvas_length")
 #: The longest request that the memory is told for, in tokens.
 LONGEST = 131_072
 _BLOCK_NAME = re.compile(r"-b[0-9]+$")
@@ -66,6 +68,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
             **_memory(traits, asked, weights, free_memory(on)),
             "missing tensors": list(contents.missing),
             "odd tensors": list(contents.odd),
+            "ignored tensors": _ignored(contents.ignored),
         }
     )
     for what, names in (("missing", contents.missing), ("odd", contents.odd)):
@@ -81,11 +84,15 @@ def licences(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if _LICENCE.fullmatch(path.name))
 
 
+def _ignored(names: Sequence[str]) -> str | None:
+    return f"{len(names)} that read images or audio, such as {names[0]}; documents come as text" if names else None
+
+
 def _told(path: Path, traits: Traits) -> dict[str, Any]:
     family = family_of(traits)
     said = read_settings(path / CONFIG).values
     told = CONFIG
-    if traits.visibility != "causal" and not any(said.get(key) for key in ("block_size", "block_length", "bd_size")):
+    if traits.visibility != "causal" and not any(said.get(key) for key in _BLOCK_KEYS):
         # A release that was trained with other blocks than its family's first one runs badly and says nothing.
         told = f"the family: {CONFIG} has no `block_size`"
         named = _BLOCK_NAME.search(path.resolve().name)
@@ -94,6 +101,7 @@ def _told(path: Path, traits: Traits) -> dict[str, Any]:
         "family": family.title,
         "licence": licences(path),
         "attention": traits.visibility.replace("_", "-"),
+        "noise": traits.noise,
         "block": traits.block,
         "block told by": told,
         "window": traits.window,

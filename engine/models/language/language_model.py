@@ -69,6 +69,6 @@ def load_texts(folder: Path) -> tuple[Traits, Tokenizer, ChatTemplate]:
     file = TokenizerFile(folder)
     template = load_template(folder, file.names | dict(family.template))
     template.pieces(("system", "user"))
-    mask = None if traits.visibility == "causal" else file.mask(traits.mask)
+    mask = file.mask(traits.mask) if traits.noise == "mask" else None
     tokenizer = Tokenizer(file, traits.vocabulary, template.end_of_turn(list(file.added)), mask)
     return replace(traits, mask=mask), tokenizer, ChatTemplate(template, tokenizer)

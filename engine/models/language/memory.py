@@ -27,7 +27,9 @@ def position_bytes(traits: Traits, precision: Precision) -> int:
     """Returns the bytes of the keys and values of one position; they are 0 with full attention, which keeps none."""
     if traits.visibility == "full":
         return 0
-    return 2 * traits.layers * traits.key_heads * traits.head_width * BYTES[precision]
+    # Layers with a window keep little more than what lies in it, however long the request is.
+    layers = traits.layers if traits.local is None else traits.local.sliding.count(False)
+    return 2 * layers * traits.key_heads * traits.head_width * BYTES[precision]
 
 
 def positions_within(traits: Traits, precision: Precision, budget: int) -> int:

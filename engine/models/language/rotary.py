@@ -2,7 +2,7 @@
 
 The kinds of scaling are those of `rope_scaling` in config.json: `linear` divides the angles (2306.15595), `llama3`
 divides those of long wavelengths, and `yarn` passes smoothly between both and makes attention sharper (2309.00071).
-`dynamic` changes nothing up to the model's window.
+`dynamic` changes nothing up to the model's window, and with `proportional` a share of the angles turns.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ def scaled_frequencies(traits: Traits) -> tuple[torch.Tensor, float]:
     steps = torch.arange(0, width, 2, dtype=torch.float32, device="cpu")
     plain = 1.0 / (traits.rope_theta ** (steps / width))
     if not traits.rope or traits.rope["rope_type"] == "dynamic":
+        return plain, 1.0
+    if traits.rope["rope_type"] == "proportional":
+        # The angles are those of the whole head, and only a share of them turns.
+        plain[int(traits.rope["partial_rotary_factor"] * width // 2) :] = 0
         return plain, 1.0
     kind, factor = traits.rope["rope_type"], float(traits.rope["factor"])
     if kind == "linear":

@@ -58,9 +58,34 @@ LLADA = renamed(
     }
 )
 
+#: Where DiffusionGemma has the weights of its decoder, its encoder's, and those that read images and audio.
+GEMMA_DECODER, GEMMA_ENCODER = "model.decoder.", "model.encoder.language_model."
+_GEMMA_SENSES = tuple(
+    f"model.encoder.{part}." for part in ("vision_tower", "embed_vision", "audio_tower", "embed_audio")
+)
+
+
 def nemotron(name: str, _: Traits) -> tuple[Part, ...]:
     """Returns the tensor in Nemotron-Labs-Diffusion, which calls its body an encoder."""
     return (Part(name.replace("lm_head.", "diffusion_head.") if name.startswith("lm_") else f"encoder.{name[6:]}"),)
+
+
+def diffusion_gemma(name: str, _: Traits) -> tuple[Part, ...]:
+    """Returns the tensor in DiffusionGemma, whose encoder has only a scalar of each layer for itself."""
+    if name.endswith(".encoder_scalar"):
+        return (Part(f"{GEMMA_ENCODER}{name[6:].replace('encoder_scalar', 'layer_scalar')}"),)
+    # The stacked matrices of experts have no modules of their own there.
+    return (Part(GEMMA_DECODER + (name.removesuffix(".weight") if ".experts." in name else name)[6:]),)
+
+
+def stored_in_gemma(name: str) -> str | None:
+    """Returns the name under which a stored tensor is sought, None for those of images and audio.
+
+    A release may store the weights that encoder and decoder share under the names of either, or twice.
+    """
+    if name.startswith(GEMMA_ENCODER) and not name.endswith(".layer_scalar"):
+        return GEMMA_DECODER + name.removeprefix(GEMMA_ENCODER)
+    return None if name.startswith(_GEMMA_SENSES) else name
 
 
 _LLADA2_NAMES = {

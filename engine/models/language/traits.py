@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+#: What open positions hold: there are none in an autoregressive model, the mask token, or random tokens of the whole
+#: vocabulary, so that any visible token may be wrong while its block is open.
+Noise = Literal["none", "mask", "uniform"]
 #: Which positions a position sees: those up to itself, those up to the end of its block, or all. With `token_causal` a
 #: position of the open block sees all up to the block's end, and any other one those up to itself.
 Visibility = Literal["causal", "block_causal", "token_causal", "full"]
@@ -32,17 +35,33 @@ class ExpertTraits:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalTraits:
+    """The traits of layers that see a window of positions, in a model that has others besides.
+
+    sliding: by layer, whether it is such a layer. window: the positions that it sees, its own one included.
+    """
+
+    sliding: tuple[bool, ...]
+    window: int
+    key_heads: int
+    head_width: int
+    rope_theta: float = 10_000.0
+
+
+@dataclass(frozen=True, slots=True)
 class Traits:
     """The sizes and traits of a language model.
 
-    visibility: which positions a position sees. block: positions of one block, 1 for an autoregressive model.
-    mask: the id of the mask token, None for a model that has none. shift: the logits at a position are for the next
-    one. qk_norm: queries and keys are normalised by head. qkv_bias, output_bias: the projections of attention have a
-    bias. rope_theta, rope: base of the rotary embedding, and its scaling as `rope_scaling` in config.json says it.
-    window: the most positions that the model was trained for. tied: the output matrix is that of the embedding.
-    rotary_width: how many numbers of a head turn with the position, None for all. revises: the model was trained on
-    wrong visible tokens, so its logits at visible positions mean something. thinks: thoughts may come before a record
-    if the effort asks; a model that was trained on records alone cannot. experts: the mixture of experts, if any.
+    visibility: which positions a position sees. block: positions of one block, 1 for an autoregressive model. noise:
+    what open positions hold. mask: the id of the mask token, None for a model that has none. shift: the logits at a
+    position are for the next one. qk_norm: queries and keys are normalised by head. qkv_bias, output_bias: the
+    projections of attention have a bias. rope_theta, rope: base of the rotary embedding, and its scaling as
+    `rope_scaling` in config.json says it. window: the most positions that the model was trained for. tied: the output
+    matrix is that of the embedding. rotary_width: how many numbers of a head turn with the position, None for all.
+    revises: the model was trained on wrong visible tokens, so its logits at visible positions mean something. thinks:
+    thoughts may come before a record if the effort asks; a model that was trained on records alone cannot. experts: the
+    mixture of experts, if any. local: the layers with a window, if any; sizes and rope above are those of the other
+    layers. softcap: logits lie between its negative and it.
     """
 
     family: str
@@ -69,3 +88,10 @@ class Traits:
     rope: Mapping[str, Any] = field(default_factory=dict)
     rotary_width: int | None = None
     experts: ExpertTraits | None = None
+    noise: Noise = "mask"
+    local: LocalTraits | None = None
+    softcap: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.noise == "none") != (self.visibility == "causal"):
+            raise ValueError(f"{self.family}: a causal model has no noise, got {self.visibility} and {self.noise}")

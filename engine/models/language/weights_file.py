@@ -25,9 +25,10 @@ _LONGEST = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A tensor on disk: its file, dtype, shape, and bytes [begin, end) within the file."""
+    """A tensor on disk: its file, its name there, dtype, shape, and bytes [begin, end) within the file."""
 
     path: Path
+    name: str
     dtype: str
     shape: tuple[int, ...]
     begin: int
@@ -100,6 +101,7 @@ def _header(path: Path) -> dict[str, Stored]:
         found = {
             name: Stored(
                 path,
+                name,
                 str(one["dtype"]),
                 tuple(int(n) for n in one["shape"]),
                 8 + length + int(one["data_offsets"][0]),

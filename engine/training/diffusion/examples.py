@@ -140,7 +140,7 @@ class FullSight:
 
 def is_trained(traits: Traits) -> bool:
     """Returns whether the objective is that of the model's family: it knows no shift and no token-causal context."""
-    return traits.mask is not None and not traits.shift and traits.visibility != "token_causal"
+    return traits.noise == "mask" and not traits.shift and traits.visibility != "token_causal"
 
 
 def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: random.Random, noise: Noise) -> Batch:

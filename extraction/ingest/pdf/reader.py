@@ -51,9 +51,11 @@ def add_pdf(reading: Reading, data: bytes) -> None:
     try:
         with _opened(data, reading.settings.passwords) as pdf:
             pages = len(pdf)
+            # Drawing annotations into a page takes the form out of the open file.
+            kind = pdfium.FPDF_GetFormType(pdf.raw)
             found = read_pages(reading, pdf, has_layers(data))
             _about(reading, pdf, data)
-            found.words += _add_form(reading, pdf, found, data)
+            found.words += _add_form(reading, pdf, kind, found, data)
             if not (found.words or found.pictures or found.images):
                 found.words += _second_opinion(builder, data, mark)
             begun = builder.length, builder.part_count
@@ -117,9 +119,8 @@ def _opened(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
         pdf.close()
 
 
-def _add_form(reading: Reading, pdf: Any, found: PagesRead, data: bytes) -> int:
+def _add_form(reading: Reading, pdf: Any, kind: int, found: PagesRead, data: bytes) -> int:
     """Appends the values of a form that no field of a page has, and returns the number of words."""
-    kind = pdfium.FPDF_GetFormType(pdf.raw)
     values: list[tuple[str, str]] | None = []
     if kind in (pdfium.FORMTYPE_XFA_FULL, pdfium.FORMTYPE_XFA_FOREGROUND):
         values = xfa_values(pdf.raw)

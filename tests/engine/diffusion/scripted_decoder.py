@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from tiny_models import MASK, VOCABULARY
 from cinnabar.engine.models.language.attention import Attend, PagedAttention
 from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
 from cinnabar.engine.models.language.traits import Traits
 
 #: Returns the logits at a position [V], given the row's visible tokens by position.
@@ -24,13 +25,31 @@ def favour(token: int, logit: float = 12.0) -> torch.Tensor:
     return logits
 
 
+class _Said:
+    """Takes what the script says of tokens; in place of hidden states it gives the numbers of what was said."""
+
+    def __init__(self, traits: Traits, script: Script) -> None:
+        self._shift, self._script = int(traits.shift), script
+        self._said: list[torch.Tensor] = []
+
+    def states(self, tokens: list[int], places: list[int]) -> torch.Tensor:
+        """[T, 1], for the tokens at these places."""
+        seen = {place: token for place, token in zip(places, tokens, strict=True) if token != MASK and place >= 0}
+        self._said += [self._script(place + self._shift, seen) for place in places]
+        last = len(self._said)
+        return torch.arange(last - len(places), last, dtype=torch.float32)[:, None]
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Returns what the script said."""
+        return torch.stack([self._said[int(at)] for at in np.asarray(hidden[..., 0])])
+
+
 class ScriptedDecoder(Decoder):
     """Counts its passes and the positions that it reads; `read` has the positions of each pass, by row."""
 
     def __init__(self, traits: Traits, script: Script) -> None:
         super().__init__(traits)
-        self._script, self._said = script, list[torch.Tensor]()
-        self._visible: list[dict[int, int]] = []
+        self._said = _Said(traits, script)
         self.read: list[list[list[int]]] = []
 
     def forward(
@@ -47,15 +66,32 @@ class ScriptedDecoder(Decoder):
         else:
             lines, places = [*tokens], [*positions]
         self.read.append([[p for p in row.tolist() if p != NOWHERE] for row in places])
-        said: list[int] = []
-        for line, at in zip(lines, places, strict=True):
-            pairs = zip(at.tolist(), line.tolist(), strict=True)
-            seen = {place: token for place, token in pairs if token != MASK and place >= 0}
-            for place in at.tolist():
-                self._said.append(self._script(place + int(self.traits.shift), seen))
-                said.append(len(self._said) - 1)
-        return torch.tensor(said, dtype=torch.float32).view(*tokens.shape, 1)
+        said = [self._said.states(line.tolist(), at.tolist()) for line, at in zip(lines, places, strict=True)]
+        return torch.cat(said).view(*tokens.shape, 1)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Returns what the script said."""
-        return torch.stack([self._said[int(at)] for at in np.asarray(hidden[..., 0])])
+        return self._said.logits(hidden)
+
+
+class ScriptedGemma(DiffusionGemma):
+    """The same for canvases of random tokens; the script sees these as tokens."""
+
+    def __init__(self, traits: Traits, script: Script) -> None:
+        super().__init__(traits)
+        self._said = _Said(traits, script)
+
+    def read(self, readings: Sequence[Reading]) -> tuple[list[torch.Tensor], list[list[Held]]]:
+        """Returns numbers in place of hidden states, and keys that are zero."""
+        states = [self._said.states(one.tokens.tolist(), one.positions.tolist()) for one in readings]
+        empty = [torch.zeros(1, len(one.tokens), 1) for one in readings]
+        return states, [[(keys, keys)] * self.traits.layers for keys in empty]
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Returns what the script said."""
+        return self._said.logits(hidden)
+
+
+def scripted(traits: Traits, script: Script) -> Decoder:
+    """Returns a decoder of these traits that says what the script says."""
+    return ScriptedGemma(traits, script) if traits.noise == "uniform" else ScriptedDecoder(traits, script)

@@ -13,7 +13,7 @@ import pytest
 import torch
 from effort import first
 from random_schemas import forms
-from scripted_decoder import ScriptedDecoder, favour
+from scripted_decoder import Script, ScriptedDecoder, favour, scripted
 from tiny_models import BLOCK, CAUSAL, END, FULL, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.diffusion import denoiser as denoiser_module
@@ -26,6 +26,8 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS, settings_of
 from cinnabar.engine.lifting import Vocabulary
+from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.traits import Traits
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.form.form import Form
@@ -159,15 +161,25 @@ def test_the_tables_of_a_batchs_graphs_are_made_once_and_those_of_old_ones_are_d
     assert made[4:] == [graphs[1], graphs[0]], "no tables stay but those of the present tasks"
 
 
-def certain(text: str, prompt: int, traits: Any = BLOCK) -> ScriptedDecoder:
-    """A decoder that is sure of this answer behind a prompt of some tokens."""
+def answering(text: str, prompt: int) -> Script:
+    """Says this answer behind a prompt of some tokens."""
     answer = [*TOKENIZER.encode(text), END]
 
     def script(position: int, _: dict[int, int]) -> torch.Tensor:
         at = position - prompt
         return favour(answer[at] if 0 <= at < len(answer) else END)
 
-    return ScriptedDecoder(traits, script)
+    return script
+
+
+def certain(text: str, prompt: int, traits: Traits = BLOCK) -> ScriptedDecoder:
+    """A decoder that is sure of this answer behind a prompt of some tokens."""
+    return ScriptedDecoder(traits, answering(text, prompt))
+
+
+def certain_of(text: str, prompt: int, traits: Traits) -> Decoder:
+    """The same for any kind of noise."""
+    return scripted(traits, answering(text, prompt))
 
 
 RECORD = '{"name": "Ann", "date": "2024-05-06", "total": 12.5, "lines": [{"kind": "ab"}, {"kind": null}]}'
@@ -176,7 +188,7 @@ RECORD = '{"name": "Ann", "date": "2024-05-06", "total": 12.5, "lines": [{"kind"
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_certain_model_writes_its_answer_in_one_pass_a_block(kind: str) -> None:
     traits, one = KINDS[kind], task(form_of(INVOICE))
-    model = certain(RECORD, len(one.prompt), traits)
+    model = certain_of(RECORD, len(one.prompt), traits)
     (found,) = decoded(Denoiser(model, TOKENIZER, replace(settings_of("medium"), rounds=0, block=8)), one)
     assert found.text.decode() == RECORD
     begin, answer = len(one.prompt), [*found.tokens, END]
@@ -238,7 +250,7 @@ def injected(kind: str, effort: str, at: int = 3) -> tuple[Decoded, list[tuple[i
     """Puts another token of the same class at the first chosen letter of the first open block, after its first pass."""
     one = task(form_of(INVOICE))
     wrong = [*TOKENIZER.encode(RECORD)]
-    denoiser = Denoiser(certain(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER, effort)
+    denoiser = Denoiser(certain_of(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER, effort)
     put: list[tuple[int, int]] = []
 
     def edit(_: int, sequences: Sequence[OpenSequence]) -> None:
@@ -255,14 +267,15 @@ def injected(kind: str, effort: str, at: int = 3) -> tuple[Decoded, list[tuple[i
     return found, put
 
 
-def test_a_wrong_token_is_mended_by_a_model_that_revises() -> None:
-    kept, _ = injected("revising", "low")
+@pytest.mark.parametrize("kind", ["revising", "uniform noise"])
+def test_a_wrong_token_is_mended_by_a_model_that_revises(kind: str) -> None:
+    kept, _ = injected(kind, "low")
     assert kept.text.decode() != RECORD
-    found, _ = injected("revising", "medium")
+    found, _ = injected(kind, "medium")
     assert found.text.decode() == RECORD
     assert found.reopened == 1
     one = task(form_of(INVOICE))
-    (right,) = decoded(Denoiser(certain(RECORD, len(one.prompt), REVISING), TOKENIZER), one)
+    (right,) = decoded(Denoiser(certain_of(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER), one)
     # The pass that found it out is thrown away, and one pass mends it.
     assert found.passes == right.passes + 2
 
@@ -316,11 +329,11 @@ def test_a_budget_below_the_smallest_record_is_told() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_the_constraint_the_answer_ends_with_the_end_token_or_the_budget(kind: str) -> None:
     one = task(form_of(INVOICE), budget=70)
-    sure = certain('{"no": record', len(one.prompt), KINDS[kind])
+    sure = certain_of('{"no": record', len(one.prompt), KINDS[kind])
     (found,) = decoded(Denoiser(sure, TOKENIZER, constrained=False), one)
     assert found.text == b'{"no": record'
     assert all(found.chosen)
-    endless = ScriptedDecoder(KINDS[kind], lambda *_: favour(65))
+    endless = scripted(KINDS[kind], lambda *_: favour(65))
     (found,) = decoded(Denoiser(endless, TOKENIZER, constrained=False), replace(one, budget=21))
     assert found.text == b"A" * 21
 
@@ -369,7 +382,7 @@ def test_a_broken_rule_that_no_automaton_knows_is_repaired_from_the_block_at_fau
     row = {"enum": ["ab", "the", "date"]}
     form = form_of({"kind": {"type": "array", "uniqueItems": True, "items": row}, "name": {"enum": ["total", "no"]}})
     one = task(form)
-    model = certain('{"kind": ["ab", "the", "ab"], "name": "total"}', len(one.prompt), KINDS[kind])
+    model = certain_of('{"kind": ["ab", "the", "ab"], "name": "total"}', len(one.prompt), KINDS[kind])
     (found,) = decoded(Denoiser(model, TOKENIZER, "medium"), one)
     assert found.accepted
     said = json.loads(found.text)
@@ -421,7 +434,7 @@ def test_a_wrong_token_is_mended_while_its_block_is_open() -> None:
 
 @pytest.mark.parametrize("kind", ["block", "full"])
 def test_an_unsure_model_commits_one_token_a_pass(kind: str) -> None:
-    flat = ScriptedDecoder(KINDS[kind], lambda *_: torch.zeros(VOCABULARY.size))
+    flat = scripted(KINDS[kind], lambda *_: torch.zeros(VOCABULARY.size))
     settings = replace(settings_of("medium"), threshold=1.0, rounds=0)
     (found,) = decoded(Denoiser(flat, TOKENIZER, settings), task(form_of(INVOICE)))
     # No pass is spent on what follows from the end token.

@@ -1,4 +1,4 @@
-"""Tiny random decoders of all three kinds of attention, a small tokenizer, and graphs of small records."""
+"""Tiny random decoders of all kinds of attention and noise, a small tokenizer, and graphs of small records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import torch
 
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.traits import ExpertTraits, Traits
+from cinnabar.engine.models.language.networks import network_of
+from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.concatenation import concat
@@ -48,13 +49,19 @@ BLOCK = Traits(
     epsilon=1e-6, window=4096, visibility="block_causal", block=8, mask=MASK, qk_norm=True,
 )  # fmt: skip
 REVISING = replace(BLOCK, revises=True)
-CAUSAL = replace(BLOCK, visibility="causal", block=1, mask=None, shift=True)
+CAUSAL = replace(BLOCK, visibility="causal", noise="none", block=1, mask=None, shift=True)
 FULL = replace(BLOCK, visibility="full")
 SHIFTED = replace(FULL, shift=True)
 BLOCK_SHIFTED = replace(BLOCK, shift=True)
 TOKEN_CAUSAL = replace(BLOCK, visibility="token_causal")
 MIXTURE = ExpertTraits(count=6, chosen=2, inner=16, shared=16, groups=2, dense=1)
 EXPERTS = replace(BLOCK, experts=MIXTURE, rotary_width=4)
+UNIFORM = replace(
+    TOKEN_CAUSAL, mask=None, noise="uniform", revises=True, tied=True, key_heads=1, head_width=16, softcap=20.0,
+    rope={"rope_type": "proportional", "partial_rotary_factor": 0.25},
+    experts=ExpertTraits(count=4, chosen=2, inner=16),
+    local=LocalTraits(sliding=(True, False), window=6, key_heads=2, head_width=8),
+)  # fmt: skip
 KINDS = {
     "block": BLOCK,
     "revising": REVISING,
@@ -64,15 +71,18 @@ KINDS = {
     "causal": CAUSAL,
     "full": FULL,
     "full with shift": SHIFTED,
+    "uniform noise": UNIFORM,
 }
 #: The kinds that are read with a cache.
-CACHED = {kind: traits for kind, traits in KINDS.items() if traits.visibility != "full"}
+CACHED = {
+    kind: traits for kind, traits in KINDS.items() if traits.visibility != "full" and traits.noise != "uniform"
+}
 
 
 def decoder(traits: Traits, seed: int = 0, scale: float = 6.0) -> Decoder:
     """A random decoder; a larger scale makes it surer."""
     torch.manual_seed(seed)
-    made = Decoder(traits)
+    made = network_of(traits)
     made.lm_head.weight.data *= scale
     return made.eval()
 

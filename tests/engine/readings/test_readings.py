@@ -117,6 +117,8 @@ def test_a_sign_beside_the_span_counts() -> None:
     assert values("12.50", UNKNOWN, "number", before="balance -") == ["-12.50", "12.50"]
     assert values("12.50", UNKNOWN, "number", before="fee -$") == ["-12.50", "12.50"]
     assert values("12.50", UNKNOWN, "number", after="- EUR")[0] == "-12.50"
+    assert values("12.50", UNKNOWN, "number", after=" -\n")[0] == "-12.50"
+    assert values("12.50", UNKNOWN, "number", after="\n- next") == ["12.50"]
     assert values("12.50", UNKNOWN, "number", after=" DR") == ["12.50", "-12.50"]
     assert values("12", UNKNOWN, "number", before="pages 10-") == ["12"]
 

@@ -197,8 +197,13 @@ def test_the_chosen_radio_button_is_the_value_of_its_group(drawn: bool) -> None:
     assert part_texts(parse(radio(drawn, True, "Card"), "a.pdf"), "fields") == ["pay: Card"]
 
 
-def test_radio_buttons_that_tell_no_state_are_not_read_as_off() -> None:
-    assert "Off" not in parse(radio(False, False, "Card"), "a.pdf").text
+def test_the_tree_of_the_form_tells_the_value_of_buttons_without_states() -> None:
+    assert parse(radio(False, False, "Card"), "a.pdf").text == "Order\n\npay: Card"
+
+
+@pytest.mark.parametrize("states", [True, False])
+def test_a_group_of_bare_buttons_without_a_choice_has_no_value(states: bool) -> None:
+    assert parse(radio(False, states, ""), "a.pdf").text == "Order"
 
 
 def test_a_locked_file_tells_how_to_give_its_password() -> None:

@@ -67,7 +67,7 @@ def test_training_reads_the_set_better_and_writes_a_folder_that_runs(
 
 
 def test_a_model_without_a_mask_token_is_refused(labelled: Path, tmp_path: Path) -> None:
-    write_checkpoint(tmp_path, family="qwen3", visibility="causal", block=1, shift=True)
+    write_checkpoint(tmp_path, family="qwen3", visibility="causal", noise="none", block=1, shift=True)
     with pytest.raises(UsageError, match="qwen3 has no mask token"):
         tune_diffusion([labelled], tmp_path, tmp_path / "out", DiffusionTuning(), "cpu", lambda _: None)
 

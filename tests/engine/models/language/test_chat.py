@@ -64,7 +64,7 @@ def test_parts_of_a_content_are_encoded_apart(tmp_path: Path) -> None:
 
 
 def test_qwen3_answers_without_thoughts(tmp_path: Path) -> None:
-    causal = {"visibility": "causal", "block": 1, "shift": True}
+    causal = {"visibility": "causal", "noise": "none", "block": 1, "shift": True}
     tokenizer, chat = texts(tmp_path, family="qwen3", **causal)
     marks = [tokenizer.added[mark].id for mark in ("<think>", "</think>")]
     assert [token for token in chat.render(MESSAGES) if token in marks] == marks

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_traits import DREAM, FAST_DLLM, LLADA2, NEMOTRON
+from family_traits import DIFFUSION_GEMMA, DREAM, FAST_DLLM, LLADA2, NEMOTRON
 from tiny_checkpoint import TRAITS
 
 from cinnabar.engine.models.language.decoder import Decoder
@@ -73,6 +73,9 @@ LLADA_8B = {
 }
 
 
+CAUSAL = replace(TRAITS, visibility="causal", noise="none", block=1, shift=True)
+
+
 def read(folder: Path, config: Any) -> Traits:
     (folder / "config.json").write_text(json.dumps(config))
     return read_family(folder)[1]
@@ -115,13 +118,11 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
             "nemotron_labs_diffusion": NEMOTRON,
             "Fast_dLLM_Qwen": FAST_DLLM,
             "llada": replace(TRAITS, mask=3, visibility="full", block=32, qk_norm=False, qkv_bias=True),
-            "qwen2": replace(TRAITS, visibility="causal", block=1, shift=True, qk_norm=False, qkv_bias=True, tied=True),
-            "qwen3": replace(TRAITS, visibility="causal", block=1, shift=True),
+            "diffusion_gemma": DIFFUSION_GEMMA,
+            "qwen2": replace(CAUSAL, qk_norm=False, qkv_bias=True, tied=True),
+            "qwen3": CAUSAL,
             "llama": replace(
-                TRAITS,
-                visibility="causal",
-                block=1,
-                shift=True,
+                CAUSAL,
                 qk_norm=False,
                 rope={"rope_type": "linear", "factor": 2.0, "original_max_position_embeddings": 256},
             ),

@@ -33,7 +33,15 @@ def test_a_model_is_loaded_once_for_each_folder_and_precision(tmp_path: Path) ->
 
 def test_an_autoregressive_model_has_no_mask_token(tmp_path: Path) -> None:
     write_checkpoint(
-        tmp_path, HEADERS, family="llama", visibility="causal", block=1, shift=True, qk_norm=False, mask=None
+        tmp_path,
+        HEADERS,
+        family="llama",
+        visibility="causal",
+        noise="none",
+        block=1,
+        shift=True,
+        qk_norm=False,
+        mask=None,
     )
     model = load_language_model(tmp_path, "cpu")
     assert (model.traits.mask, model.tokenizer.mask) == (None, None)

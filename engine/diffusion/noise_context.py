@@ -1,0 +1,210 @@
+"""The passes of a model whose open positions hold random tokens, as DiffusionGemma's do.
+
+A text is read causally, once. The open block is a canvas: its open positions hold tokens that are drawn anew for each
+pass, and it sees itself, the text before it, and what the last pass expected of it. A finished canvas is read again as
+text, with the first pass of the next one. A canvas ends where the budget of its answer ends, so no pass denoises
+positions that no answer has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from cinnabar.engine.diffusion.arrays import Ints
+from cinnabar.engine.diffusion.sequences import Block, OpenSequence
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
+
+#: Tokens of a text that are read in one pass, at most; shared prefixes that are kept. Passes end at multiples of them,
+#: and so do prefixes, so that the parts of a text do not depend on what other texts share with it.
+PREFILL, PREFIXES = 256, 2
+#: Prompts that a new one is compared with.
+PROMPTS = 4
+#: A pass expects tokens by its logits divided by a temperature, which falls from MAX to MIN over so many passes: the
+#: sampler of the family (`generation_diffusion_gemma.py` of `transformers`) was published with these.
+MAX_TEMPERATURE, MIN_TEMPERATURE, PASSES = 0.8, 0.4, 48
+
+
+@dataclass(slots=True)
+class _Text:
+    """What is kept of one sequence.
+
+    seed: of its random tokens. length: how many of its tokens were read as text. held: their keys and values by layer.
+    canvas: the first position of the canvas that was read last. states: [C, D], its hidden states. passes: how often it
+    was read. cached: how many tokens were read before, as a prefix of other texts.
+    """
+
+    seed: bytes = b""
+    length: int = 0
+    held: list[Held] = field(default_factory=list)
+    canvas: int = -1
+    states: torch.Tensor | None = None
+    passes: int = 0
+    cached: int = 0
+
+
+class NoiseContext:
+    """Reads sequences whose open positions hold random tokens. end: the end token."""
+
+    def __init__(self, decoder: DiffusionGemma, end: int) -> None:
+        self._decoder, self._end = decoder, end
+        local = decoder.traits.local
+        assert local is not None
+        self._local = local
+        #: Positions that a layer with a window keeps: two canvases can be taken back.
+        self._most = local.window + 2 * decoder.traits.block
+        self._prefixes: OrderedDict[tuple[int, ...], _Text] = OrderedDict()
+        self._texts: dict[int, _Text] = {}
+        #: The last prompts: what a new one has in common with them is worth to be kept.
+        self._last: deque[Sequence[int]] = deque(maxlen=PROMPTS)
+
+    def clear(self) -> None:
+        """Drops all sequences; shared prefixes stay."""
+        self._texts = {}
+
+    def refusal(self, _: int) -> str | None:
+        """See `Context`."""
+        return None
+
+    def join(self, sequence: OpenSequence) -> bool:
+        """See `Context`."""
+        self._joined(sequence)
+        return True
+
+    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002, as in `Context`
+        """See `Context`; a prefix that spoils one text would spoil the others, too."""
+        self._texts.pop(id(sequence), None)
+
+    def cached(self, sequence: OpenSequence) -> int:
+        """See `Context`."""
+        return self._joined(sequence).cached
+
+    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
+        """See `Context`."""
+        readings: list[Reading] = []
+        read: list[tuple[_Text, Block, Ints]] = []
+        for sequence, at in zip(sequences, wanted, strict=True):
+            text = self._joined(sequence)
+            # A full block is scored as a canvas, while the next one sees it as text.
+            for block in (sequence.checked, sequence.block):
+                if block is not None:
+                    readings.append(self._reading(sequence, text, block))
+                    read.append((text, block, at[(at >= block.begin) & (at < block.stop)]))
+        states, made = self._decoder.read(readings)
+        # Of two readings of one sequence the second one has read more as text.
+        after = {id(text): (text, place) for place, (text, _, _) in enumerate(read)}
+        for text, place in after.values():
+            reading = readings[place]
+            self._extend(text, reading.opened, made[place])
+            text.passes = text.passes + 1 if text.canvas == reading.opened else 1
+            text.canvas, text.states = reading.opened, states[place][reading.opened - reading.begin :]
+        picked = [
+            one[torch.from_numpy(at - reading.begin).to(one.device)]
+            for one, reading, (_, _, at) in zip(states, readings, read, strict=True)
+        ]
+        return [*range(len(sequences))], torch.cat(picked)
+
+    def rewind(self, sequence: OpenSequence, begin: int) -> None:
+        """See `Context`."""
+        text = self._texts[id(sequence)]
+        if text.canvas >= begin:
+            text.canvas, text.states, text.passes = -1, None, 0
+        many = text.length - begin
+        if many <= 0:
+            return
+        first = text.length - min(keys.shape[1] for keys, _ in text.held)
+        if first > max(begin - self._local.window + 1, 0):
+            # Keys that are seen from there on were dropped, so the text is read anew.
+            text.length, text.held = 0, []
+            return
+        text.held = [(keys[:, :-many], values[:, :-many]) for keys, values in text.held]
+        text.length = begin
+
+    def shown(self, sequence: OpenSequence, begin: int, stop: int) -> Ints:
+        """Returns the tokens of a canvas in the next pass: random ones in open positions, end tokens behind an end.
+
+        They depend on the request and on the number of its pass alone.
+        """
+        tokens, many = sequence.tokens[begin:stop], stop - begin
+        seed = self._joined(sequence).seed + sequence.passes.to_bytes(8, "little")
+        drawn = np.frombuffer(hashlib.shake_256(seed).digest(8 * many), "<u8") % self._decoder.traits.vocabulary
+        behind = np.logical_or.accumulate(tokens == self._end)
+        return np.where(tokens >= 0, tokens, np.where(behind, self._end, drawn.astype(np.int64)))
+
+    def _joined(self, sequence: OpenSequence) -> _Text:
+        """Returns what is kept of a sequence; of a new one, what is kept of its shared prefix."""
+        found = self._texts.get(id(sequence))
+        if found is None:
+            prompt = sequence.task.prompt
+            shared = max((_common(prompt, other) for other in self._last), default=0)
+            self._last.append(prompt)
+            key = tuple(prompt[: shared // PREFILL * PREFILL])
+            known = len(key) if key in self._prefixes else 0
+            prefix = self._prefix(key)
+            seed = hashlib.sha256(np.array(prompt, "<i8").tobytes()).digest()
+            found = self._texts[id(sequence)] = _Text(seed, prefix.length, prefix.held, cached=known)
+        return found
+
+    def _prefix(self, tokens: tuple[int, ...]) -> _Text:
+        found = self._prefixes.pop(tokens, None)
+        if found is None:
+            found = _Text()
+            self._read(found, np.array(tokens, np.int64), len(tokens))
+            while len(self._prefixes) >= PREFIXES:
+                self._prefixes.popitem(last=False)
+        self._prefixes[tokens] = found
+        return found
+
+    def _reading(self, sequence: OpenSequence, text: _Text, block: Block) -> Reading:
+        if block.begin - text.length > self._decoder.traits.block:
+            self._read(text, sequence.tokens, block.begin)
+        tokens = np.concatenate(
+            [sequence.tokens[text.length : block.begin], self.shown(sequence, block.begin, block.stop)]
+        )
+        expected = None
+        if text.states is not None and text.canvas == block.begin:
+            expected = self._decoder.expected(text.states, temperature(text.passes))
+        return Reading(self._moved(tokens), text.length, block.begin, text.held, expected)
+
+    def _read(self, text: _Text, tokens: Ints, end: int) -> None:
+        """Reads the tokens of a text up to this position."""
+        while text.length < end:
+            stop = min((text.length // PREFILL + 1) * PREFILL, end)
+            part = Reading(self._moved(tokens[text.length : stop]), text.length, stop, text.held)
+            self._extend(text, stop, self._decoder.read([part])[1][0])
+
+    def _extend(self, text: _Text, end: int, made: Sequence[Held]) -> None:
+        """Keeps the keys and values of a text up to this position; `made` begins where the text ended."""
+        many = end - text.length
+        if not many:
+            return
+        kept: list[Held] = []
+        for layer, (keys, values) in enumerate(made):
+            keys, values = keys[:, :many], values[:, :many]
+            if text.held:
+                keys = torch.cat([text.held[layer][0], keys], 1)
+                values = torch.cat([text.held[layer][1], values], 1)
+            if self._local.sliding[layer] and keys.shape[1] > self._most:
+                keys, values = keys[:, -self._most :], values[:, -self._most :]
+            # Parts of a pass would hold all of it.
+            kept.append((keys.clone(), values.clone()))
+        text.held, text.length = kept, end
+
+    def _moved(self, tokens: Ints) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(tokens)).to(self._decoder.device)
+
+
+def temperature(passes: int) -> float:
+    """Returns what the logits of the last one of so many passes of a canvas are divided by."""
+    return MIN_TEMPERATURE + (MAX_TEMPERATURE - MIN_TEMPERATURE) * max(PASSES - passes + 1, 1) / PASSES
+
+
+def _common(first: Sequence[int], second: Sequence[int]) -> int:
+    """Returns the length of the common beginning of two lists of tokens."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
