@@ -74,4 +74,7 @@ def _filled(value: Any) -> Any:
     if not isinstance(value, _Shape):
         return value
     tensor = torch.empty_strided(value.size, value.stride, dtype=value.dtype, device=value.device)
-    return tensor.normal_() if value.dtype.is_floating_point else tensor.random_(-127, 128)
+    # All that it holds: an expanded tensor has fewer values than places, and those cannot be written one by one.
+    held = tensor.as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,))
+    _ = held.normal_() if value.dtype.is_floating_point else held.random_(-127, 128)
+    return tensor

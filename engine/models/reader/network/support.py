@@ -157,13 +157,13 @@ def _products(own: Tensor, seen: Tensor) -> Tensor:
     flat = own.flatten(-3, -2)
     flat = flat if flat.dim() == 3 else flat.expand(len(seen), *flat.shape)
     products = torch.bmm(flat, seen.transpose(1, 2))
-    return products.view(len(seen), *own.shape[-3:-1], -1)
+    return products.view(len(seen), *own.shape[-3:-1], seen.shape[1])
 
 
 def _best_in_blocks(near: Tensor) -> Tensor:
     """Returns the best similarity in two neighbouring blocks: [..., B] from near [..., T]."""
     near = F.pad(near, (0, -near.shape[-1] % BLOCK))
-    best = near.view(*near.shape[:-1], -1, BLOCK).amax(-1)
+    best = near.view(*near.shape[:-1], near.shape[-1] // BLOCK, BLOCK).amax(-1)
     return torch.maximum(best, torch.cat([best[..., 1:], best[..., -1:]], -1))
 
 
