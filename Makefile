@@ -62,7 +62,8 @@ bench: setup  ## measure documents/s by stage, the share of the constraint, step
 	@$(PY) -m bench.benchmark --documents $(DOCUMENTS) --device $(DEVICE) $(ARGS)
 
 bench-gpu: DEVICE = cuda
-bench-gpu: bench  ## the same on a CUDA device
+bench-gpu: bench  ## the same on a CUDA device, and the passes of a language model of SDAR-4B's shape
+	@$(PY) -m bench.engine.device --device $(DEVICE)
 
 bench-engine: setup  ## measure the engine over language models, beside xgrammar (SUITES=folder ARGS="--only pages --scale 0.2")
 	@$(call need,xgrammar,bench)

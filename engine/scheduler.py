@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 
 import torch
 
@@ -11,6 +12,8 @@ from cinnabar.engine.time_limit import TOO_SLOW, counted
 from cinnabar.schemas.errors import EngineFailure, RunError
 
 FillBatch = Callable[[Sequence[Request]], list[Result]]
+#: Gets the numbers of some requests and the tokens that fit together; yields each number with its result.
+Stream = Callable[[Sequence[int], int], Iterator[tuple[int, Result]]]
 
 
 def pack(costs: Sequence[int], budget: int) -> list[list[int]]:
@@ -67,6 +70,50 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
         else:
             middle = (len(batch) + 1) // 2
             waiting += [batch[middle:], batch[:middle]]
+    return [results[index] for index in range(len(requests))]
+
+
+def run_stream(requests: Sequence[Request], costs: Sequence[int], room: int, stream: Stream) -> list[Result]:
+    """Returns one result for each request, in their order, of a stream that yields each as soon as it is done.
+
+    costs: tokens of each request; room: those that the stream may work on together. What a stream has yielded when it
+    fails is kept, and the rest is halved until the failing requests stand alone; if memory ran out, so is the room.
+    Requests that exceed the time limit beside others are filled once more, one by one. A request that fails alone
+    becomes `Failed` as in `run`. Raises RunError if the stream does.
+    """
+    results: dict[int, Result] = {}
+    waiting = [list(range(len(requests)))] if requests else []
+    while waiting:
+        part = waiting.pop()
+        alone, memory = len(part) == 1, False
+        slow, failure = set[int](), None
+        try:
+            with counted() if alone else nullcontext():
+                for index, result in stream(part, room):
+                    if not alone and isinstance(result, Failed) and result.code == TOO_SLOW:
+                        # It had to share its time with others.
+                        slow.add(index)
+                    else:
+                        results[index] = result
+            if len(part) > len(slow) + sum(index in results for index in part):
+                raise EngineFailure("engine_error", "expected a result for each request")
+        except RunError:
+            raise
+        except Exception as error:
+            memory = out_of_memory(error)
+            failure = failure_of(requests[part[0]].id, error, memory) if alone else None
+        left = [index for index in part if index not in results and index not in slow]
+        waiting[:0] = [[index] for index in sorted(slow, reverse=True)]
+        # Outside of the handler: the exception no longer holds the failed batch's tensors.
+        if memory:
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            room = max(min(room, sum(costs[index] for index in left)) // 2, 1)
+        if failure is not None:
+            results[part[0]] = failure
+            continue
+        middle = (len(left) + 1) // 2
+        waiting += [half for half in (left[middle:], left[:middle]) if half]
     return [results[index] for index in range(len(requests))]
 
 

@@ -41,8 +41,18 @@ def counted() -> Iterator[None]:
         _end.reset(token)
 
 
+def deadline() -> float | None:
+    """Returns the second of this thread at which a request that begins now is too slow, None without a limit."""
+    seconds = _seconds.get()
+    return None if seconds is None else time.thread_time() + seconds
+
+
 def check_time() -> None:
     """Raises EngineFailure with the code TOO_SLOW if the batch at work has used up its seconds."""
-    end = _end.get()
+    check(_end.get())
+
+
+def check(end: float | None) -> None:
+    """Raises EngineFailure with the code TOO_SLOW if this second of the thread has passed."""
     if end is not None and time.thread_time() > end:
         raise EngineFailure(TOO_SLOW)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.engine import constraint_cost, constraint_worth, graphs, held_back, mending, sharing, validity
+from bench.engine import batches, constraint_cost, constraint_worth, graphs, held_back, mending, sharing, validity
 from bench.engine.figures import Measure, Settings
 from bench.engine.workload import small_model
 from bench.reporting import machine_line, table
@@ -38,6 +38,7 @@ def measures() -> dict[str, Measure]:
         "memory": constraint_cost.measure_memory,
         "share": constraint_cost.measure_share,
         "graphs": graphs.measure,
+        "batches": batches.measure,
     }
     if importlib.util.find_spec("xgrammar"):
         from bench.engine import against_baseline

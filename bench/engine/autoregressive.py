@@ -18,13 +18,16 @@ import torch
 import xgrammar
 
 from bench.engine.figures import clock
-from cinnabar.engine.diffusion.contexts import aligned
-from cinnabar.engine.models.language.cache import Cache
+from cinnabar.engine.models.language.cache import CacheRow, PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.pages import Ints
+from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 
 #: Tokens of a prompt that are read in one pass, at most.
 PREFILL = 512
+#: Pages of the cache, of which memory is taken as they are used.
+PAGES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class _Row:
         self.index, self.budget = index, budget
         self.matcher = xgrammar.GrammarMatcher(grammar)
         self.pending: list[int] = []
+        self.held = CacheRow([])
         self.read = len(prompt)
         self.text = b""
         self.passes = self.chosen = self.written = 0
@@ -81,6 +85,9 @@ class Autoregressive:
         self.prefill = self.decoding = 0.0
         self._mask = [] if traits.shift else [traits.mask or 0]
         self._spelled: dict[bytes, list[int]] = {}
+        dtype = decoder.model.embed_tokens.weight.dtype
+        self._cache = PagedCache(traits, PAGES, decoder.device, dtype)
+        self._passes = Passes(decoder, self._cache)
 
     @torch.inference_mode()
     def write(
@@ -96,7 +103,7 @@ class Autoregressive:
         """
         begin = clock()
         rows = [_Row(at, *pair, budget) for at, pair in enumerate(zip(prompts, grammars, strict=True))]
-        cache = self._read_prompts(prompts)
+        self._read_prompts(rows, prompts)
         for row, prompt in zip(rows, prompts, strict=True):
             # The last token of the prompt is read with the first pass.
             row.read -= 1
@@ -107,39 +114,45 @@ class Autoregressive:
         whole = list(rows)
         bitmask = xgrammar.allocate_token_bitmask(len(rows), self.tokenizer.size)
         while rows:
-            logits = self._pass(cache, rows)
+            logits = self._pass(rows)
             for at, row in enumerate(rows):
                 row.matcher.fill_next_token_bitmask(bitmask, at)
             xgrammar.apply_token_bitmask_inplace(logits, bitmask[: len(rows)])
             for row, token in zip(rows, logits.argmax(-1).tolist(), strict=True):
                 self._take(row, token if follow is None else self._given(row, follow[row.index]))
-            stay = [at for at, row in enumerate(rows) if not row.over]
-            if len(stay) < len(rows):
-                cache.select(torch.tensor(stay, dtype=torch.long))
-                rows = [rows[at] for at in stay]
+            for row in rows:
+                if row.over:
+                    self._cache.close(row.held)
+            rows = [row for row in rows if not row.over]
         self.decoding += clock() - read
         return [Answer(row.text, row.passes, row.chosen, row.ended) for row in whole]
 
-    def _read_prompts(self, prompts: Sequence[Sequence[int]]) -> Cache:
-        cache = Cache(self.decoder.traits.layers, len(prompts), self.decoder.device)
-        parts = [np.array(prompt[:-1], np.int64) for prompt in prompts]
-        tokens, positions = map(torch.from_numpy, aligned(parts, [0] * len(parts)))
-        for at in range(0, tokens.shape[1], PREFILL):
-            self.decoder(tokens[:, at : at + PREFILL], positions[:, at : at + PREFILL], cache)
-        return cache
+    def _read_prompts(self, rows: Sequence[_Row], prompts: Sequence[Sequence[int]]) -> None:
+        for row, prompt in zip(rows, prompts, strict=True):
+            for at in range(0, len(prompt) - 1, PREFILL):
+                part = np.array(prompt[at : min(at + PREFILL, len(prompt) - 1)], np.int64)
+                self._read([(row.held, at, part)], 0)
 
-    def _pass(self, cache: Cache, rows: Sequence[_Row]) -> torch.Tensor:
+    def _pass(self, rows: Sequence[_Row]) -> torch.Tensor:
         """Reads what is not in the cache yet; returns the scores [R, V] float32 of the next tokens."""
         inputs = [np.array([*row.pending, *self._mask], np.int64) for row in rows]
-        tokens, positions = map(torch.from_numpy, aligned(inputs, [row.read for row in rows]))
-        hidden = self.decoder(tokens, positions, cache)[:, -1]
+        hidden = self._read([(row.held, row.read, text) for row, text in zip(rows, inputs, strict=True)], 1)
         for row in rows:
             row.read += len(row.pending)
             row.pending = []
             row.passes += 1
-        if self._mask:
-            cache.keep(torch.tensor([row.read for row in rows]))
         return self.decoder.logits(hidden).float()
+
+    def _read(self, parts: Sequence[tuple[CacheRow, int, Ints]], wanted: int) -> torch.Tensor:
+        """Returns [R, D], the hidden states of the last token of each part."""
+        for row, begin, tokens in parts:
+            if not self._cache.extend(row, begin + len(tokens)):
+                raise ValueError("expected room for each text")
+        pieces = [
+            Piece(row, begin, tokens, None, begin + np.arange(len(tokens) - wanted, len(tokens)))
+            for row, begin, tokens in parts
+        ]
+        return self._passes(pieces)
 
     def _take(self, row: _Row, token: int) -> None:
         if not row.matcher.accept_token(token):

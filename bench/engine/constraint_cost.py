@@ -93,10 +93,10 @@ def random_body(tokenizer: Spelled, layers: int = HALF_BILLION.layers) -> Decode
 
 def task_of(graph: RecordGraph, prompt: Sequence[int]) -> Task:
     """A task with a prompt of any tokens and room for two blocks."""
-    return Task(prompt, 0, graph, int(graph.distance[0]) + 2 * BLOCK, None, b"")
+    return Task(prompt, graph, int(graph.distance[0]) + 2 * BLOCK, None, b"")
 
 
-class _Stop(Exception):
+class Stop(Exception):
     """Ends a decoding after enough passes."""
 
 
@@ -147,10 +147,10 @@ def pass_share(decoder: Decoder, tokenizer: Spelled, graph: RecordGraph, passes:
         if step == 1:
             started[:] = clock(), body.seconds, matrix.seconds
         if step == 1 + passes:
-            raise _Stop
+            raise Stop
 
     try:
-        with suppress(_Stop):
+        with suppress(Stop):
             denoiser.decode(tasks, edit=stop)
     finally:
         del decoder.hidden, decoder.logits
@@ -212,9 +212,9 @@ def _memory(there: Connection) -> None:
     tasks = [task_of(graph, [number] * BLOCK) for number in range(1, MANY + 1)]
 
     def stop(_: int, __: Any) -> None:
-        raise _Stop
+        raise Stop
 
-    with suppress(_Stop):
+    with suppress(Stop):
         denoiser.decode(tasks, edit=stop)
     there.send((before, _memory_now("VmHWM"), tokenizer.vocabulary.size))
     there.close()

@@ -12,6 +12,7 @@ from bench.engine.figures import Figure, Settings
 from bench.engine.workload import held_back_pages, small_model, work_of
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.prompt import messages
+from cinnabar.engine.models.language.cache import page_size
 from cinnabar.engine.models.language.decoder import Decoder
 
 DOCUMENTS, CALLS = 4, 3
@@ -36,20 +37,20 @@ def measure(settings: Settings) -> Iterator[Figure]:
     work = work_of(model, page)
     form = work.compiled.form
     beginning = model.chat.render(messages(form, {}, ""))
-    tasks = []
+    tasks, alike = [], list[int]()
     for number in range(DOCUMENTS * CALLS):
         prompt = model.chat.render(messages(form, {}, f"{number}. {page.text}"))
-        same = next(at for at, (a, b) in enumerate(zip(prompt, beginning, strict=False)) if a != b)
-        tasks.append(replace(work.task, prompt=prompt, shared=same, budget=int(work.task.graph.distance[0])))
-    block = model.traits.block
-    shared = min(task.shared for task in tasks) // block * block
+        alike.append(next(at for at, (a, b) in enumerate(zip(prompt, beginning, strict=False)) if a != b))
+        tasks.append(replace(work.task, prompt=prompt, budget=int(work.task.graph.distance[0])))
+    size = page_size(model.traits)
+    shared = min(alike) // size * size
     denoiser = Denoiser(model.decoder, model.tokenizer, "instant")
     counts, hook = reads(model.decoder, shared)
     for call in range(CALLS):
         denoiser.decode(tasks[call * DOCUMENTS : (call + 1) * DOCUMENTS])
     hook.remove()
     yield Figure(
-        f"prefill of what a run shares: {shared} of {len(tasks[0].prompt)} tokens, blocks of {block},"
+        f"prefill of what a run shares: {shared} of {len(tasks[0].prompt)} tokens, pages of {size},"
         f" {CALLS} calls of {DOCUMENTS} documents",
         "once",
         " or ".join(map(str, sorted(set(counts)))) + " time" if shared else "nothing is shared",

@@ -92,7 +92,6 @@ def try_case(case: Case, effort: str, like: Traits, tokenizer: Tokenizer, seed: 
     decoder.lm_head.weight.data *= 4.0
     task = Task(
         prompt=torch.randint(0, like.vocabulary, (PROMPT,)).tolist(),
-        shared=0,
         graph=graph,
         budget=int(graph.distance[0]) + BUDGET,
         judge=accepted,

@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from bench.engine.figures import Settings, clock
-from cinnabar.engine.diffusion.contexts import Context
+from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.prompt import messages
-from cinnabar.engine.diffusion.sequences import OpenSequence, Task
+from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.models.language.passes import Piece
 from cinnabar.engine.training.diffusion.pages import Page, Pages
 from cinnabar.extraction.quality.evaluation import score
 from cinnabar.schemas import CompiledSchema, compile_schema
@@ -62,7 +65,6 @@ def work_of(model: LanguageModel, page: Page) -> Work:
 
     task = Task(
         prompt=model.chat.render(messages(form, {}, page.text)),
-        shared=0,
         graph=kept_graph(form, tokenizer),
         budget=SLOT * len(form.slots),
         judge=judge,
@@ -72,9 +74,31 @@ def work_of(model: LanguageModel, page: Page) -> Work:
 
 
 class TimedDenoiser(Denoiser):
-    """A denoiser that counts the seconds of reading prompts, and of all that follows."""
+    """A denoiser that counts the seconds of reading prompts, and of all that follows.
+
+    A pass that reads both is shared out by tokens.
+    """
 
     prefill = decoding = 0.0
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        assert isinstance(self._context, PagedContext)
+        passes, usual = self._context.passes, 2 * self.block + 1
+
+        def read(pieces: Sequence[Piece]) -> torch.Tensor:
+            begin = clock()
+            made = passes(pieces)
+            sizes = [len(piece.tokens) for piece in pieces]
+            prompts = sum(
+                size - self.block * (piece.opened is not None)
+                for size, piece in zip(sizes, pieces, strict=True)
+                if size > usual
+            )
+            self.prefill += (clock() - begin) * prompts / sum(sizes)
+            return made
+
+        self._context.passes = read
 
     def decode(self, tasks: Sequence[Task], *args: Any, **named: Any) -> list[Decoded | Undecoded]:
         """See `Denoiser.decode`."""
@@ -82,12 +106,6 @@ class TimedDenoiser(Denoiser):
         found = super().decode(tasks, *args, **named)
         self.decoding += clock() - begin - (self.prefill - before)
         return found
-
-    def _context(self, sequences: Sequence[OpenSequence], prefix: tuple[int, ...]) -> Context:
-        begin = clock()
-        context = super()._context(sequences, prefix)
-        self.prefill += clock() - begin
-        return context
 
 
 def value_f1(pages: Sequence[Page], records: Sequence[Any]) -> float:

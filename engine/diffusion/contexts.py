@@ -6,9 +6,8 @@ read once. With full attention those of the prompt depend on the answer, so each
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,29 +15,49 @@ import torch
 
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import OpenSequence
-from cinnabar.engine.models.language.cache import NOWHERE, Cache
+from cinnabar.engine.models.language.cache import NOWHERE, PAGE, CacheRow, PagedCache, page_bytes, page_size
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.memory import PREFILL, cache_budget, free_memory
+from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
-#: Tokens of a prompt that are read in one pass, at most; shared prefixes that are kept: one for each group of examples.
-PREFILL, PREFIXES = 512, 4
-#: Padding tokens that are worth a pass of their own.
-SPARED = 16
+#: Places of a page on a GPU, as many as FlexAttention looks at together.
+WIDE_PAGE = 128
 
 
 class Context(Protocol):
-    """Reads the sequences of a batch, one row each."""
+    """Reads sequences. `join` takes one in, and all other calls are about those that it has taken in."""
 
-    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
-        """Returns [N, D], after one pass: the hidden states that score each row's `wanted` positions (absolute)."""
+    def refusal(self, tokens: int) -> str | None:
+        """Returns why a sequence that may have so many tokens can never be read, None if it can."""
         ...
 
-    def rewind(self, row: int, begin: int) -> None:
-        """Takes back what is kept of this row from this border of blocks on."""
+    def join(self, sequence: OpenSequence) -> bool:
+        """Takes a sequence in; returns whether there is room for it now."""
         ...
 
-    def select(self, rows: Ints) -> None:
-        """Keeps these rows only, in their order."""
+    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:
+        """Drops a sequence and what is kept of it; `spoilt` says that what was read of it may be no numbers."""
+        ...
+
+    def rewind(self, sequence: OpenSequence, begin: int) -> None:
+        """Takes back what is kept of this sequence from this border of blocks on."""
+        ...
+
+    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
+        """Returns (rows, [N, D]) after one pass: the numbers of the sequences that it scored, in their order, and the
+        hidden states that score each such row's `wanted` positions (absolute).
+
+        sequences: all that are taken in, the oldest first. The others are not read to their end yet.
+        """
+        ...
+
+    def cached(self, sequence: OpenSequence) -> int:
+        """Returns how many tokens of the prompt were not computed, since another sequence had read them."""
+        ...
+
+    def clear(self) -> None:
+        """Drops all sequences and all that is kept, as after an error within a pass."""
         ...
 
 
@@ -51,7 +70,7 @@ class FullContext:
     def __init__(self, decoder: Decoder, canvas: int) -> None:
         self._decoder, self._canvas = decoder, canvas
 
-    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
+    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
         """See `Context`."""
         ends = [_last(s, self._canvas) for s in sequences]
         tokens = np.zeros((len(sequences), max(ends)), np.int64)
@@ -62,148 +81,198 @@ class FullContext:
         device = self._decoder.device
         made = self._decoder(torch.from_numpy(tokens).to(device), torch.from_numpy(positions).to(device))
         shift = int(self._decoder.traits.shift)
-        return _picked(made, [at - shift for at in wanted])
+        return [*range(len(sequences))], _picked(made, [at - shift for at in wanted])
 
-    def rewind(self, row: int, begin: int) -> None:
+    def refusal(self, _: int) -> str | None:
+        """See `Context`."""
+        return None
+
+    def join(self, _: OpenSequence) -> bool:
+        """See `Context`."""
+        return True
+
+    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:
         """Nothing is kept."""
 
-    def select(self, rows: Ints) -> None:
+    def rewind(self, sequence: OpenSequence, begin: int) -> None:
+        """Nothing is kept."""
+
+    def cached(self, _: OpenSequence) -> int:
+        """Returns 0, for each pass reads the prompt anew."""
+        return 0
+
+    def clear(self) -> None:
         """Nothing is kept."""
 
 
-class CachedContext:
-    """Attention with a direction: finished blocks are read once, with the next block's first pass.
+@dataclass(slots=True)
+class _Reading:
+    """A row in a pass that is being planned.
 
-    The cache holds each row's finished blocks. If logits at a position are for the next one, the last token of a
-    finished block scores the first position of the open one, so it is read in every pass.
+    begin: the first position to read, at most `first`, which is the first one that its scores need. border: the end of
+    its full blocks. whole: the end of all that is read before the row is scored.
     """
 
-    def __init__(self, decoder: Decoder, cache: Cache) -> None:
-        self._decoder, self._cache = decoder, cache
+    number: int
+    row: CacheRow
+    first: int
+    border: int
+    whole: int
+    begin: int = 0
 
-    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """Sets the first position to read by what the row has read."""
+        self.begin = min(self.row.length, self.first)
+
+
+class PagedContext:
+    """Attention with a direction: finished blocks are read once, with the next block's first pass.
+
+    A prompt is read in the same passes as the open blocks of others, so many of its tokens a pass. If logits at a
+    position are for the next one, the last token of a finished block scores the first position of the open one, so it
+    is read in every pass.
+
+    Rows take pages as they grow. Where none is left, the youngest row gives its pages back and reads its text again
+    when there is room; the oldest row always goes on.
+    """
+
+    def __init__(self, decoder: Decoder, pages: int | None = None, page: int | None = None) -> None:
+        """pages: of the cache; without them as many as the free memory has room for."""
+        self._decoder, self._traits = decoder, decoder.traits
+        dtype = decoder.model.embed_tokens.weight.dtype
+        page = page or (PAGE if decoder.device.type == "cpu" else WIDE_PAGE)
+        count = pages or most_pages(decoder.traits, dtype, decoder.device, page)
+        self.cache = PagedCache(decoder.traits, count, decoder.device, dtype, page)
+        self.passes: Callable[[Sequence[Piece]], torch.Tensor] = Passes(decoder, self.cache)
+        #: The row of each sequence, and the end of what it last read or wants to read.
+        self._rows: dict[int, tuple[CacheRow, int]] = {}
+
+    def refusal(self, tokens: int) -> str | None:
         """See `Context`."""
-        traits = self._decoder.traits
-        opened = traits.block if traits.noise != "none" else 0
-        begins = self._cache.lengths.tolist()
-        borders = [_border(sequence) for sequence in sequences]
-        ends = [
-            border + (opened if sequence.block is not None else 0)
-            for sequence, border in zip(sequences, borders, strict=True)
-        ]
-        parts: dict[int, torch.Tensor] = {}
-        for rows in self._groups(np.subtract(ends, begins)):
-            self._cache.narrow(torch.from_numpy(rows))
-            inputs = [_shown(sequences[row].tokens[begins[row] : ends[row]], traits) for row in rows]
-            opens = [borders[row] for row in rows]
-            made = _read(self._decoder, self._cache, *aligned(inputs, [begins[row] for row in rows]), opens)
-            # The rows end alike, at the right.
-            first = [ends[row] - made.shape[1] + int(traits.shift) for row in rows]
-            for row, states, shift in zip(rows.tolist(), made, first, strict=True):
-                parts[row] = states[torch.from_numpy(wanted[row] - shift).to(states.device)]
-        self._cache.keep(torch.tensor([kept_before(traits, border) for border in borders]))
-        return torch.cat([parts[row] for row in range(len(sequences))])
+        pool = self.cache.pool
+        if self.cache.pages_of(tokens) <= pool.pages:
+            return None
+        return (
+            f"prompt and answer may take {tokens} tokens, and the memory for keys holds {pool.pages * pool.size}; use a"
+            " smaller --context"
+        )
 
-    def _groups(self, widths: Ints) -> list[Ints]:
-        """Returns the rows in one group, or in two if that spares many padding tokens."""
-        order = np.argsort(widths, kind="stable")
-        placed = widths[order]
-        count = np.arange(1, len(placed))
-        spared = count * (placed[-1] - placed[:-1])
-        # An accelerator computes padding beside the rest, while a second pass takes as long as the first.
-        if not len(spared) or spared.max() < SPARED or self._decoder.device.type != "cpu":
-            return [np.arange(len(widths))]
-        cut = int(spared.argmax()) + 1
-        return [np.sort(order[:cut]), np.sort(order[cut:])]
-
-    def rewind(self, row: int, begin: int) -> None:
+    def join(self, sequence: OpenSequence) -> bool:
         """See `Context`."""
-        lengths = self._cache.lengths.clone()
-        # An autoregressive model, too, reads the last token before the border again: it scores the first one behind.
-        lengths[row] = min(int(lengths[row]), max(begin - int(self._decoder.traits.shift), 0))
-        self._cache.keep(lengths)
+        border = _border(sequence)
+        # The tail of the prompt that lies in the open block is no part of it, nor what is read again for the shift.
+        row = self.cache.open(sequence.tokens[: max(border - int(self._traits.shift), 0)])
+        end = border + self._opened(sequence)
+        promised = sum(self._room(one) for one in self._rows.values() if not one[0].pages)
+        if self._rows and self._room((row, end)) + promised > self.cache.pool.room:
+            return False
+        self._rows[id(sequence)] = row, end
+        return True
 
-    def select(self, rows: Ints) -> None:
+    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:
         """See `Context`."""
-        if len(rows) < self._cache.rows:
-            self._cache.select(torch.from_numpy(rows))
+        self.cache.close(self._rows.pop(id(sequence))[0], spoilt)
+
+    def rewind(self, sequence: OpenSequence, begin: int) -> None:
+        """See `Context`."""
+        self.cache.keep(self._rows[id(sequence)][0], begin)
+
+    def cached(self, sequence: OpenSequence) -> int:
+        """See `Context`."""
+        return self._rows[id(sequence)][0].cached
+
+    def clear(self) -> None:
+        """See `Context`."""
+        self._rows.clear()
+        self.cache.clear()
+
+    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
+        """See `Context`."""
+        shift = int(self._traits.shift)
+        pieces: dict[int, Piece] = {}
+        scored = list[int]()
+        for reading, end in self._planned(sequences):
+            sequence, whole = sequences[reading.number], end == reading.whole
+            tokens = _shown(sequence.tokens[reading.begin : end], self._traits)
+            at = wanted[reading.number] - shift if whole else np.zeros(0, np.int64)
+            opened = reading.border if whole else None
+            pieces[reading.number] = Piece(reading.row, reading.begin, tokens, opened, at)
+            reading.row.length = min(end, reading.border)
+            if whole:
+                scored.append(reading.number)
+        states = self.passes([pieces[number] for number in sorted(pieces)])
+        return sorted(scored), states
+
+    def _planned(self, sequences: Sequence[OpenSequence]) -> list[tuple[_Reading, int]]:
+        """Returns what each row reads in the next pass, and the end of it; some rows may read nothing."""
+        readings = [self._reading(number, sequence) for number, sequence in enumerate(sequences)]
+        oldest, rest = readings[0], readings[1:]
+        # The oldest row first, so that it has its pages; then open blocks, and prompts with little left before others:
+        # no row waits for a long prompt.
+        rest.sort(key=self._prompt)
+        planned: dict[int, tuple[_Reading, int]] = {}
+        left = max(PREFILL, 4 * self._traits.block)
+        for reading in (oldest, *rest):
+            row = reading.row
+            if not row.pages and reading is not oldest and self._room((row, reading.whole)) > self.cache.pool.room:
+                continue
+            self.cache.adopt(row)
+            reading.start()
+            prompt = self._prompt(reading)
+            # Half of the tokens are for prompts behind the oldest one.
+            most = max(left // 2, min(left, self._traits.block)) if reading is oldest and len(readings) > 1 else left
+            end = reading.whole if prompt <= most else self._cut(reading.begin + most)
+            if end <= reading.begin or not self._extend(readings, planned, reading, end):
+                continue
+            left -= min(prompt, end - reading.begin)
+            planned[reading.number] = reading, end
+        return list(planned.values())
+
+    def _reading(self, number: int, sequence: OpenSequence) -> _Reading:
+        row, _ = self._rows[id(sequence)]
+        border, checked = _border(sequence), sequence.checked
+        first = max((border if checked is None else checked.begin) - int(self._traits.shift), 0)
+        whole = border + self._opened(sequence)
+        self._rows[id(sequence)] = row, whole
+        return _Reading(number, row, first, border, whole)
+
+    def _opened(self, sequence: OpenSequence) -> int:
+        return self._traits.block if self._traits.noise != "none" and sequence.block is not None else 0
+
+    def _prompt(self, reading: _Reading) -> int:
+        """Returns the tokens to read beyond those of a usual pass: two blocks, and what the shift reads again."""
+        many = reading.whole - reading.begin
+        return many if many > 2 * self._traits.block + 1 else 0
+
+    def _cut(self, end: int) -> int:
+        """Returns the last border of blocks up to this position."""
+        return end // self._traits.block * self._traits.block
+
+    def _room(self, wanting: tuple[CacheRow, int]) -> int:
+        """Returns the pages that a row without any takes for all that it reads before it is scored."""
+        return self.cache.missing(*wanting)
+
+    def _extend(
+        self, readings: Sequence[_Reading], planned: dict[int, tuple[_Reading, int]], reading: _Reading, end: int
+    ) -> bool:
+        """Gives a row the pages of its part, if need be those of younger rows that the pass does not read."""
+        younger = [one for one in readings[reading.number + 1 :] if one.number not in planned and one.row.pages]
+        while not self.cache.extend(reading.row, end):
+            if not younger:
+                return False
+            self.cache.close(younger.pop().row)
+        return True
 
 
-class Prefill:
-    """Reads prompts, the prefix that they share once; it keeps the prefixes of the last runs."""
-
-    def __init__(self, decoder: Decoder) -> None:
-        self._decoder = decoder
-        self._kept: OrderedDict[tuple[int, ...], Cache] = OrderedDict()
-
-    def __call__(self, sequences: Sequence[OpenSequence], prefix: tuple[int, ...]) -> CachedContext:
-        """Returns the context of sequences whose prompts begin with this prefix, which ends at a border of blocks."""
-        decoder, begin = self._decoder, len(prefix)
-        cache = self._prefix(prefix).copy(torch.zeros(len(sequences), dtype=torch.long))
-        # With the shift the last token of the prompt scores the first one of the answer. In a block it is read before
-        # it is dropped, for the others of the block see it.
-        alone = int(decoder.traits.shift and decoder.traits.block == 1)
-        borders = [_border(sequence) for sequence in sequences]
-        parts = [
-            sequence.tokens[begin : max(border - alone, begin)]
-            for sequence, border in zip(sequences, borders, strict=True)
-        ]
-        self._fill(cache, *aligned(parts, [begin] * len(parts)))
-        cache.keep(torch.tensor([kept_before(decoder.traits, border) for border in borders]))
-        return CachedContext(decoder, cache)
-
-    def _prefix(self, prefix: tuple[int, ...]) -> Cache:
-        found = self._kept.get(prefix)
-        if found is None:
-            found = Cache(self._decoder.traits.layers, 1, self._decoder.device)
-            tokens = np.array([prefix], np.int64)
-            self._fill(found, tokens, np.arange(len(prefix))[None])
-            if not prefix:
-                return found
-            while len(self._kept) >= PREFIXES:
-                self._kept.popitem(last=False)
-            self._kept[prefix] = found
-        self._kept.move_to_end(prefix)
-        return found
-
-    def _fill(self, cache: Cache, tokens: Ints, positions: Ints) -> None:
-        # The rows end alike at borders of blocks, so pieces counted from the end do, too.
-        block = self._decoder.traits.block
-        piece = max(PREFILL // block, 1) * block
-        width = tokens.shape[1]
-        cuts = [0, *range(width % piece, width + 1, piece)] if width else []
-        for begin, end in pairwise(cuts):
-            if begin < end:
-                _read(self._decoder, cache, tokens[:, begin:end], positions[:, begin:end])
-
-
-def _read(
-    decoder: Decoder, cache: Cache, tokens: Ints, positions: Ints, opens: Sequence[int] | None = None
-) -> torch.Tensor:
-    device = decoder.device
-    made: torch.Tensor = decoder(
-        torch.from_numpy(np.ascontiguousarray(tokens)).to(device),
-        torch.from_numpy(np.ascontiguousarray(positions)).to(device),
-        cache,
-        None if opens is None else torch.tensor(opens, device=device),
-    )
-    return made
-
-
-def kept_before(traits: Traits, border: int) -> int:
-    """Returns how many positions before this border of blocks a cache keeps."""
-    return max(border - int(traits.shift and traits.block > 1), 0)
-
-
-def aligned(texts: Sequence[Ints], begins: Sequence[int]) -> tuple[Ints, Ints]:
-    """Returns (tokens, positions), each [R, T]: texts that begin at these positions, padded on the left."""
-    width = max(map(len, texts))
-    tokens = np.zeros((len(texts), width), np.int64)
-    positions = np.full_like(tokens, NOWHERE)
-    for row, (text, begin) in enumerate(zip(texts, begins, strict=True)):
-        place = slice(width - len(text), width)
-        tokens[row, place], positions[row, place] = text, np.arange(begin, begin + len(text))
-    return tokens, positions
+def most_pages(traits: Traits, dtype: torch.dtype, device: torch.device, page: int) -> int:
+    """Returns the pages of a cache in the memory that is free now, at least those of one window."""
+    free = free_memory(device)
+    windows = -(-traits.window // page_size(traits, page))
+    # Where the system tells nothing, as many as one text may have.
+    return windows if free is None else max(cache_budget(free) // page_bytes(traits, dtype, page), 1)
 
 
 def _border(sequence: OpenSequence) -> int:

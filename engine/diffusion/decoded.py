@@ -5,6 +5,8 @@ A state is a whole record: the committed tokens, the witness of the open block, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +15,9 @@ from cinnabar.engine.diffusion.arrays import Bools, Ints
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.record_text import whole_record
 from cinnabar.engine.diffusion.sequences import OpenSequence
+from cinnabar.engine.scheduler import failure_of, out_of_memory
+from cinnabar.engine.time_limit import check, deadline
+from cinnabar.schemas.errors import RunError
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,8 @@ class Decoded:
     chose it; else it was forced. passes: forward passes that the request took part in, those of its prompt apart.
     reopened: tokens that were masked again. log_mass: log share of the model's mass that the constraint left, summed
     over the first passes of the blocks. accepted: whether the record is the decoded one; if not, the judge refused
-    that, and this is the longest beginning that it accepts, with a smallest rest.
+    that, and this is the longest beginning that it accepts, with a smallest rest. cached: tokens of the prompt that
+    were not computed, since another request had read them.
     """
 
     text: bytes
@@ -34,6 +40,7 @@ class Decoded:
     reopened: int
     log_mass: float
     accepted: bool = True
+    cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +54,46 @@ class Undecoded:
 class Run:
     """One task while it is decoded: its sequence, and its last state.
 
-    `index` is the task's place, `failed` the reason for which it cannot be decoded, `repairs` how often it went back.
-    Without `constrained` no state is completed or judged.
+    `index` is the task's place, `failed` the reason for which it cannot be decoded, `repairs` how often it went back,
+    `joined` whether it is in the batch, `cached` as in `Decoded`. Without `constrained` no state is completed or
+    judged.
     """
 
     def __init__(self, index: int, sequence: OpenSequence, texts: TokenTexts, constrained: bool) -> None:
         self.index, self.sequence = index, sequence
         self.failed: Undecoded | None = None
-        self.repairs = 0
+        self.repairs = self.cached = 0
+        self.joined = False
+        self._deadline = deadline()
         self._texts, self._constrained = texts, constrained
         self._judge = sequence.task.judge if constrained else None
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Makes an error of this block the reason for which the task fails, unless it is one of the whole batch."""
+        try:
+            yield
+        except RunError:
+            raise
+        except Exception as error:
+            if out_of_memory(error):
+                raise
+            failure = failure_of("", error)
+            self.failed = Undecoded(failure.code, failure.detail)
+
+    def check_time(self) -> None:
+        """Raises EngineFailure with the code TOO_SLOW if the batch has worked too long since the task began."""
+        check(self._deadline)
+
+    def outcome(self) -> Decoded | Undecoded:
+        """Returns the result, or the reason for which there is none."""
+        found: Decoded | Undecoded | None = None
+        if self.failed is None:
+            with self.guarded():
+                found = self.result()
+        found = found or self.failed
+        assert found is not None
+        return found
 
     def shown(self, before: bytes) -> bytes:
         """Returns the record of the present state, or `before` if the judge refuses it or there is none.
@@ -71,8 +108,10 @@ class Run:
         tokens = tokens[: ended[0]] if len(ended) else tokens
         if self.failed is not None or (tokens < 0).any():
             return before
-        text = self._record(tokens)
-        return text if self._accepts(text) else before
+        with self.guarded():
+            text = self._record(tokens)
+            return text if self._accepts(text) else before
+        return before
 
     def fault(self) -> tuple[int, int] | None:
         """Returns the position and the token with which the answer left the records that the judge accepts.
@@ -114,6 +153,7 @@ class Run:
             reopened=sequence.reopened,
             log_mass=sequence.log_mass,
             accepted=accepted,
+            cached=self.cached,
         )
 
     def _part(self) -> tuple[Ints, Bools]:

@@ -1,12 +1,13 @@
 """Denoising of the answers of a batch, block by block, under the graphs of their records.
 
-Each round: forced text is written, full blocks are closed, one pass scores the open positions, and the certain tokens
-of the witness are committed, or the first one if none is certain.
+Each round: forced text is written, full blocks are closed, whole answers leave and others join, one pass scores the
+open positions, and the certain tokens of the witness are committed, or the first one if none is certain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ import torch
 from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.commitment import Commitment, grade
-from cinnabar.engine.diffusion.contexts import Context, FullContext, Prefill
+from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.forced_spelling import Spelling
@@ -33,6 +34,9 @@ REPAIRS = 4
 #: (60 pages), and a record took 9.9 passes in place of 10.6.
 SURE = 0.97
 
+#: Tasks that are decoded together, at most.
+ROWS = 128
+
 #: Gets the number of the step and, for each task, a whole valid record.
 Observer = Callable[[int, list[bytes]], None]
 #: May change the sequences after a step, such as to put wrong tokens in (`OpenSequence.replace`).
@@ -43,7 +47,8 @@ class Denoiser:
     """Decodes tasks with one model.
 
     Without `constrained` the same loop runs without graphs and judges, to compare with: up to the end token or the
-    budget, and the text need not be a record. With `beside` it shares the prompts that another one has read.
+    budget, and the text need not be a record. pages, page: see `PagedContext`. With `beside` it shares the prompts that
+    another one has read; the two decode in turn.
     """
 
     def __init__(
@@ -52,6 +57,8 @@ class Denoiser:
         tokenizer: Spelling,
         settings: Settings | str = "medium",
         constrained: bool = True,
+        pages: int | None = None,
+        page: int | None = None,
         beside: Denoiser | None = None,
     ) -> None:
         traits = decoder.traits
@@ -59,13 +66,20 @@ class Denoiser:
             raise ModelError(f"{traits.family}: expected a mask token, config.json names none")
         self.decoder, self.tokenizer, self.settings = decoder, tokenizer, settings_of(settings)
         self.constrained = constrained
+        #: Tasks that are decoded together, at most.
+        self.rows = ROWS
         self.end = tokenizer.end
         self.texts: TokenTexts = TokenTexts(tokenizer.vocabulary) if beside is None else beside.texts
         self.block = self.settings.block if traits.visibility == "full" else traits.block
-        self._prefill: Prefill = Prefill(decoder) if beside is None else beside._prefill
-        self._noised: NoiseContext | None = None
-        if isinstance(decoder, DiffusionGemma):
-            self._noised = NoiseContext(decoder, self.end) if beside is None else beside._noised
+        self._context: Context
+        if beside is not None:
+            self._context = beside._context
+        elif isinstance(decoder, DiffusionGemma):
+            self._context = NoiseContext(decoder, self.end)
+        elif traits.visibility == "full":
+            self._context = FullContext(decoder, self.settings.canvas)
+        else:
+            self._context = PagedContext(decoder, pages, page)
         self._tables = GraphTables(decoder, self.settings.local, constrained)
         self._commitment = Commitment(self._tables, self.settings, self.end)
 
@@ -73,76 +87,97 @@ class Denoiser:
     def decode(
         self, tasks: Sequence[Task], observer: Observer | None = None, edit: Edit | None = None
     ) -> list[Decoded | Undecoded]:
-        """Returns exactly one result for each task, in their order.
+        """Returns exactly one result for each task, in their order."""
+        found = dict(self.stream(tasks, observer, edit))
+        return [found[index] for index in range(len(tasks))]
 
-        Tasks that share a prefix are decoded in one batch.
+    @torch.inference_mode()
+    def stream(
+        self,
+        tasks: Sequence[Task],
+        observer: Observer | None = None,
+        edit: Edit | None = None,
+        room: int | None = None,
+    ) -> Iterator[tuple[int, Decoded | Undecoded]]:
+        """Yields the number of each task with its result, as soon as there is one.
+
+        Tasks join in their order, as soon as their tokens fit into `room` beside those of others and their pages into
+        the cache; the first one joins in any case. They leave when they are done. An error of one task is its result.
+        An error of a pass ends the stream; tasks without a result may be tried again.
         """
-        self._tables.keep(task.graph for task in tasks)
-        results: list[Decoded | Undecoded | None] = [None] * len(tasks)
         states = [task.minimal for task in tasks]
-        groups: dict[tuple[int, ...], list[Run]] = {}
-        for index, task in enumerate(tasks):
-            least = int(task.graph.distance[0]) if self.constrained else 1
-            if not 0 <= least <= task.budget or not task.prompt:
-                detail = f"expected a prompt and {least} tokens or more, got {len(task.prompt)} and {task.budget}"
-                results[index] = Undecoded("budget", detail)
-                continue
-            # Blocks are counted from the prompt's end where the prompt was not read in blocks.
-            apart = self.decoder.traits.visibility in ("full", "token_causal")
-            origin = len(task.prompt) if apart else 0
-            sequence = OpenSequence(task, self.block, origin, self.end, self.constrained)
-            groups.setdefault(self._prefix(sequence), []).append(Run(index, sequence, self.texts, self.constrained))
+        waiting, active = deque(enumerate(tasks)), list[Run]()
+        ready: Run | None = None
         steps = 0
         if observer is not None:
             observer(0, [*states])
-        for prefix, runs in groups.items():
-            context: Context | None = None
+        try:
             while True:
                 check_time()
-                kept = [self._proceeds(run, row, context) for row, run in enumerate(runs)]
-                for run, stays in zip(runs, kept, strict=True):
-                    if not stays:
-                        results[run.index] = run.failed or run.result()
-                runs = [run for run, stays in zip(runs, kept, strict=True) if stays]
-                if not runs:
-                    break
-                if context is None:
-                    context = self._context([run.sequence for run in runs], prefix)
-                else:
-                    context.select(np.flatnonzero(kept))
-                self._step(context, runs)
+                done = [run for run in active if not self._goes_on(run)]
+                active = [run for run in active if run not in done]
+                for run in done:
+                    run.cached = self._context.cached(run.sequence)
+                    self._context.leave(run.sequence, spoilt=run.failed is not None)
+                    yield run.index, run.outcome()
+                while ready is not None or waiting:
+                    if ready is None:
+                        index, task = waiting.popleft()
+                        refused = self._refused(task)
+                        if refused is not None:
+                            yield index, refused
+                            continue
+                        ready = Run(index, self._opened(task), self.texts, self.constrained)
+                        if not self._goes_on(ready):
+                            yield index, ready.outcome()
+                            ready = None
+                            continue
+                    tokens = ready.sequence.task.tokens + sum(run.sequence.task.tokens for run in active)
+                    full = len(active) >= self.rows or (room is not None and tokens > room)
+                    if (active and full) or not self._context.join(ready.sequence):
+                        break
+                    ready.joined = True
+                    active.append(ready)
+                    ready = None
+                if not active:
+                    return
+                self._tables.keep(run.sequence.task.graph for run in active)
+                if not self._step(active):
+                    continue
                 steps += 1
                 if edit is not None:
-                    edit(steps, [run.sequence for run in runs])
-                    for run in runs:
+                    edit(steps, [run.sequence for run in active])
+                    for run in active:
                         run.sequence.rewind()
                 if observer is not None:
-                    for run in runs:
+                    for run in active:
                         states[run.index] = run.shown(states[run.index])
                     observer(steps, [*states])
-        return [result for result in results if result is not None]
+        finally:
+            if active:
+                self._context.clear()
 
-    def _prefix(self, sequence: OpenSequence) -> tuple[int, ...]:
-        """Returns the shared prefix of the prompt that can be read apart."""
-        # Canvases of random tokens are read by a context that keeps shared prefixes itself.
-        if self.decoder.traits.visibility == "full" or self._noised is not None:
-            return ()
-        assert sequence.block is not None
-        most = min(sequence.task.shared, sequence.block.begin - int(self.decoder.traits.shift))
-        return tuple(sequence.task.prompt[: max(most, 0) // self.block * self.block])
+    def _refused(self, task: Task) -> Undecoded | None:
+        """Returns why a task cannot be decoded at all."""
+        least = int(task.graph.distance[0]) if self.constrained else 1
+        if 0 <= least <= task.budget and task.prompt:
+            detail = self._context.refusal(len(task.prompt) + task.budget + self.block)
+            return None if detail is None else Undecoded("too_long", detail)
+        detail = f"expected a prompt and {least} tokens or more, got {len(task.prompt)} and {task.budget}"
+        return Undecoded("budget", detail)
 
-    def _context(self, sequences: Sequence[OpenSequence], prefix: tuple[int, ...]) -> Context:
-        if self.decoder.traits.visibility == "full":
-            return FullContext(self.decoder, self.settings.canvas)
-        if self._noised is not None:
-            self._noised.clear()
-            return self._noised
-        return self._prefill(sequences, prefix)
+    def _opened(self, task: Task) -> OpenSequence:
+        # Blocks are counted from the prompt's end where the prompt was not read in blocks.
+        apart = self.decoder.traits.visibility in ("full", "token_causal")
+        return OpenSequence(task, self.block, len(task.prompt) if apart else 0, self.end, self.constrained)
 
-    def _proceeds(self, run: Run, row: int, context: Context | None) -> bool:
+    def _goes_on(self, run: Run) -> bool:
         """Writes forced text and closes full blocks; returns whether the run needs another pass."""
-        if run.failed is not None:
-            return False
+        with run.guarded():
+            return run.failed is None and self._proceeds(run)
+        return False
+
+    def _proceeds(self, run: Run) -> bool:
         self._proceed(run.sequence)
         while run.sequence.done:
             # A rule that no automaton knows can be broken by the whole record alone.
@@ -151,9 +186,10 @@ class Denoiser:
                 return False
             run.repairs += 1
             begin = run.sequence.repair(*fault)
-            if context is not None:
-                context.rewind(row, begin)
+            if run.joined:
+                self._context.rewind(run.sequence, begin)
             self._proceed(run.sequence)
+        run.check_time()
         return True
 
     def _proceed(self, sequence: OpenSequence) -> None:
@@ -223,18 +259,28 @@ class Denoiser:
         # A block of one token has nothing to be doubted by.
         return self.block > 1 and block.rounds < self.settings.rounds
 
-    def _step(self, context: Context, runs: Sequence[Run]) -> None:
-        """Scores the open and the doubtable positions of all runs in one pass, and commits or re-masks tokens."""
+    def _step(self, runs: Sequence[Run]) -> bool:
+        """Reads all runs in one pass, and commits or re-masks tokens of those that it scored; returns if there are any.
+
+        It scores the open and the doubtable positions.
+        """
         checked, scored = [_checked(run.sequence) for run in runs], [self._scored(run.sequence) for run in runs]
         wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]
-        sequences = [run.sequence for run in runs]
-        found = self._tables.scores(sequences, context.hidden(sequences, wanted), wanted)
-        for row, result in enumerate(self._commitment.commit(sequences, checked, scored, found)):
-            sequences[row].passes += 1
+        rows, hidden = self._context.hidden([run.sequence for run in runs], wanted)
+        if not rows:
+            return False
+        sequences = [runs[row].sequence for row in rows]
+        found = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
+        results = self._commitment.commit(
+            sequences, [checked[row] for row in rows], [scored[row] for row in rows], found
+        )
+        for row, sequence, result in zip(rows, sequences, results, strict=True):
+            sequence.passes += 1
             if isinstance(result, Undecoded):
                 runs[row].failed = result
             elif result is not None:
-                context.rewind(row, result.begin)
+                self._context.rewind(sequence, result.begin)
+        return True
 
     def _scored(self, sequence: OpenSequence) -> Ints:
         """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""
@@ -246,6 +292,7 @@ class Denoiser:
         if self.decoder.traits.revises:
             scored |= sequence.chosen[part] & (sequence.doubts[part] < self.settings.rounds)
         return block.first + np.flatnonzero(scored)
+
 
 def _checked(sequence: OpenSequence) -> Ints:
     """Returns the positions of the checked block that hold chosen tokens."""

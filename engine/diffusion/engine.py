@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-
-import torch
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
@@ -23,7 +21,7 @@ from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
-from cinnabar.engine.scheduler import failure_of, run
+from cinnabar.engine.scheduler import failure_of, run_stream
 from cinnabar.engine.timing import timed
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
@@ -37,10 +35,12 @@ LEAST = 64
 class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
-    token_budget: tokens of one batch, prompts and answers together. steps: the most passes of a block, instead of
-    those of `effort`. examples: labelled documents that stand in the prompts. `timings` has the seconds spent so far in
-    each stage; `counts` the records so far, their passes, their tokens, and how many of these the model chose. Raises
-    UsageError for an unknown effort or a budget below one token.
+    Requests join the batch when there is room, and leave it when they are done. token_budget: tokens of the requests in
+    the batch, prompts and answers together. steps: the most passes of a block, instead of those of `effort`. examples:
+    labelled documents that stand in the prompts. `timings` has the seconds spent so far in each stage; `counts` the
+    records so far, their passes, their tokens, how many of these the model chose, and how many of the prompts' tokens
+    were not computed, since an earlier request had read them (`cached`). Raises UsageError for an unknown effort or a
+    budget below one token.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class DiffusionEngine:
         self.model, self.token_budget, self.calibration = model, token_budget, calibration
         self.examples, self.effort = examples, effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
-        self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen"), 0)
+        self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen", "cached"), 0)
         settings = settings_of(self.effort.name, steps)
         self._decoder = Denoiser(model.decoder, model.tokenizer, settings)
         self._thinker = Thinker(self._decoder, settings)
@@ -104,34 +104,39 @@ class DiffusionEngine:
         """
         with timed(self.timings, "prepare"):
             plans = self._planner.plans(requests)
-        found = {at: plan for at, plan in enumerate(plans) if isinstance(plan, Failed)}
-        able = [(at, plan) for at, plan in enumerate(plans) if isinstance(plan, Plan)]
-        plan_of = {id(plan.request): plan for _, plan in able}
-        costs = [0 if plan.task is None else self._cost(plan.task) for _, plan in able]
-        with torch.inference_mode():
-            filled = run(
-                [plan.request for _, plan in able],
-                costs,
-                self.token_budget,
-                lambda batch: self._fill_batch([plan_of[id(request)] for request in batch], observer),
-            )
-        results: dict[int, Result] = {at: result for (at, _), result in zip(able, filled, strict=True)}
-        return [found.get(at) or results[at] for at in range(len(requests))]
+        shown = None if observer is None else _Shown(plans, observer)
+        costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
+        costs = [cost + self._thinker.most for cost in costs]
+        return run_stream(requests, costs, self.token_budget, lambda at, room: self._filled(plans, at, room, shown))
 
-    def _cost(self, task: Task) -> int:
-        return len(task.prompt) + task.budget // ANSWER + self._thinker.most
-
-    def _fill_batch(self, plans: Sequence[Plan], observer: Observer | None) -> list[Result]:
-        tasks = [plan.task for plan in plans if plan.task is not None]
-        rooms = [plan.room for plan in plans if plan.task is not None]
-        shown = _Shown(plans, observer)
+    def _filled(
+        self, plans: Sequence[Plan | Failed], at: Sequence[int], room: int, shown: _Shown | None
+    ) -> Iterator[tuple[int, Result]]:
+        """Yields the number of each of these plans with its result, as soon as there is one."""
+        asked = dict[int, tuple[Plan, Task]]()
+        for number in at:
+            plan = plans[number]
+            if isinstance(plan, Failed):
+                yield number, plan
+            elif plan.task is None:
+                yield number, self._read(plan, None, None)
+            else:
+                asked[number] = plan, plan.task
+        numbers = [*asked]
         with timed(self.timings, "decode"):
-            thought = self._thinker.think(tasks, rooms)
-            tasks = [task for task, _ in thought]
-            decoded = self._decoder.decode(tasks, None if observer is None else shown)
-        found = iter(zip(decoded, [thoughts for _, thoughts in thought], strict=True))
-        with timed(self.timings, "read"):
-            return [self._read(plan, *((None, None) if plan.task is None else next(found))) for plan in plans]
+            tasks, rooms = [task for _, task in asked.values()], [plan.room for plan, _ in asked.values()]
+            thought = self._thinker.think(tasks, rooms, room)
+        observer = None if shown is None else shown.of(numbers)
+        stream = self._decoder.stream([task for task, _ in thought], observer, room=room)
+        while True:
+            with timed(self.timings, "decode"):
+                found = next(stream, None)
+            if found is None:
+                return
+            index, decoded = found
+            with timed(self.timings, "read"):
+                result = self._read(asked[numbers[index]][0], decoded, thought[index][1])
+            yield numbers[index], result
 
     def _read(self, plan: Plan, decoded: Decoded | Undecoded | None, thoughts: Thoughts | None) -> Result:
         request = plan.request
@@ -157,6 +162,7 @@ class DiffusionEngine:
             ("passes", passes),
             ("tokens", len(decoded.tokens)),
             ("chosen", sum(decoded.chosen)),
+            ("cached", decoded.cached),
         ):
             self.counts[name] += more
         lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
@@ -172,25 +178,33 @@ class DiffusionEngine:
 
 
 class _Shown:
-    """Hands the records of a batch to an observer: whole, with their frozen values, as canonical texts."""
+    """Hands the records of all requests to an observer: whole, with their frozen values, as canonical texts."""
 
-    def __init__(self, plans: Sequence[Plan], observer: Observer | None) -> None:
+    def __init__(self, plans: Sequence[Plan | Failed], observer: Observer) -> None:
         self._plans, self._observer = plans, observer
-        self._last = [""] * len(plans)
+        self._last = ["" if isinstance(plan, Failed) else self._record(plan, None) for plan in plans]
 
-    def __call__(self, step: int, states: Sequence[bytes]) -> None:
-        """Receives the states of the plans that have a task. Raises RunError if the observer fails."""
-        if self._observer is None:
-            return
-        texts = iter(states)
-        for at, plan in enumerate(self._plans):
-            state = None if plan.task is None else next(texts)
+    def of(self, numbers: Sequence[int]) -> Callable[[int, list[bytes]], None]:
+        """Returns an observer of the tasks of these plans; it raises RunError if the engine's observer fails."""
+
+        def show(step: int, states: Sequence[bytes]) -> None:
+            for number, state in zip(numbers, states, strict=True):
+                plan = self._plans[number]
+                assert isinstance(plan, Plan)
+                self._last[number] = self._record(plan, state) or self._last[number]
             try:
-                record = plan.remaining.joined(None if state is None else parse(state.decode()))
-                self._last[at] = fit(plan.request.form, record).text
-            except (NotAccepted, ValueError):
-                self._last[at] = self._last[at] or plan.request.form.instance
+                self._observer(step, list(self._last))
+            except Exception as error:
+                raise RunError(f"the observer failed at step {step}: {error}") from error
+
+        return show
+
+    def _record(self, plan: Plan, state: bytes | None) -> str:
+        """Returns the record of this state; none for a state that is no record."""
+        if state is None and plan.task is not None:
+            return plan.request.form.instance
         try:
-            self._observer(step, list(self._last))
-        except Exception as error:
-            raise RunError(f"the observer failed at step {step}: {error}") from error
+            record = plan.remaining.joined(None if state is None else parse(state.decode()))
+            return fit(plan.request.form, record).text
+        except (NotAccepted, ValueError):
+            return ""

@@ -9,7 +9,7 @@ positions that no answer has.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +23,8 @@ from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held
 #: Tokens of a text that are read in one pass, at most; shared prefixes that are kept. Passes end at multiples of them,
 #: and so do prefixes, so that the parts of a text do not depend on what other texts share with it.
 PREFILL, PREFIXES = 256, 2
+#: Prompts that a new one is compared with.
+PROMPTS = 4
 #: A pass expects tokens by its logits divided by a temperature, which falls from MAX to MIN over so many passes: the
 #: sampler of the family (`generation_diffusion_gemma.py` of `transformers`) was published with these.
 MAX_TEMPERATURE, MIN_TEMPERATURE, PASSES = 0.8, 0.4, 48
@@ -34,7 +36,7 @@ class _Text:
 
     seed: of its random tokens. length: how many of its tokens were read as text. held: their keys and values by layer.
     canvas: the first position of the canvas that was read last. states: [C, D], its hidden states. passes: how often it
-    was read.
+    was read. cached: how many tokens were read before, as a prefix of other texts.
     """
 
     seed: bytes = b""
@@ -43,6 +45,7 @@ class _Text:
     canvas: int = -1
     states: torch.Tensor | None = None
     passes: int = 0
+    cached: int = 0
 
 
 class NoiseContext:
@@ -56,16 +59,33 @@ class NoiseContext:
         #: Positions that a layer with a window keeps: two canvases can be taken back.
         self._most = local.window + 2 * decoder.traits.block
         self._prefixes: OrderedDict[tuple[int, ...], _Text] = OrderedDict()
-        self._rows: list[OpenSequence] = []
         self._texts: dict[int, _Text] = {}
+        #: The last prompts: what a new one has in common with them is worth to be kept.
+        self._last: deque[Sequence[int]] = deque(maxlen=PROMPTS)
 
     def clear(self) -> None:
         """Drops all sequences; shared prefixes stay."""
-        self._rows, self._texts = [], {}
+        self._texts = {}
 
-    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
+    def refusal(self, _: int) -> str | None:
         """See `Context`."""
-        self._rows = list(sequences)
+        return None
+
+    def join(self, sequence: OpenSequence) -> bool:
+        """See `Context`."""
+        self._joined(sequence)
+        return True
+
+    def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002, as in `Context`
+        """See `Context`; a prefix that spoils one text would spoil the others, too."""
+        self._texts.pop(id(sequence), None)
+
+    def cached(self, sequence: OpenSequence) -> int:
+        """See `Context`."""
+        return self._joined(sequence).cached
+
+    def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
+        """See `Context`."""
         readings: list[Reading] = []
         read: list[tuple[_Text, Block, Ints]] = []
         for sequence, at in zip(sequences, wanted, strict=True):
@@ -87,11 +107,11 @@ class NoiseContext:
             one[torch.from_numpy(at - reading.begin).to(one.device)]
             for one, reading, (_, _, at) in zip(states, readings, read, strict=True)
         ]
-        return torch.cat(picked)
+        return [*range(len(sequences))], torch.cat(picked)
 
-    def rewind(self, row: int, begin: int) -> None:
+    def rewind(self, sequence: OpenSequence, begin: int) -> None:
         """See `Context`."""
-        text = self._texts[id(self._rows[row])]
+        text = self._texts[id(sequence)]
         if text.canvas >= begin:
             text.canvas, text.states, text.passes = -1, None, 0
         many = text.length - begin
@@ -104,11 +124,6 @@ class NoiseContext:
             return
         text.held = [(keys[:, :-many], values[:, :-many]) for keys, values in text.held]
         text.length = begin
-
-    def select(self, rows: Ints) -> None:
-        """See `Context`."""
-        self._rows = [self._rows[row] for row in rows]
-        self._texts = {id(sequence): self._texts[id(sequence)] for sequence in self._rows}
 
     def shown(self, sequence: OpenSequence, begin: int, stop: int) -> Ints:
         """Returns the tokens of a canvas in the next pass: random ones in open positions, end tokens behind an end.
@@ -126,9 +141,13 @@ class NoiseContext:
         found = self._texts.get(id(sequence))
         if found is None:
             prompt = sequence.task.prompt
-            prefix = self._prefix(tuple(prompt[: sequence.task.shared // PREFILL * PREFILL]))
+            shared = max((_common(prompt, other) for other in self._last), default=0)
+            self._last.append(prompt)
+            key = tuple(prompt[: shared // PREFILL * PREFILL])
+            known = len(key) if key in self._prefixes else 0
+            prefix = self._prefix(key)
             seed = hashlib.sha256(np.array(prompt, "<i8").tobytes()).digest()
-            found = self._texts[id(sequence)] = _Text(seed, prefix.length, prefix.held)
+            found = self._texts[id(sequence)] = _Text(seed, prefix.length, prefix.held, cached=known)
         return found
 
     def _prefix(self, tokens: tuple[int, ...]) -> _Text:
@@ -183,3 +202,9 @@ class NoiseContext:
 def temperature(passes: int) -> float:
     """Returns what the logits of the last one of so many passes of a canvas are divided by."""
     return MIN_TEMPERATURE + (MAX_TEMPERATURE - MIN_TEMPERATURE) * max(PASSES - passes + 1, 1) / PASSES
+
+
+def _common(first: Sequence[int], second: Sequence[int]) -> int:
+    """Returns the length of the common beginning of two lists of tokens."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))

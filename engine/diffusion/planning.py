@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -62,24 +62,7 @@ class Planner:
 
     def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:
         """Returns a plan for each request, or the failure of one that cannot be asked."""
-        found = [self._planned(request) for request in requests]
-        # Requests with other open fields share less of their prompts; they are decoded together all the same. Those
-        # with other examples share too little for that.
-        groups: dict[int | None, dict[tuple[Form, Form, tuple[Example, ...]], None]] = {}
-        for plan in found:
-            if isinstance(plan, Plan) and plan.remaining.form is not None:
-                own = groups.setdefault(plan.chosen.group, {})
-                own[plan.request.form, plan.remaining.form, plan.chosen.examples] = None
-        shared: dict[int | None, list[int]] = {}
-        for group, prompts in groups.items():
-            beginnings = [self._beginning(*prompt) for prompt in prompts]
-            shared[group] = beginnings[0][: min(_common(beginnings[0], other) for other in beginnings)]
-        return [
-            plan
-            if isinstance(plan, Failed) or plan.task is None
-            else replace(plan, task=replace(plan.task, shared=_common(plan.task.prompt, shared[plan.chosen.group])))
-            for plan in found
-        ]
+        return [self._planned(request) for request in requests]
 
     def _rendered_beginning(self, whole: Form, form: Form, shown: tuple[Example, ...]) -> list[int]:
         return self._model.chat.render(messages(form, {}, "", _told(whole, form, shown), self._thoughts > 0))
@@ -118,7 +101,6 @@ class Planner:
         most = answer_budget(form, request.passage.text, lambda text: len(tokenizer.encode(text)))
         return Task(
             prompt=prompt,
-            shared=0,
             graph=graph,
             budget=min(room - self._kept(room, least), least + most),
             judge=lambda text: _accepted(request.form, remaining, text),
@@ -167,9 +149,3 @@ def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:
     if found is None:
         raise EngineFailure("known", "no record that the schema allows has the known values")
     return one_line(found).encode()
-
-
-def _common(first: Sequence[int], second: Sequence[int]) -> int:
-    """Returns the length of the common beginning of two lists of tokens."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))

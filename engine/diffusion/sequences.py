@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
+from cinnabar.engine.diffusion.budget import ANSWER
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 
 
@@ -15,17 +16,21 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph
 class Task:
     """One request: a prompt, and the graph of the records that may answer it.
 
-    shared: how many of the prompt's tokens all requests of the run share, 0 for none. budget: the most tokens of the
+    budget: the most tokens of the
     answer, the end token included. judge: whether a record's text fulfils all demands, also those that the graph does
     not know; None if the graph knows all. minimal: the text of a smallest valid record.
     """
 
     prompt: Sequence[int]
-    shared: int
     graph: RecordGraph
     budget: int
     judge: Callable[[bytes], bool] | None
     minimal: bytes
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that the task is expected to take, for the size of batches; few answers use up their budget."""
+        return len(self.prompt) + self.budget // ANSWER
 
 
 @dataclass(slots=True)

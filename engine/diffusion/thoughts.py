@@ -21,9 +21,11 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import SETTINGS, Settings
 from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.time_limit import TOO_SLOW
 from cinnabar.schemas.automata.automaton import Automaton, from_dfa
 from cinnabar.schemas.automata.concatenation import concat
 from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.errors import EngineFailure
 
 #: Divisor of a model's window: the most of it that thoughts may take.
 SHARE = 16
@@ -52,22 +54,26 @@ class Thinker:
         self._tokenizer = decoder.tokenizer
         self._denoiser = Denoiser(decoder.decoder, decoder.tokenizer, _SETTINGS, beside=decoder) if self.most else None
 
-    def think(self, tasks: Sequence[Task], rooms: Sequence[int]) -> list[tuple[Task, Thoughts | None]]:
+    def think(
+        self, tasks: Sequence[Task], rooms: Sequence[int], room: int | None = None
+    ) -> list[tuple[Task, Thoughts | None]]:
         """Returns the tasks with their thoughts behind their prompts.
 
-        rooms: the tokens that each may take. A task with too little room for any, or whose thoughts cannot be decoded,
-        stays as it is.
+        rooms: the tokens that each may take; room: those of all tasks that are decoded together. A task with too little
+        room for any, or whose thoughts cannot be decoded, stays as it is.
         """
         if self._denoiser is None:
             return [(task, None) for task in tasks]
         graph = thoughts_graph(self._tokenizer)
         least = int(graph.distance[0])
         asked = {
-            at: Task(task.prompt, task.shared, graph, min(room, self.most), None, _SHORTEST)
-            for at, (task, room) in enumerate(zip(tasks, rooms, strict=True))
-            if 0 <= least <= min(room, self.most)
+            at: Task(task.prompt, graph, min(own, self.most), None, _SHORTEST)
+            for at, (task, own) in enumerate(zip(tasks, rooms, strict=True))
+            if 0 <= least <= min(own, self.most)
         }
-        decoded = dict(zip(asked, self._denoiser.decode([*asked.values()]), strict=True))
+        numbers = [*asked]
+        stream = self._denoiser.stream([*asked.values()], room=room)
+        decoded = {numbers[index]: found for index, found in stream}
         return [_continued(task, decoded.get(at)) for at, task in enumerate(tasks)]
 
 
@@ -77,6 +83,9 @@ def bound(traits: Traits, settings: Settings) -> int:
 
 
 def _continued(task: Task, decoded: Decoded | Undecoded | None) -> tuple[Task, Thoughts | None]:
+    if isinstance(decoded, Undecoded) and decoded.code == TOO_SLOW:
+        # Whether there are thoughts may not depend on other requests: it is tried again alone.
+        raise EngineFailure(TOO_SLOW)
     if not isinstance(decoded, Decoded):
         return task, None
     text = decoded.text.decode().removeprefix(THOUGHTS).removesuffix(RECORD).strip()

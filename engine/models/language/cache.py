@@ -1,107 +1,181 @@
-"""Keys and values of the positions that a language model has read."""
+"""Keys and values of the positions that a language model has read, in pages of a bounded pool."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
+import numpy as np
 import torch
 
-#: The position of a token that pads a row.
+from cinnabar.engine.models.language.pages import Ints, PagePool, page_keys
+from cinnabar.engine.models.language.traits import Traits
+
+#: The position of a token that is padding.
 NOWHERE = -1
+#: Places of a page, unless a block is longer.
+PAGE = 64
+#: Pages of prefixes that are kept on a CPU while no row uses them: 4,096 positions.
+IDLE = 64
 
 
-class Cache:
-    """Keys and values of R rows; the rows' texts may have different lengths.
+@dataclass(slots=True, eq=False)
+class CacheRow:
+    """One text in a cache.
 
-    Each row holds the first `lengths` ([R] int64, on the host) positions of its text, each at the place of its number.
+    It has read the first `length` positions, at the places of its `pages`. keys: of the pages of its prompt that other
+    rows may use. cached: how many positions it found read already, of those before `seen`.
     """
 
-    def __init__(self, layers: int, rows: int, device: torch.device) -> None:
-        self.lengths = torch.zeros(rows, dtype=torch.long)
-        self._device = device
-        self._keys: list[torch.Tensor | None] = [None] * layers
-        self._values: list[torch.Tensor | None] = [None] * layers
-        self._active: torch.Tensor | None = None
-        self._end = 0
-        self._begin = -1
-        self._index: tuple[torch.Tensor, torch.Tensor] | None = None
+    keys: list[bytes]
+    pages: list[int] = field(default_factory=list)
+    length: int = 0
+    cached: int = 0
+    seen: int = 0
 
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return len(self.lengths)
 
-    @property
-    def positions(self) -> torch.Tensor:
-        """[K, S] int64, the position that each place of the active rows holds, NOWHERE for none."""
-        lengths = self.lengths if self._active is None else self.lengths[self._active]
-        places = torch.arange(self._end)
-        return torch.where(places < lengths[:, None], places, NOWHERE).to(self._device)
+class PagedCache:
+    """Keys and values in pages. All of them are one tensor [layers, 2, places, heads, width].
 
-    def narrow(self, rows: torch.Tensor | None) -> None:
-        """Makes these rows ([K] int64, on the host) the active ones, which the model reads next; None for all."""
-        self._active = None if rows is None or len(rows) == self.rows else rows
+    The pool bounds the pages. On the CPU the tensor grows with the pages in use; on other devices it is made at once,
+    for passes that were captured there know its address. Places of page 0 take what is padding.
+    """
 
-    def place(self, positions: torch.Tensor) -> None:
-        """Takes in tokens of the active rows at these positions ([K, T] int64) for all layers; `put` fills them.
+    def __init__(self, traits: Traits, pages: int, device: torch.device, dtype: torch.dtype, page: int = PAGE) -> None:
+        self.size = page_size(traits, page)
+        # Memory that is taken at once may as well be full; other memory belongs to others until it is needed.
+        self._idle = min(pages, IDLE) if device.type == "cpu" else pages
+        self.pool = PagePool(pages, self.size, self._idle)
+        self._shape = (traits.layers, 2, traits.key_heads, traits.head_width)
+        self._device, self._dtype = device, dtype
+        self._fresh: list[int] = []
+        self._held = self._zeros(1 if device.type == "cpu" else 1 + pages)
 
-        The positions of a row continue its text; NOWHERE pads a row.
+    def open(self, prompt: Ints) -> CacheRow:
+        """Returns a new row; other rows may use the whole pages of this text, with which its own begins."""
+        return CacheRow(list(page_keys(prompt, self.size)))
+
+    def adopt(self, row: CacheRow) -> None:
+        """Lets a row go on with pages that other rows have read."""
+        at = len(row.pages)
+        # A row that was read up to a place within a page reads the rest itself.
+        while at * self.size == row.length and at < len(row.keys):
+            page = self.pool.known(row.keys[at])
+            if page is None:
+                return
+            row.pages.append(page)
+            at += 1
+            row.length += self.size
+            if row.length > row.seen:
+                row.cached += self.size
+                row.seen = row.length
+
+    def missing(self, row: CacheRow, end: int) -> int:
+        """Returns how much room a row without pages takes for the positions before `end`.
+
+        Pages of its prompt that other rows use take none.
         """
-        where = positions.cpu()
-        active = torch.arange(self.rows) if self._active is None else self._active
-        before = self.lengths[active]
-        after = torch.maximum(before, where.amax(1) + 1) if where.shape[1] else before
-        self.lengths[active] = after
-        self._end = int(after.max()) if len(after) else 0
-        begin = int(before[0]) if len(before) else 0
-        width = where.shape[1]
-        even = self._active is None and bool((where == torch.arange(begin, begin + width)).all())
-        # Rows in step are written as one slice, which is faster.
-        self._begin = begin if even else -1
-        padded = torch.where(where == NOWHERE, self._end, where)
-        self._index = (active[:, None].to(self._device), padded.to(self._device))
+        used = 0
+        while used < len(row.keys) and self.pool.in_use(row.keys[used]):
+            used += 1
+        return max(self.pages_of(end) - used, 0)
 
-    def put(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Writes keys and values ([K, H, T, D]) of the placed tokens; returns those of all places."""
-        return self._write(self._keys, layer, keys), self._write(self._values, layer, values)
+    def pages_of(self, end: int) -> int:
+        """Returns how many pages hold so many positions."""
+        return -(-end // self.size)
 
-    def keep(self, lengths: torch.Tensor) -> None:
-        """Keeps the first positions of each row only; lengths: [R] int64, on the host."""
-        self.lengths = torch.minimum(self.lengths, lengths)
+    def extend(self, row: CacheRow, end: int) -> bool:
+        """Gives a row pages for the positions before `end`, all of which the next pass reads; False if there are none.
 
-    def select(self, rows: torch.Tensor) -> None:
-        """Keeps these rows ([K] int64, on the host), in this order; a row may come more than once."""
-        self.narrow(None)
-        self.lengths = self.lengths[rows]
-        length = int(self.lengths.max()) if len(rows) else 0
-        for held in (self._keys, self._values):
-            for layer, whole in enumerate(held):
-                held[layer] = None if whole is None else whole[:, :, :length][rows.to(self._device)]
+        Whole pages of the prompt can be adopted from now on.
+        """
+        more = self.pool.take(max(self.pages_of(end) - len(row.pages), 0))
+        if more is None:
+            return False
+        row.pages += more
+        self._fresh += more
+        row.seen = max(row.seen, end)
+        for at in range(min(end // self.size, len(row.keys))):
+            self.pool.name(row.pages[at], row.keys[at])
+        return True
 
-    def copy(self, rows: torch.Tensor) -> Cache:
-        """Returns a cache of these rows; see `select`."""
-        made = Cache(len(self._keys), 0, self._device)
-        made.lengths, made._keys, made._values = self.lengths, [*self._keys], [*self._values]
-        made.select(rows)
+    def keep(self, row: CacheRow, length: int) -> None:
+        """Keeps the first positions of a row only."""
+        row.length = min(row.length, length)
+        many = self.pages_of(row.length)
+        self.pool.give_back(row.pages[many:])
+        del row.pages[many:]
+
+    def close(self, row: CacheRow, spoilt: bool = False) -> None:
+        """Gives all pages of a row back; `spoilt` says that what it has read may be no numbers."""
+        self.pool.give_back(row.pages, spoilt)
+        row.pages.clear()
+        row.length = 0
+
+    def clear(self) -> None:
+        """Drops everything that was read; the rows of before mean nothing any more."""
+        self.pool = PagePool(self.pool.pages, self.size, self._idle)
+        self._fresh.clear()
+
+    def places(self, row: CacheRow, positions: Ints) -> Ints:
+        """Returns the places of these positions of a row."""
+        made: Ints = np.asarray(row.pages, np.int64)[positions // self.size] * self.size + positions % self.size
         return made
 
-    def bytes(self) -> int:
-        """The bytes of memory that keys and values take."""
-        held = [*self._keys, *self._values]
-        return sum(whole.numel() * whole.element_size() for whole in held if whole is not None)
+    def prepare(self) -> None:
+        """Makes room for the pages that were given since the last pass, and empties them."""
+        if not self._fresh:
+            return
+        needed, have = (1 + max(self._fresh)) * self.size, self._held.shape[2]
+        if needed > have:
+            wider = self._zeros(min(max(needed // self.size, 2 * have // self.size), 1 + self.pool.pages))
+            wider[:, :, :have] = self._held
+            self._held = wider
+        # A place that no query sees has no weight, but not a number times zero is none.
+        pages = torch.tensor(self._fresh).to(self._device, non_blocking=True)
+        held = self._held.view(*self._held.shape[:2], -1, self.size, *self._held.shape[3:])
+        held.index_fill_(2, pages, 0.0)
+        self._fresh.clear()
 
-    def _write(self, held: list[torch.Tensor | None], layer: int, part: torch.Tensor) -> torch.Tensor:
-        whole, end = held[layer], self._end
-        # One place more takes what pads a row.
-        if whole is None or whole.shape[2] <= end:
-            _, heads, _, width = part.shape
-            # Room for twice the places makes appending linear. Zeros, for even a value without weight must be a number.
-            room = part.new_zeros(self.rows, heads, 1 + (end if whole is None else 2 * end), width)
-            if whole is not None:
-                room[:, :, : whole.shape[2]] = whole
-            held[layer] = whole = room
-        if self._begin >= 0:
-            whole[:, :, self._begin : self._begin + part.shape[2]] = part
-            return whole[:, :, :end]
-        assert self._index is not None
-        rows, places = self._index
-        whole[rows, :, places] = part.transpose(1, 2)
-        return whole[:, :, :end] if self._active is None else whole[rows.squeeze(1), :, :end]
+    def write(self, layer: int, places: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Writes keys and values ([N, H, W]) at these places ([N] int64)."""
+        self._held[layer, 0].index_copy_(0, places, keys)
+        self._held[layer, 1].index_copy_(0, places, values)
+
+    def layer(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns keys and values of all places, each [P, H, W]."""
+        return self._held[layer, 0], self._held[layer, 1]
+
+    def read(self, layer: int, pages: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns keys and values ([G, H, K x size, W]) of rows of pages ([G, K] int64)."""
+        rows, many = pages.shape
+        found = []
+        for held in self.layer(layer):
+            whole = held.view(-1, self.size, *held.shape[1:]).index_select(0, pages.flatten())
+            found.append(whole.view(rows, many * self.size, *held.shape[1:]).transpose(1, 2))
+        return found[0], found[1]
+
+    @property
+    def held_pages(self) -> int:
+        """The pages that there is memory for now, page 0 among them."""
+        return self._held.shape[2] // self.size
+
+    def bytes(self) -> int:
+        """The bytes of memory that keys and values take now."""
+        return self._held.numel() * self._held.element_size()
+
+    def _zeros(self, pages: int) -> torch.Tensor:
+        layers, two, heads, width = self._shape
+        with torch.inference_mode(False):
+            return torch.zeros(
+                layers, two, pages * self.size, heads, width, dtype=self._dtype, device=self._device
+            )
+
+
+def page_size(traits: Traits, page: int = PAGE) -> int:
+    """Returns the places of a page: a multiple of the block, so that a page depends on nothing behind it."""
+    return -(-page // traits.block) * traits.block
+
+
+def page_bytes(traits: Traits, dtype: torch.dtype, page: int = PAGE) -> int:
+    """Returns the memory of a page."""
+    return 2 * traits.layers * page_size(traits, page) * traits.key_heads * traits.head_width * dtype.itemsize

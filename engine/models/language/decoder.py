@@ -8,19 +8,15 @@ Qwen3 in `transformers`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
-from cinnabar.engine.models.language.cache import NOWHERE, Cache
+from cinnabar.engine.models.language.attention import Attend, self_attention
 from cinnabar.engine.models.language.experts import FeedForward, Mixture
 from cinnabar.engine.models.language.rotary import Rotary, Turn
 from cinnabar.engine.models.language.traits import Traits
-
-#: Attention of queries, keys and values, each [R, H, T or S, W] with equally many heads; returns [R, H, T, W].
-Attend = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class RmsNorm(nn.Module):
@@ -59,7 +55,6 @@ class Attention(nn.Module):
         x: torch.Tensor,
         turn: Turn,
         attend: Attend,
-        cache: Cache | None,
         layer: int,
     ) -> torch.Tensor:
         """x: [R, T, D]; returns [R, T, D]."""
@@ -72,12 +67,7 @@ class Attention(nn.Module):
         q, k = turned(q.transpose(1, 2), turn), turned(k.transpose(1, 2), turn)
         if turn.scale is not None:
             q = q * turn.scale
-        if cache is not None:
-            k, v = cache.put(layer, k, v)
-        if self.heads != self.key_heads:
-            shared = self.heads // self.key_heads
-            k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
-        out = attend(q, k, v)
+        out = attend(q, k, v, layer)
         made: torch.Tensor = self.o_proj(out.transpose(1, 2).reshape(rows, length, -1))
         return made
 
@@ -111,11 +101,10 @@ class DecoderLayer(nn.Module):
         x: torch.Tensor,
         turn: Turn,
         attend: Attend,
-        cache: Cache | None,
         layer: int,
     ) -> torch.Tensor:
         """The arguments are those of `Attention`."""
-        x = x + self.self_attn(self.input_layernorm(x), turn, attend, cache, layer)
+        x = x + self.self_attn(self.input_layernorm(x), turn, attend, layer)
         added: torch.Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return added
 
@@ -153,38 +142,22 @@ class Decoder(nn.Module):
         self,
         tokens: torch.Tensor,
         positions: torch.Tensor,
-        cache: Cache | None = None,
+        attend: Attend | None = None,
         opened: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Returns the hidden states [R, T, D] of tokens at these positions, both [R, T] int64.
 
-        A position of NOWHERE pads a row: no other position sees it. With a `cache` the tokens also see what it holds,
-        and their keys and values are appended to it; `Cache.keep` takes them away again. opened: [R] int64, the first
-        position of each row's open block, which only `token_causal` visibility asks for; None if none is open.
+        A position of NOWHERE pads a row: no other position sees it. `attend` decides which places each token sees;
+        without it they are those of its row. opened: see `visible`.
         """
-        keys = positions
-        if cache is not None:
-            cache.place(positions)
-            keys = cache.positions
-        seen = visible(self.traits, positions, keys, opened).unsqueeze(1)
+        return self.hidden(tokens, positions, attend or self_attention(self.traits, positions, opened))
 
-        def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
-
-        return self.hidden(tokens, positions, attend, cache)
-
-    def hidden(
-        self,
-        tokens: torch.Tensor,
-        positions: torch.Tensor,
-        attend: Attend,
-        cache: Cache | None = None,
-    ) -> torch.Tensor:
+    def hidden(self, tokens: torch.Tensor, positions: torch.Tensor, attend: Attend) -> torch.Tensor:
         """Returns the hidden states [R, T, D]; `attend` decides which places each token sees."""
         x = self.model.embed_tokens(tokens)
         turn = self.rotary(positions.clamp_min(0), x.dtype)
         for layer, part in enumerate(self.model.layers):
-            x = part(x, turn, attend, cache, layer)
+            x = part(x, turn, attend, layer)
         normed: torch.Tensor = self.model.norm(x)
         return normed
 
@@ -193,22 +166,3 @@ class Decoder(nn.Module):
         scores: torch.Tensor = self.lm_head(hidden)
         return scores
 
-
-def visible(
-    traits: Traits, queries: torch.Tensor, keys: torch.Tensor, opened: torch.Tensor | None = None
-) -> torch.Tensor:
-    """[R, T, S] bool, whether the query at each of [R, T] positions sees the key at each of [R, S] positions.
-
-    A padding query sees all places, so that its softmax is over something. opened: see `Decoder.forward`.
-    """
-    at, of = queries.unsqueeze(2), keys.unsqueeze(1)
-    held = of != NOWHERE
-    if traits.visibility == "causal":
-        held = held & (of <= at)
-    elif traits.visibility == "token_causal":
-        before = of <= at
-        held = held & (before if opened is None else before | (at >= opened[:, None, None]))
-    elif traits.visibility == "block_causal":
-        block = traits.block
-        held = held & (of.div(block, rounding_mode="floor") <= at.div(block, rounding_mode="floor"))
-    return held | (at == NOWHERE)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+from cinnabar.engine.models.language.attention import attention
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.language.traits import Traits
 
@@ -102,8 +103,10 @@ class Sight:
         self._among, self._before = self._among.to(device), self._before.to(device)
         return self
 
-    def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        """q, k, v: [R, H, T, W]; returns the same shape."""
+    def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _: int) -> torch.Tensor:
+        """q: [R, H, T, W], k, v: [R, G, T, W]; returns the shape of q."""
+        shared = q.shape[1] // k.shape[1]
+        k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
         clean, block = self.clean, self.block
         rows, heads, length, width = q.shape
         text = F.scaled_dot_product_attention(q[:, :, :clean], k[:, :, :clean], v[:, :, :clean], attn_mask=self._among)
@@ -130,9 +133,9 @@ class FullSight:
         self._real = self._real.to(device)
         return self
 
-    def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        """q, k, v: [R, H, T, W]; returns the same shape."""
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=self._real)
+    def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _: int) -> torch.Tensor:
+        """q: [R, H, T, W], k, v: [R, G, T, W]; returns the shape of q."""
+        return attention(q, k, v, self._real)
 
 
 def is_trained(traits: Traits) -> bool:

@@ -26,7 +26,7 @@ def task(prompt: str, **properties: object) -> Task:
     """A task for a record with these properties."""
     automaton, judge, minimal = record(properties)
     graph = graph_of(automaton, TOKENIZER.vocabulary)
-    return Task(TOKENIZER.encode(prompt), 0, graph, int(graph.distance[0]) + 6, judge, minimal)
+    return Task(TOKENIZER.encode(prompt), graph, int(graph.distance[0]) + 6, judge, minimal)
 
 
 def tasks() -> list[Task]:

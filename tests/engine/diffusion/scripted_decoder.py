@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from tiny_models import MASK, VOCABULARY
 
-from cinnabar.engine.models.language.cache import NOWHERE, Cache
+from cinnabar.engine.models.language.attention import Attend, PagedAttention
+from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
 from cinnabar.engine.models.language.traits import Traits
@@ -55,15 +56,18 @@ class ScriptedDecoder(Decoder):
         self,
         tokens: torch.Tensor,
         positions: torch.Tensor,
-        cache: Cache | None = None,
+        attend: Attend | None = None,
         opened: torch.Tensor | None = None,  # noqa: ARG002, as in its base
     ) -> torch.Tensor:
         """Returns in place of hidden states the numbers of what `logits` will say."""
-        if cache is not None:
-            cache.place(positions)
-        self.read.append([[p for p in row if p != NOWHERE] for row in positions.tolist()])
-        rows = zip(tokens.tolist(), positions.tolist(), strict=True)
-        return torch.stack([self._said.states(line, places) for line, places in rows])
+        if isinstance(attend, PagedAttention):
+            sizes = [*attend.packed.sizes]
+            lines, places = (list(x[0, : sum(sizes)].split(sizes)) for x in (tokens, positions))
+        else:
+            lines, places = [*tokens], [*positions]
+        self.read.append([[p for p in row.tolist() if p != NOWHERE] for row in places])
+        said = [self._said.states(line.tolist(), at.tolist()) for line, at in zip(lines, places, strict=True)]
+        return torch.cat(said).view(*tokens.shape, 1)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Returns what the script said."""

@@ -64,10 +64,10 @@ def accepted(form: Form, text: bytes) -> bool:
     return form.judge is None or form.judge.accepts(json.loads(text))
 
 
-def task(form: Form, prompt: str = "Document: name", budget: int = 90, shared: int = 0) -> Task:
+def task(form: Form, prompt: str = "Document: name", budget: int = 90) -> Task:
     minimal = one_line(form.instance).encode()
     tokens = TOKENIZER.encode(prompt)
-    return Task(tokens, shared, graph_of_form(form), budget, lambda text: accepted(form, text), minimal)
+    return Task(tokens, graph_of_form(form), budget, lambda text: accepted(form, text), minimal)
 
 
 def decoded(denoiser: Denoiser, *tasks: Task) -> list[Decoded]:
@@ -214,18 +214,21 @@ def test_forced_text_needs_no_pass(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["block", "causal"])
 def test_a_shared_prefix_is_read_once(kind: str) -> None:
     form, prefix = form_of({"kind": {"enum": ["ab", "the"]}}), "instructions and fields: "
-    shared = len(TOKENIZER.encode(prefix))
+    shared, page = len(TOKENIZER.encode(prefix)), 8
     model = certain('{"kind": "ab"}', shared, KINDS[kind])
-    denoiser = Denoiser(model, TOKENIZER)
-    whole = shared // KINDS[kind].block * KINDS[kind].block
+    denoiser = Denoiser(model, TOKENIZER, page=page)
+    whole = shared // page * page
+    cached = []
     for _ in range(2):
-        denoiser.decode([task(form, prefix + text, shared=shared) for text in ("one", "another text", "three")])
+        tasks = [task(form, prefix + text) for text in ("one", "another text", "three")]
+        cached += [result.cached for result in decoded(denoiser, *tasks)]
     times = np.zeros(whole, np.int64)
     for row in (row for step in model.read for row in step):
         for position in row:
             if position < whole:
                 times[position] += 1
     assert times.tolist() == [1] * whole
+    assert cached[0] == 0 and all(count >= whole for count in cached[1:])
 
 
 @pytest.mark.parametrize("kind", ["block", "revising"])
@@ -238,10 +241,9 @@ def test_each_finished_block_is_read_once_more_for_its_keys(kind: str) -> None:
     block = BLOCK.block
     blocks = [sorted({at // block for at in row}) for row in reads]
     written = [number for row in blocks for number in row[:-1]]
-    prompt = len(one.prompt) // block
-    assert written == [*range(max(prompt - 1, 0)), *range(prompt, max(written) + 1)]
-    # The revising model checks its last block, too: that pass reads it alone.
-    assert found.passes == len(reads) - 1
+    # The prompt is read with the first block. The revising model checks its last block, too: that pass reads it alone.
+    assert written == [*range(max(written) + 1)]
+    assert found.passes == len(reads)
 
 
 def injected(kind: str, effort: str, at: int = 3) -> tuple[Decoded, list[tuple[int, int]]]:

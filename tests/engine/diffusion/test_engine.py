@@ -81,6 +81,16 @@ def test_a_record_does_not_depend_on_its_batch(model: LanguageModel) -> None:
             assert abs(leaf.confidence - result.leaves[pointer].confidence) < 0.001
 
 
+def test_tokens_of_prompts_that_were_found_in_the_cache_are_counted(model: LanguageModel) -> None:
+    engine = DiffusionEngine(model, "instant")
+    engine.fill([asked("a")])
+    assert engine.counts["cached"] == 0
+    engine.fill([asked("a")])
+    shared = engine.counts["cached"]
+    assert shared > 0 and shared % 64 == 0
+    assert Planner(model).told(FORM) // 64 * 64 <= shared
+
+
 def test_every_state_that_is_shown_is_a_whole_valid_record_with_the_frozen_values(model: LanguageModel) -> None:
     shown: list[list[str]] = []
     requests = [asked("a", day='"2026-03-14"', lines__0__what='"apples"'), asked("b")]
@@ -124,17 +134,19 @@ def test_frozen_values_that_the_schema_refuses_fail_as_known(model: LanguageMode
 
 def test_a_batch_that_runs_out_of_memory_is_halved(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = DiffusionEngine(model, "instant")
-    decode, sizes = engine._decoder.decode, list[int]()
+    stream, sizes, rooms = engine._decoder.stream, list[int](), list[int]()
 
-    def hungry(tasks: Any, observer: Any = None) -> Any:
+    def hungry(tasks: Any, observer: Any = None, room: int = 0) -> Any:
         sizes.append(len(tasks))
+        rooms.append(room)
         if len(tasks) > 1:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return decode(tasks, observer)
+        return stream(tasks, observer, room=room)
 
-    monkeypatch.setattr(engine._decoder, "decode", hungry)
+    monkeypatch.setattr(engine._decoder, "stream", hungry)
     results = engine.fill([asked(str(at)) for at in range(4)])
-    assert sizes == [4, 2, 1, 1, 1, 1] and all(isinstance(result, Filled) for result in results)
+    assert sizes == [4, 2, 1, 1, 2, 1, 1] and all(isinstance(result, Filled) for result in results)
+    assert rooms == sorted(rooms, reverse=True) and len({*rooms}) == 4
 
 
 def test_a_demanded_value_that_the_document_does_not_print_is_missing_if_the_model_doubts_it(
@@ -152,18 +164,17 @@ def test_a_document_is_measured_by_the_models_own_tokens(model: LanguageModel) -
 
 
 def test_requests_share_the_beginning_of_their_prompts_whatever_is_frozen(model: LanguageModel) -> None:
-    def shared(*requests: Request) -> set[int]:
+    def shared(*requests: Request) -> int:
         plans = [plan for plan in Planner(model).plans(requests) if isinstance(plan, Plan)]
-        found = {plan.task.shared for plan in plans if plan.task is not None}
-        beginnings = {tuple(plan.task.prompt[: min(found)]) for plan in plans if plan.task is not None}
-        assert len(plans) == len(requests) and len(beginnings) == 1
-        return found
+        prompts = [plan.task.prompt for plan in plans if plan.task is not None]
+        assert len(prompts) == len(requests)
+        return next(at for at, tokens in enumerate(zip(*prompts, strict=False)) if len({*tokens}) > 1)
 
-    (alone,) = shared(asked("a"), asked("b", "other text"))
+    alone = shared(asked("a"), asked("b", "other text"))
     told = model.tokenizer.decode(prompt_of(Planner(model), asked("a"))[:alone]).decode()
     assert told.endswith("Document:\n") and "lines: list of" in told
-    (same,) = shared(asked("a", number='"X"'), asked("b", number='"Y"'))
-    (various,) = shared(asked("a", number='"X"'), asked("b", kind=None))
+    same = shared(asked("a", number='"X"'), asked("b", number='"Y"'))
+    various = shared(asked("a", number='"X"'), asked("b", kind=None))
     assert alone > same > various > len("You write a record") / 2
 
 

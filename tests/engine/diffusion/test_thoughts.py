@@ -82,7 +82,7 @@ def test_broken_utf8_is_no_thought() -> None:
 def task(prompt: str, room: int = 60) -> Task:
     automaton, judge, minimal = record({"name": {"type": "string"}, "total": {"type": "integer"}})
     graph = graph_of(automaton, TOKENIZER.vocabulary)
-    return Task(TOKENIZER.encode(prompt), 0, graph, room, judge, minimal)
+    return Task(TOKENIZER.encode(prompt), graph, room, judge, minimal)
 
 
 @pytest.mark.parametrize("kind", KINDS)
