@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from cinnabar.engine.backend import backend_of
 from cinnabar.engine.lifting import BYTES, Ints, Lifted, Vocabulary, lift
-from cinnabar.kernels.backend import backend_of
 from cinnabar.kernels.class_logits import class_logits
 from cinnabar.kernels.constrained_scan import constrained_scan, segment_max, segment_sum
 from cinnabar.kernels.tables import FLOOR, LEAST, POSSIBLE, ClassTables, Edges, ScanTables
@@ -101,7 +101,7 @@ def _ragged(begin: Ints, counts: Ints) -> Ints:
 class Constraint:
     """Lifts automata once (`engine/lifting.py`) and keeps them side by side, so that tables for any slots are a gather.
 
-    The device chooses the kernels (`kernels/backend.py`).
+    The device chooses the kernels (`engine/backend.py`).
     """
 
     def __init__(self, device: torch.device, vocabulary: Vocabulary = BYTES) -> None:

@@ -27,13 +27,13 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
 from cinnabar.schemas.form.record_language import one_line
 
 Doubles = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+_Ints = npt.NDArray[np.int64]
 
 #: The most examples of a prompt, and the most groups.
 SHOWN, GROUPS = 8, 4
 #: Divisor of a model's window: the share that examples may take; and the most tokens that they take of a large window:
 #: each group's keys and values are kept.
-SHARE, MOST = 4, 4096
+SHARE, EXAMPLE_TOKENS = 4, 4096
 #: Tokens of the marks around an example's document and record.
 MARKS = 24
 #: Characters of a text that are compared, and the places of its vector, a power of two.
@@ -142,7 +142,7 @@ class FewShot:
 
     def __init__(self, examples: Examples | None, window: int, count_tokens: Callable[[str], int]) -> None:
         self._window, self._count = window, count_tokens
-        self.room = 0 if examples is None else min(window // SHARE, MOST)
+        self.room = 0 if examples is None else min(window // SHARE, EXAMPLE_TOKENS)
         forms = {} if examples is None else examples.by_form
         self._choices = {form: self._choice(own) for form, own in forms.items() if own}
 
@@ -209,11 +209,11 @@ def plain(text: str) -> str:
 def trigrams(text: str) -> Doubles:
     """Returns how often each trigram of the text's beginning occurs, [_PLACES]; all digits are the same."""
     letters = re.sub(r"\d", "0", text[:_COMPARED])
-    codes: Ints = np.array([0, *map(ord, letters), 0, 0], np.int64)
+    codes: _Ints = np.array([0, *map(ord, letters), 0, 0], np.int64)
     mixed = (codes[:-2] * 0x9E3779B1 + codes[1:-1] * 0x85EBCA77 + codes[2:] * 0xC2B2AE3D) & 0xFFFFFFFF
     found: Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
     return found
 
 
-def _grade(likeness: Doubles) -> Ints:
+def _grade(likeness: Doubles) -> _Ints:
     return np.round(likeness * _GRAIN).astype(np.int64)

@@ -22,7 +22,7 @@ _GROUPING = r"[.,'’\s]?"
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class TermValue:
     """A printed term of an invoice's data: its value, and the interval of its line."""
 
     value: str
@@ -34,7 +34,7 @@ class Invoice:
     """The data of an invoice: the index of their part, the terms that pages print, and their pages if there are any."""
 
     part: int
-    terms: dict[str, Term]
+    terms: dict[str, TermValue]
     pages: Span | None = None
 
     @property
@@ -117,15 +117,15 @@ def _pages_beside(parts: tuple[Part, ...], at: int) -> Iterator[tuple[int, Span]
         yield file, Span(start, parts[file].end)
 
 
-def _terms(document: Document, part: Part) -> dict[str, Term]:
+def _terms(document: Document, part: Part) -> dict[str, TermValue]:
     """Returns the terms of an invoice that pages have to print, by their places."""
-    found: dict[str, Term] = {}
+    found: dict[str, TermValue] = {}
     start = part.start
     for line in document.text[part.start : part.end].split("\n"):
         at = document.places.at(start).rpartition(" ")[2]
         if at in (_NUMBER, _TOTAL, _DUE) and line.strip():
             value = line.partition(": ")[2].strip()
-            found.setdefault(at, Term(value, Span(start, start + len(line))))
+            found.setdefault(at, TermValue(value, Span(start, start + len(line))))
         start += len(line) + 1
     return found
 

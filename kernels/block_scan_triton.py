@@ -17,7 +17,7 @@ import torch
 import triton
 import triton.language as tl
 
-from cinnabar.kernels.block_scan import PartTables
+from cinnabar.kernels.block_scan import Ints, PartTables
 from cinnabar.kernels.tables import FLOOR, POSSIBLE
 
 _FLOOR = tl.constexpr(FLOOR)
@@ -28,8 +28,6 @@ _NONE = tl.constexpr(8 * FLOOR)
 _ROWS, _EDGES, _LANE = 32, 32, 256
 #: Numbers that tell of a block and of a position; results of a position.
 BLOCK_FIELDS, POSITION_FIELDS, RESULTS = 10, 4, 6
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from cinnabar.kernels.backend import Backend
 from cinnabar.kernels.constrained_scan import segment_logsumexp, segment_max
-from cinnabar.kernels.tables import ClassTables
+from cinnabar.kernels.tables import Backend, ClassTables
 
 
 def class_logits(

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from cinnabar.kernels.backend import Backend
-from cinnabar.kernels.tables import FLOOR, Edges, Scan, ScanTables
+from cinnabar.kernels.tables import FLOOR, Backend, Edges, Scan, ScanTables
 
 
 def segment_max(values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
+
+#: Which implementation runs: `plain` is numpy, or the definition in plain PyTorch; `triton` the Triton kernels.
+Backend = Literal["plain", "triton"]
 
 #: Replaces minus infinity; it is finite, so differences of impossible scores are numbers.
 FLOOR = -1.0e9

@@ -11,14 +11,15 @@ import torch
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.memory import LOGITS
 from cinnabar.kernels.class_scores import Reduced
 from cinnabar.kernels.tables import FLOOR, LEAST
 
 if TYPE_CHECKING:
     from cinnabar.kernels.class_scores_triton import PieceTables
 
-#: Logits that exist at a time (float32: 64 MB), and those that are reduced at a time: these stay in a core's cache.
-LOGITS, REDUCED = 16_000_000, 600_000
+#: Logits that are reduced at a time: they stay in a core's cache.
+REDUCED = 600_000
 #: Logits that exist at a time where Triton reduces them (bfloat16: 128 MB); a larger product keeps a GPU busier.
 DEVICE_LOGITS = 64_000_000
 #: Below this, relative to the best token of a position, a term is lost in float32.

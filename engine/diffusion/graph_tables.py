@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 import torch
 
+from cinnabar.engine.backend import backend_of
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
@@ -16,7 +17,6 @@ from cinnabar.engine.diffusion.outlook import KEPT, Constraint, Outlook, Span, U
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.kernels.backend import backend_of
 from cinnabar.kernels.class_scores import Reduced
 
 #: Graphs whose tables are kept besides those of the present tasks, and the edges of all these tables.

@@ -1,7 +1,7 @@
 """Tells which older snapshots readers still hold, so that a run can remove the files that nobody needs any more.
 
 A reader of `cinnabar.duckdb` holds DuckDB's own lock on that file, and keeps it after a newer snapshot took the file's
-name. Readers of the manifests (`held`) lock one byte of `manifest/readers`, at the number of their newest commit. The
+name. Readers of the manifests (`hold`) lock one byte of `manifest/readers`, at the number of their newest commit. The
 kernel drops both with the reader's process. Where a file system or a system cannot tell of locks, all snapshots count
 as held. One lock is lost: a process that reads `cinnabar.duckdb` and then opens the folder for a run of its own.
 """
@@ -29,7 +29,7 @@ _ASK, _SET = getattr(fcntl, "F_OFD_GETLK", None), getattr(fcntl, "F_OFD_SETLK", 
 
 
 @contextlib.contextmanager
-def held(out: Path, number: int) -> Iterator[None]:
+def hold(out: Path, number: int) -> Iterator[None]:
     """Has the files of the commits up to this number stay for the block; they go after a day at the latest."""
     try:
         descriptor = os.open(out / READERS, os.O_RDONLY | os.O_CLOEXEC)

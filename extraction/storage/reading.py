@@ -18,7 +18,7 @@ import duckdb
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
-from cinnabar.extraction.storage.held_snapshots import held
+from cinnabar.extraction.storage.held_snapshots import hold
 from cinnabar.extraction.storage.snapshot import DATABASE, OFFLINE, define_views
 from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.schemas.errors import UsageError
@@ -80,7 +80,7 @@ def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     manifests.check_sizes(out.absolute(), committed)
     newest = max(entry.number for entry in committed)
-    with held(out, newest), duckdb.connect(config=OFFLINE) as connection:
+    with hold(out, newest), duckdb.connect(config=OFFLINE) as connection:
         try:
             define_views(connection, out.absolute(), committed)
             yield connection

@@ -18,7 +18,7 @@ from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.broken_files import FileProblem, set_aside, within
 from cinnabar.extraction.storage.files import is_locked
-from cinnabar.extraction.storage.held_snapshots import held
+from cinnabar.extraction.storage.held_snapshots import hold
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import SchemaSource
@@ -79,7 +79,7 @@ def check(out: Path) -> Verified:
     """Returns the problems of this folder; it changes nothing and needs no lock."""
     readable, problems = _manifests(out)
     live = manifests.live(readable)
-    with held(out, max((entry.number for entry in live), default=0)):
+    with hold(out, max((entry.number for entry in live), default=0)):
         return _checked(out, live, problems)
 
 

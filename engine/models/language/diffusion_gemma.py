@@ -18,6 +18,7 @@ from torch import nn
 from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import Body, Decoder, RmsNorm, turned
 from cinnabar.engine.models.language.experts import Experts, FeedForward
+from cinnabar.engine.models.language.memory import LOGITS
 from cinnabar.engine.models.language.rotary import Rotary, Turn
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 
@@ -25,8 +26,6 @@ from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Tr
 Held = tuple[torch.Tensor, torch.Tensor]
 #: Attention of queries, keys and values [H, N, W] of all texts of a pass; returns [H, N, W].
 _Attend = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
-#: Logits that exist at a time while expected embeddings are computed (float32: 64 MB).
-LOGITS = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 #: The keys by which config.json tells the length of a block.
 _BLOCK_KEYS = ("block_size", "block_length", "bd_size", "canvas_length")
 #: The longest request that the memory is told for, in tokens.
-LONGEST = 131_072
+LONGEST_REQUEST = 131_072
 _BLOCK_NAME = re.compile(r"-b[0-9]+$")
 _LICENCE = re.compile(r"(licen[cs]e|copying)(\W.*)?", re.IGNORECASE)
 
@@ -111,7 +111,7 @@ def _told(path: Path, traits: Traits) -> dict[str, Any]:
 
 def _memory(traits: Traits, precision: Precision, weights: int, free: int | None) -> dict[str, Any]:
     """Returns what the weights and one request take, and how much of it fits beside the weights."""
-    longest = min(LONGEST, traits.window)
+    longest = min(LONGEST_REQUEST, traits.window)
     left = None if free is None else free - weights
     return {
         "weights GB": round(weights / 1e9, 3),

@@ -13,13 +13,13 @@ from dataclasses import replace
 import torch
 from tiny_models import KINDS, TOKENIZER, decoder, record
 
+from cinnabar.engine.backend import KERNELS_VARIABLE
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.kernels.backend import VARIABLE
 
 
 def task(prompt: str, **properties: object) -> Task:
@@ -49,7 +49,7 @@ class Broken(Decoder):
 
 def decoded(traits: Traits, kernels: str, constrained: bool, broken: bool) -> Sequence[Decoded | Undecoded]:
     """The results of all tasks with these kernels."""
-    os.environ[VARIABLE] = kernels
+    os.environ[KERNELS_VARIABLE] = kernels
     model = decoder(traits, 3)
     if broken:
         model.__class__ = Broken

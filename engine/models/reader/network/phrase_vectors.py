@@ -29,7 +29,7 @@ _TOGETHER = 4
 _UNKNOWN = 0.3
 #: The similarity that counts as 0, and the one that counts as 1.
 _UNLIKE, _ALIKE = 0.3, 0.65
-Floats = npt.NDArray[np.float32]
+_Floats = npt.NDArray[np.float32]
 
 
 def word_vectors(table: Tensor, spelt: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ def name_vectors(table: Tensor, spelt: Tensor) -> Tensor:
     return _of_length(word_vectors(table, spelt.view(q * n, -1)).view(q, n, -1).sum(1))
 
 
-def vectors_of(table: Floats, names: Sequence[str], wordpieces: WordPieces) -> Floats:
+def vectors_of(table: _Floats, names: Sequence[str], wordpieces: WordPieces) -> _Floats:
     """Returns the vectors of names as texts: [Q, VALUES].
 
     In arrays: a document asks for a few short texts, and such a torch call takes ten times as long as its arithmetic.
@@ -65,13 +65,13 @@ def vectors_of(table: Floats, names: Sequence[str], wordpieces: WordPieces) -> F
     if len(runs):
         begins = np.cumsum(counts) - counts
         vectors[counts > 0] = np.add.reduceat(runs, begins[counts > 0], axis=0)
-    found: Floats = vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + _UNKNOWN)
+    found: _Floats = vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + _UNKNOWN)
     return found
 
 
-def phrase_likeness(names: Floats, phrases: Floats) -> Floats:
+def phrase_likeness(names: _Floats, phrases: _Floats) -> _Floats:
     """Returns the similarity of names, [Q, VALUES], and phrases, [P, VALUES], 0 to 1: [Q, P]."""
-    found: Floats = ((names @ phrases.T - _UNLIKE) / (_ALIKE - _UNLIKE)).clip(0, 1)
+    found: _Floats = ((names @ phrases.T - _UNLIKE) / (_ALIKE - _UNLIKE)).clip(0, 1)
     return found
 
 

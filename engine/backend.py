@@ -7,30 +7,29 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 import torch
 
+from cinnabar.kernels.tables import Backend
 from cinnabar.schemas.errors import UsageError
 
-#: `plain`: numpy, or the definition in plain PyTorch. `triton`: the Triton kernels.
-Backend = Literal["plain", "triton"]
 #: The environment variable that demands an implementation.
-VARIABLE = "CINNABAR_KERNELS"
+KERNELS_VARIABLE = "CINNABAR_KERNELS"
 
 
 def backend_of(device: torch.device) -> Backend:
     """Returns the implementation for tensors on a device. Raises UsageError if the demanded one cannot run there."""
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(KERNELS_VARIABLE)
     if named and named not in get_args(Backend):
-        raise UsageError(f"{VARIABLE}={named}: expected one of {', '.join(get_args(Backend))}")
+        raise UsageError(f"{KERNELS_VARIABLE}={named}: expected one of {', '.join(get_args(Backend))}")
     if named != "triton":
         # A Python on Windows may have CUDA without Triton.
         chosen = device.type == "cuda" and find_spec("triton") is not None
         return cast(Backend, named or ("triton" if chosen else "plain"))
     if find_spec("triton") is None:
-        raise UsageError(f"{VARIABLE}=triton: expected the package triton, it is not installed")
+        raise UsageError(f"{KERNELS_VARIABLE}=triton: expected the package triton, it is not installed")
     if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
         wanted = "a CUDA device, or TRITON_INTERPRET=1 for Triton's interpreter"
-        raise UsageError(f"{VARIABLE}=triton: expected {wanted}, got the device {device.type}")
+        raise UsageError(f"{KERNELS_VARIABLE}=triton: expected {wanted}, got the device {device.type}")
     return "triton"

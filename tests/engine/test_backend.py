@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from cinnabar.kernels import backend
-from cinnabar.kernels.backend import VARIABLE, backend_of
+from cinnabar.engine import backend
+from cinnabar.engine.backend import KERNELS_VARIABLE, backend_of
 from cinnabar.schemas.errors import UsageError
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
@@ -14,7 +14,7 @@ CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
 @pytest.fixture(autouse=True)
 def undemanded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(KERNELS_VARIABLE, raising=False)
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     monkeypatch.setattr(backend, "find_spec", lambda name: name)
 
@@ -26,23 +26,23 @@ def test_a_gpu_has_triton_and_a_cpu_has_not() -> None:
 def test_a_gpu_without_triton_has_plain_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "find_spec", lambda _: None)
     assert backend_of(CUDA) == "plain"
-    monkeypatch.setenv(VARIABLE, "triton")
+    monkeypatch.setenv(KERNELS_VARIABLE, "triton")
     with pytest.raises(UsageError, match="expected the package triton"):
         backend_of(CUDA)
 
 
 def test_the_environment_demands_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "plain")
+    monkeypatch.setenv(KERNELS_VARIABLE, "plain")
     assert backend_of(CUDA) == "plain"
-    monkeypatch.setenv(VARIABLE, "triton")
+    monkeypatch.setenv(KERNELS_VARIABLE, "triton")
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     assert backend_of(CPU) == "triton"
 
 
 def test_kernels_that_cannot_run_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "triton")
+    monkeypatch.setenv(KERNELS_VARIABLE, "triton")
     with pytest.raises(UsageError, match="TRITON_INTERPRET=1 for Triton's interpreter, got the device cpu"):
         backend_of(CPU)
-    monkeypatch.setenv(VARIABLE, "cuda")
+    monkeypatch.setenv(KERNELS_VARIABLE, "cuda")
     with pytest.raises(UsageError, match="CINNABAR_KERNELS=cuda: expected one of plain, triton"):
         backend_of(CPU)
