@@ -268,7 +268,7 @@ class PagedContext:
 
 
 def most_pages(traits: Traits, dtype: torch.dtype, device: torch.device, page: int) -> int:
-    """Returns the pages of a cache in the memory that is free now, at least those of one window."""
+    """Returns the pages of a cache in the memory that is free now, at least one."""
     free = free_memory(device)
     windows = -(-traits.window // page_size(traits, page))
     # Where the system tells nothing, as many as one text may have.

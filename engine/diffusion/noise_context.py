@@ -19,6 +19,7 @@ import torch
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
+from cinnabar.engine.models.language.memory import cache_budget, free_memory
 
 #: Tokens of a text that are read in one pass, at most; shared prefixes that are kept. Passes end at multiples of them,
 #: and so do prefixes, so that the parts of a text do not depend on what other texts share with it.
@@ -36,7 +37,8 @@ class _Text:
 
     seed: of its random tokens. length: how many of its tokens were read as text. held: their keys and values by layer.
     canvas: the first position of the canvas that was read last. states: [C, D], its hidden states. passes: how often it
-    was read. cached: how many tokens were read before, as a prefix of other texts.
+    was read. cached: how many tokens were read before, as a prefix of other texts. most: the bytes that its keys and
+    values may come to take.
     """
 
     seed: bytes = b""
@@ -46,13 +48,21 @@ class _Text:
     states: torch.Tensor | None = None
     passes: int = 0
     cached: int = 0
+    most: int = 0
 
 
 class NoiseContext:
-    """Reads sequences whose open positions hold random tokens. end: the end token."""
+    """Reads sequences whose open positions hold random tokens.
 
-    def __init__(self, decoder: DiffusionGemma, end: int) -> None:
+    end: the end token. room: the bytes that keys and values may take; without it they take their share of the memory
+    that is free now.
+    """
+
+    def __init__(self, decoder: DiffusionGemma, end: int, room: int | None = None) -> None:
         self._decoder, self._end = decoder, end
+        free = free_memory(decoder.device)
+        #: None where the system does not tell what is free.
+        self._room = room if room is not None or free is None else cache_budget(free)
         local = decoder.traits.local
         assert local is not None
         self._local = local
@@ -67,14 +77,30 @@ class NoiseContext:
         """Drops all sequences; shared prefixes stay."""
         self._texts = {}
 
-    def refusal(self, _: int) -> str | None:
+    def refusal(self, tokens: int) -> str | None:
         """See `Context`."""
-        return None
+        if self._room is None or (size := self._bytes(tokens)) <= self._room:
+            return None
+        return (
+            f"the keys and values of prompt and answer may take {size:,} bytes, and the memory has room for"
+            f" {self._room:,}; use a smaller --context"
+        )
 
     def join(self, sequence: OpenSequence) -> bool:
         """See `Context`."""
-        self._joined(sequence)
+        wanted = self._bytes(sequence.limit)
+        if self._room is not None and self._texts and wanted + sum(t.most for t in self._texts.values()) > self._room:
+            return False
+        self._joined(sequence).most = wanted
         return True
+
+    def _bytes(self, positions: int) -> int:
+        """Returns the memory of the keys and values of a text; layers with a window keep a part of it."""
+        traits, local = self._decoder.traits, self._local
+        near = sum(local.sliding)
+        held = (traits.layers - near) * positions * traits.key_heads * traits.head_width
+        held += near * min(positions, self._most) * local.key_heads * local.head_width
+        return 2 * held * self._decoder.model.norm.weight.element_size()
 
     def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002, as in `Context`
         """See `Context`; a prefix that spoils one text would spoil the others, too."""

@@ -153,6 +153,24 @@ def test_the_parts_of_a_text_do_not_depend_on_texts_that_share_its_beginning(
 
 
 @torch.inference_mode()
+def test_texts_wait_for_memory_and_one_that_never_fits_is_refused() -> None:
+    model = decoder(UNIFORM)
+    assert isinstance(model, DiffusionGemma)
+    one, other = sequence(400, 8), sequence(400, 8)
+    context = NoiseContext(model, END)
+    context.join(one)
+    context.hidden([one], [opened(one)])
+    (text,) = context._texts.values()
+    read = sum(keys.nbytes + values.nbytes for keys, values in text.held)
+    assert 0.8 * text.most < read <= text.most
+    narrow = NoiseContext(model, END, text.most + 1)
+    assert narrow.refusal(one.limit) is None and narrow.refusal(2 * one.limit) is not None
+    assert narrow.join(one) and not narrow.join(other)
+    narrow.leave(one)
+    assert narrow.join(other)
+
+
+@torch.inference_mode()
 def test_layers_with_a_window_keep_what_two_canvases_back_need() -> None:
     model = decoder(UNIFORM)
     assert isinstance(model, DiffusionGemma)
