@@ -81,7 +81,7 @@ def _mapped(path: Path) -> dict[str, Tensor] | None:
             return None
         # A private mapping: a write would give this process pages of its own, and never reach the file.
         whole = torch.from_file(str(path), shared=False, size=size, dtype=torch.uint8)
-        data = memoryview(whole.numpy())
+        data = whole.numpy().data
         length, digest = _END.unpack(data[-_END.size :])
         if hashlib.sha256(data[: -_END.size]).digest() != digest:
             return None
@@ -114,7 +114,7 @@ def _write(path: Path, tensors: Mapping[str, Tensor]) -> bool:
                 flat = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
                 dtype = str(tensor.dtype).removeprefix("torch.")
                 index[name] = (at, flat.nbytes, dtype, list(tensor.shape))
-                put(memoryview(flat.numpy()))
+                put(flat.numpy().data)
                 put(bytes(-flat.nbytes % _ALIGNED))
                 at += flat.nbytes + -flat.nbytes % _ALIGNED
             listed = json.dumps(index).encode()

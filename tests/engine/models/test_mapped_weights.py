@@ -91,7 +91,8 @@ def test_a_broken_file_is_written_again(folder: Path, damage: str) -> None:
     assert path.read_bytes() == data
 
 
-def test_a_write_to_a_mapped_weight_does_not_reach_the_file(folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_a_write_to_a_mapped_weight_does_not_reach_the_file() -> None:
     with torch.no_grad():
         mapped(made).get_parameter("0.weight").zero_()
     assert same(mapped(never), made())
