@@ -14,6 +14,11 @@ from cinnabar.schemas.errors import EngineFailure, RunError
 FillBatch = Callable[[Sequence[Request]], list[Result]]
 #: Gets the numbers of some requests and the tokens that fit together; yields each number with its result.
 Stream = Callable[[Sequence[int], int], Iterator[tuple[int, Result]]]
+#: Told of a request whose scores mean nothing.
+NO_NUMBERS = "model"
+#: Failures that may be due to the other requests: these take time, and a place that holds no number is read, with no
+#: weight, by all that share a page or a tile with it.
+ALONE = frozenset({TOO_SLOW, NO_NUMBERS})
 
 
 def pack(costs: Sequence[int], budget: int) -> list[list[int]]:
@@ -78,32 +83,31 @@ def run_stream(requests: Sequence[Request], costs: Sequence[int], room: int, str
 
     costs: tokens of each request; room: those that the stream may work on together. What a stream has yielded when it
     fails is kept, and the rest is halved until the failing requests stand alone; if memory ran out, so is the room.
-    Requests that exceed the time limit beside others are filled once more, one by one. A request that fails alone
-    becomes `Failed` as in `run`. Raises RunError if the stream does.
+    Requests that exceed the time limit beside others, or whose scores are no numbers, are filled once more, one by
+    one. A request that fails alone becomes `Failed` as in `run`. Raises RunError if the stream does.
     """
     results: dict[int, Result] = {}
     waiting = [list(range(len(requests)))] if requests else []
     while waiting:
         part = waiting.pop()
         alone, memory = len(part) == 1, False
-        slow, failure = set[int](), None
+        again, failure = set[int](), None
         try:
             with counted() if alone else nullcontext():
                 for index, result in stream(part, room):
-                    if not alone and isinstance(result, Failed) and result.code == TOO_SLOW:
-                        # It had to share its time with others.
-                        slow.add(index)
+                    if not alone and isinstance(result, Failed) and result.code in ALONE:
+                        again.add(index)
                     else:
                         results[index] = result
-            if len(part) > len(slow) + sum(index in results for index in part):
+            if len(part) > len(again) + sum(index in results for index in part):
                 raise EngineFailure("engine_error", "expected a result for each request")
         except RunError:
             raise
         except Exception as error:
             memory = out_of_memory(error)
             failure = failure_of(requests[part[0]].id, error, memory) if alone else None
-        left = [index for index in part if index not in results and index not in slow]
-        waiting[:0] = [[index] for index in sorted(slow, reverse=True)]
+        left = [index for index in part if index not in results and index not in again]
+        waiting[:0] = [[index] for index in sorted(again, reverse=True)]
         # Outside of the handler: the exception no longer holds the failed batch's tensors.
         if memory:
             if torch.cuda.is_available():

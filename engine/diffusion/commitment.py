@@ -14,9 +14,10 @@ from cinnabar.engine.diffusion.graph_tables import GraphTables, Look
 from cinnabar.engine.diffusion.outlook import Outlook
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.diffusion.settings import Settings
+from cinnabar.engine.scheduler import NO_NUMBERS
 
 #: Told of a sequence whose scores mean nothing.
-NO_NUMBERS = Undecoded("model", "expected finite scores, got NaN or infinity")
+NOT_FINITE = Undecoded(NO_NUMBERS, "expected finite scores, got NaN or infinity")
 
 
 class Commitment:
@@ -59,7 +60,7 @@ class Commitment:
         results: list[Undecoded | Block | None] = [None] * len(sequences)
         for (row, look), outlook in zip(checks.items(), found, strict=False):
             if not outlook.finite or (row in ahead and not ahead[row].finite):
-                results[row] = NO_NUMBERS
+                results[row] = NOT_FINITE
                 continue
             doubted = self.doubted(outlook, look.scored, look.begin)
             if len(doubted):
@@ -69,7 +70,7 @@ class Commitment:
         again = dict[int, Ints]()
         for row, outlook in ahead.items():
             if results[row] is None and not outlook.finite:
-                results[row] = NO_NUMBERS
+                results[row] = NOT_FINITE
             if results[row] is None:
                 again[row] = self._masked(opens[row], outlook)
         # The tokens beside doubted ones are weighed without these.

@@ -116,9 +116,11 @@ class Denoiser:
                 check_time()
                 done = [run for run in active if not self._goes_on(run)]
                 active = [run for run in active if run not in done]
+                # All of them before the first is told: whoever stops listening leaves no pages behind.
                 for run in done:
                     run.cached = self._context.cached(run.sequence)
                     self._context.leave(run.sequence, spoilt=run.failed is not None)
+                for run in done:
                     yield run.index, run.outcome()
                 while ready is not None or waiting:
                     if ready is None:

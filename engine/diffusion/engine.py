@@ -122,12 +122,18 @@ class DiffusionEngine:
                 yield number, self._read(plan, None, None)
             else:
                 asked[number] = plan, plan.task
-        numbers = [*asked]
         with timed(self.timings, "decode"):
             tasks, rooms = [task for _, task in asked.values()], [plan.room for plan, _ in asked.values()]
-            thought = self._thinker.think(tasks, rooms, room)
+            thought = dict(zip(asked, self._thinker.think(tasks, rooms, room), strict=True))
+        ready = dict[int, tuple[Task, Thoughts | None]]()
+        for number, one in thought.items():
+            if isinstance(one, Undecoded):
+                yield number, self._read(asked[number][0], one, None)
+            else:
+                ready[number] = one
+        numbers = [*ready]
         observer = None if shown is None else shown.of(numbers)
-        stream = self._decoder.stream([task for task, _ in thought], observer, room=room)
+        stream = self._decoder.stream([task for task, _ in ready.values()], observer, room=room)
         while True:
             with timed(self.timings, "decode"):
                 found = next(stream, None)
@@ -135,7 +141,7 @@ class DiffusionEngine:
                 return
             index, decoded = found
             with timed(self.timings, "read"):
-                result = self._read(asked[numbers[index]][0], decoded, thought[index][1])
+                result = self._read(asked[numbers[index]][0], decoded, ready[numbers[index]][1])
             yield numbers[index], result
 
     def _read(self, plan: Plan, decoded: Decoded | Undecoded | None, thoughts: Thoughts | None) -> Result:

@@ -161,7 +161,8 @@ class NoiseContext:
         return found
 
     def _reading(self, sequence: OpenSequence, text: _Text, block: Block) -> Reading:
-        if block.begin - text.length > self._decoder.traits.block:
+        # Read with the first canvas, the rest of a prompt would be as long as what no other text shares with it.
+        if text.length < sequence.begin or block.begin - text.length > self._decoder.traits.block:
             self._read(text, sequence.tokens, block.begin)
         tokens = np.concatenate(
             [sequence.tokens[text.length : block.begin], self.shown(sequence, block.begin, block.stop)]

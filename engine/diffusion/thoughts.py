@@ -21,11 +21,10 @@ from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import SETTINGS, Settings
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.time_limit import TOO_SLOW
+from cinnabar.engine.scheduler import ALONE
 from cinnabar.schemas.automata.automaton import Automaton, from_dfa
 from cinnabar.schemas.automata.concatenation import concat
 from cinnabar.schemas.automata.literals import literal
-from cinnabar.schemas.errors import EngineFailure
 
 #: Divisor of a model's window: the most of it that thoughts may take.
 SHARE = 16
@@ -56,11 +55,11 @@ class Thinker:
 
     def think(
         self, tasks: Sequence[Task], rooms: Sequence[int], room: int | None = None
-    ) -> list[tuple[Task, Thoughts | None]]:
-        """Returns the tasks with their thoughts behind their prompts.
+    ) -> list[tuple[Task, Thoughts | None] | Undecoded]:
+        """Returns the tasks with their thoughts behind their prompts, or a failure that may be due to other tasks.
 
         rooms: the tokens that each may take; room: those of all tasks that are decoded together. A task with too little
-        room for any, or whose thoughts cannot be decoded, stays as it is.
+        room for any, or whose thoughts cannot be decoded otherwise, stays as it is.
         """
         if self._denoiser is None:
             return [(task, None) for task in tasks]
@@ -82,10 +81,10 @@ def bound(traits: Traits, settings: Settings) -> int:
     return min(settings.thoughts, traits.window // SHARE) if traits.thinks else 0
 
 
-def _continued(task: Task, decoded: Decoded | Undecoded | None) -> tuple[Task, Thoughts | None]:
-    if isinstance(decoded, Undecoded) and decoded.code == TOO_SLOW:
-        # Whether there are thoughts may not depend on other requests: it is tried again alone.
-        raise EngineFailure(TOO_SLOW)
+def _continued(task: Task, decoded: Decoded | Undecoded | None) -> tuple[Task, Thoughts | None] | Undecoded:
+    if isinstance(decoded, Undecoded) and decoded.code in ALONE:
+        # Whether there are thoughts may not depend on other requests: the task is tried again alone.
+        return decoded
     if not isinstance(decoded, Decoded):
         return task, None
     text = decoded.text.decode().removeprefix(THOUGHTS).removesuffix(RECORD).strip()

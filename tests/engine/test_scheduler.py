@@ -9,7 +9,7 @@ import torch
 from remote_forms import form_of, request
 
 from cinnabar.engine.request import Failed, Request, Result
-from cinnabar.engine.scheduler import pack, run_stream
+from cinnabar.engine.scheduler import NO_NUMBERS, pack, run_stream
 from cinnabar.engine.time_limit import TOO_SLOW
 from cinnabar.schemas.errors import EngineFailure, RunError
 
@@ -65,20 +65,21 @@ def test_the_room_shrinks_when_memory_runs_out() -> None:
     assert rooms == [1000, 30, 15, 15, 15]
 
 
-def test_a_request_that_was_too_slow_beside_others_is_filled_alone() -> None:
+@pytest.mark.parametrize("code", [TOO_SLOW, NO_NUMBERS])
+def test_a_request_that_was_too_slow_or_had_no_numbers_beside_others_is_filled_alone(code: str) -> None:
     tried: list[list[int]] = []
 
     def stream(at: Sequence[int], _: int) -> Iterator[tuple[int, Result]]:
         tried.append([*at])
         for number in at:
             if number == 1 or (number == 4 and len(at) > 1):
-                yield number, failed(number, TOO_SLOW)
+                yield number, failed(number, code)
             else:
                 yield number, failed(number)
 
     results = run_stream(REQUESTS, [1] * 6, 10, stream)
     assert tried == [[*range(6)], [1], [4]]
-    assert [one.code for one in results if isinstance(one, Failed)] == ["done", TOO_SLOW, *["done"] * 4]
+    assert [one.code for one in results if isinstance(one, Failed)] == ["done", code, *["done"] * 4]
 
 
 def test_a_stream_that_leaves_requests_out_is_an_error_of_these() -> None:

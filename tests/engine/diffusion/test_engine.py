@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,3 +201,21 @@ def test_the_fingerprint_is_the_one_known_before_the_model_is_loaded(model: Lang
 def test_a_batch_needs_a_budget(model: LanguageModel) -> None:
     with pytest.raises(UsageError, match="token budget: expected at least 1, got 0"):
         DiffusionEngine(model, token_budget=0)
+
+
+@pytest.mark.parametrize("effort", ["low", "high"])
+def test_a_document_whose_scores_are_no_numbers_harms_none_that_shares_its_beginning(
+    effort: str, tmp_path: Path
+) -> None:
+    model = load_language_model(write_checkpoint(tmp_path / "model", window=4096, block=8), "cpu", "float32")
+    model.decoder.model.embed_tokens.weight[model.tokenizer.encode("~")[0]] = float("nan")
+    form = form_of({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}}, "required": ["kind"]})
+    texts = ("No. ~", "No. 1", "No. 2", "No. 345")
+    requests = [asked(text, text, form) for text in texts]
+    expected = [DiffusionEngine(model, effort).fill([one])[0] for one in requests]
+    found = DiffusionEngine(model, effort).fill(requests)
+    codes = [one.code if isinstance(one, Failed) else None for one in expected]
+    assert codes[0] == "model" and None in codes
+    assert [one.code if isinstance(one, Failed) else one.record for one in found] == [
+        one.code if isinstance(one, Failed) else one.record for one in expected
+    ]

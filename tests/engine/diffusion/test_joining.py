@@ -97,6 +97,17 @@ def test_passes_of_fixed_shapes_give_the_same_records(kind: str) -> None:
         same(result, tried(kind, *one))
 
 
+def test_a_stream_that_nobody_listens_to_any_more_leaves_no_pages_behind() -> None:
+    denoiser = Denoiser(decoder(KINDS["block"], 5), TOKENIZER, "medium", pages=40, page=PAGE)
+    context = denoiser._context
+    assert isinstance(context, PagedContext)
+    stream = denoiser.stream([made(0, 3, False)] * 3)
+    next(stream)
+    stream.close()
+    assert not context._rows
+    assert context.cache.pool.room == context.cache.pool.pages
+
+
 def test_a_wrong_token_that_is_put_in_is_mended_beside_others() -> None:
     one, letter = task(form_of(INVOICE)), TOKENIZER.encode("A")[0]
     model = certain(RECORD, len(one.prompt), REVISING)

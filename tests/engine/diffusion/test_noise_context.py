@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.noise_context import NoiseContext, temperature
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
-from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.schemas.automata.literals import literal
 
@@ -120,6 +121,35 @@ def test_every_pass_of_a_folder_says_what_transformers_says(
     rows = [rows[1], rows[3]]
     check()
     assert conditioned == [0, 2, 3, 2, 3, 2]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("tail", [2, 8, 13])
+def test_the_parts_of_a_text_do_not_depend_on_texts_that_share_its_beginning(
+    tail: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noise_context, "PREFILL", 16)
+    model = decoder(UNIFORM)
+    assert isinstance(model, DiffusionGemma)
+    parts = list[tuple[int, int, int]]()
+    read = model.read
+
+    def seen(readings: Sequence[Reading]) -> tuple[list[torch.Tensor], list[list[Held]]]:
+        parts.extend((one.begin, one.opened, len(one.tokens)) for one in readings)
+        return read(readings)
+
+    monkeypatch.setattr(model, "read", seen)
+    found = []
+    for others in ([], [sequence(50, shared=40)]):
+        context, one = NoiseContext(model, END), sequence(32 + tail, shared=40)
+        for other in others:
+            context.hidden([other], [opened(other)])
+        parts.clear()
+        states = context.hidden([one], [opened(one)])[1]
+        found.append(([*parts], states))
+    (alone, expected), (beside, got) = found
+    assert beside == alone
+    assert torch.equal(got, expected)
 
 
 @torch.inference_mode()
