@@ -16,6 +16,7 @@ import json
 import os
 import struct
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -99,12 +100,14 @@ def _mapped(path: Path) -> dict[str, Tensor] | None:
 
 def _write(path: Path, tensors: Mapping[str, Tensor]) -> bool:
     """Writes the tensors, and returns False if that is impossible."""
-    temporary = path.with_name(f".part-{os.getpid()}-{path.name}")
+    temporary: Path | None = None
     digest, at = hashlib.sha256(), 0
     index: dict[str, tuple[int, int, str, list[int]]] = {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        # Another container may write the same file under the same process id, so the name is drawn.
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as file:
+            temporary = Path(file.name)
 
             def put(data: bytes | memoryview) -> None:
                 digest.update(data)
@@ -124,8 +127,9 @@ def _write(path: Path, tensors: Mapping[str, Tensor]) -> bool:
         temporary.replace(path)
         _remove_old(path.parent)
     except OSError:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
         return False
     return True
 
