@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -48,10 +48,13 @@ class IntegerLinear(nn.Module):
         weight = linear.weight.detach().float()
         high, low, scale = _parts(weight)
         parts = [high] if float(low.abs().amax()) <= _FINER * _NEAR else [high, low]
-        self.register_buffer("weight", torch.cat(parts).to(torch.int8).t().contiguous())
-        self.register_buffer("scale", scale[:, 0])
         bias = torch.zeros(len(weight)) if linear.bias is None else linear.bias.detach().float()
-        self.register_buffer("bias", bias.to(weight.device))
+        self._take(torch.cat(parts).to(torch.int8).t().contiguous(), scale[:, 0], bias.to(weight.device))
+
+    def _take(self, weight: Tensor, scale: Tensor, bias: Tensor) -> None:
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale)
+        self.register_buffer("bias", bias)
         self._joined: dict[tuple[IntegerLinear, ...], IntegerLinear] = {}
 
     @property
@@ -158,6 +161,21 @@ def _converted(module: M) -> M:
         for name, child in module._modules.items()
     }
     return found
+
+
+def take_integers(module: nn.Module, held: Mapping[str, Tensor]) -> None:
+    """Replaces, in place, the linear layers that have a scale in `held`, the state of a module with integers.
+
+    The new layers have the tensors of `held` themselves.
+    """
+    for name, parent in list(module.named_modules()):
+        for last, child in list(parent._modules.items()):
+            path = f"{name}.{last}" if name else last
+            if isinstance(child, nn.Linear) and f"{path}.scale" in held:
+                layer = IntegerLinear.__new__(IntegerLinear)
+                nn.Module.__init__(layer)
+                layer._take(*(held[f"{path}.{own}"] for own in ("weight", "scale", "bias")))
+                parent._modules[last] = layer.train(child.training)
 
 
 def _layer(linear: nn.Linear) -> nn.Module:

@@ -12,6 +12,7 @@ import torch
 from cinnabar.engine.models import weights
 from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import (
+    SHIPPED,
     about,
     base_of,
     fingerprint_of,
@@ -19,6 +20,7 @@ from cinnabar.engine.models.identity import (
     weights_fingerprint,
 )
 from cinnabar.engine.models.integer_products import multiplies_integers
+from cinnabar.engine.models.mapped_weights import mapped_module
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.kept_questions import KeptQuestions
@@ -55,14 +57,29 @@ def load_model(
 @lru_cache(maxsize=2)
 def _loaded(name: str | Path, device: str, config: PriorConfig, precision: Precision) -> Reader:
     folder = model_folder(name)
-    network, wordpieces = load_network(folder)
     calibration = load_calibration(folder, weights_fingerprint(folder))
     sentences = partial(load_sentence_encoder, precision)
     fingerprint, place = fingerprint_of(name), device_of(device)
     # In integers or, on a machine without fast ones, in float32: the states differ in their last digits.
     integers = precision == "int8" and multiplies_integers(place)
+    # A GPU has a copy of its own. Weights that were learned from a user's documents stay in their folder.
+    shared = place.type == "cpu" and folder == SHIPPED
+    network, wordpieces = _mapped_network(folder, integers) if shared else load_network(folder)
     kept = KeptQuestions(f"{weights_fingerprint(folder)} {precision} {integers}")
     return Reader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences, kept)
+
+
+def _mapped_network(folder: Path, integers: bool) -> tuple[Network, WordPieces]:
+    """The network of a whole model with weights that processes share, and its word pieces."""
+    said = about(folder)
+    weights.check_files(folder, said["files"])
+    network = mapped_module(
+        (weights_fingerprint(folder), said["size"]),
+        integers,
+        lambda: Network(Size(**said["size"])),
+        lambda: load_network(folder)[0],
+    )
+    return network, WordPieces(folder / "vocab.txt")
 
 
 def load_network(folder: Path) -> tuple[Network, WordPieces]:

@@ -126,14 +126,22 @@ def checked_tensors(folder: Path, files: Mapping[str, str]) -> dict[str, Tensor]
 
     Raises ModelError if a file is missing or does not have the expected digest.
     """
+    check_files(folder, files)
     stored: dict[str, Tensor] = {}
+    for name in sorted(files):
+        if name.endswith(".safetensors"):
+            stored |= load_file(folder / name)
+    return stored
+
+
+def check_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Raises ModelError if a file is missing or does not have the expected digest."""
     for name, digest in sorted(files.items()):
-        path = folder / name
-        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        path, found = folder / name, "no file"
+        if path.is_file():
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != digest:
             raise ModelError(
                 f"{path}: expected SHA-256 {digest}, found {found}; the model is incomplete or altered"
             )
-        if path.suffix == ".safetensors":
-            stored |= load_file(path)
-    return stored

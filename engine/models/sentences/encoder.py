@@ -20,10 +20,11 @@ import torch
 
 from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import SHIPPED, about
-from cinnabar.engine.models.integer_products import IntegerLinear, with_integer_products
+from cinnabar.engine.models.integer_products import IntegerLinear, multiplies_integers, with_integer_products
+from cinnabar.engine.models.mapped_weights import mapped_module
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.models.reader.network.encoder import Encoder
-from cinnabar.engine.models.weights import checked_tensors, restore
+from cinnabar.engine.models.weights import check_files, checked_tensors, restore
 from cinnabar.engine.precision import Precision, reading_precision
 from cinnabar.schemas.errors import ModelError
 
@@ -122,6 +123,14 @@ def load_sentence_encoder(precision: Precision | None = None) -> SentenceEncoder
 def _loaded(precision: Precision) -> SentenceEncoder:
     files = json.loads((FOLDER / "model.json").read_text(encoding="utf-8"))["files"]
     words = {"words.safetensors": about(SHIPPED)["files"]["words.safetensors"]}
+    check_files(FOLDER, files)
+    check_files(SHIPPED, words)
+    integers = precision == "int8" and multiplies_integers(torch.device("cpu"))
+    encoder = mapped_module((files, words), integers, lambda: Encoder(*SIZES), lambda: _encoder(files, words))
+    return SentenceEncoder(encoder, WordPieces(SHIPPED / "vocab.txt"), _fingerprint(files), precision)
+
+
+def _encoder(files: dict[str, str], words: dict[str, str]) -> Encoder:
     held = restore(checked_tensors(FOLDER, files) | checked_tensors(SHIPPED, words))
     with WithoutDrawing():
         encoder = Encoder(*SIZES)
@@ -132,7 +141,7 @@ def _loaded(precision: Precision) -> SentenceEncoder:
     # The features of places on a page are not the published model's, so they are zero.
     for key in missing.missing_keys:
         encoder.get_parameter(key).data.zero_()
-    return SentenceEncoder(encoder, WordPieces(SHIPPED / "vocab.txt"), _fingerprint(files), precision)
+    return encoder
 
 
 def _fingerprint(files: dict[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.progress import Silent
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import ModelSource, model_source, settings_of
+from cinnabar.extraction.sources import ModelSource, Named, model_source, settings_of
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import ModelError, UsageError
@@ -88,6 +89,26 @@ def test_three_engines_write_the_rows_of_one_in_its_order(folder: Path, tmp_path
     assert orders["3"].paths == orders["1"].paths and orders["3"].paths[-1] == "05.txt"
     assert found["3"].steps == found["1"].steps > 0
     assert (found["3"].written, found["3"].quarantined, found["3"].skipped) == (11, 2, 1)
+
+
+@pytest.mark.slow
+def test_engines_batches_and_orders_change_no_record_of_the_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CINNABAR_CACHE", str(tmp_path / "kept"))
+    texts = [f"Note {n}\n\nName: Firm {n}\n" + f"Line {n}.\n" * (n % 9) + f"Total: {n * 7}.50\n" for n in range(70)]
+    paths = [tmp_path / f"{number:02}.txt" for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    shuffled = random.Random(0).sample(paths, len(paths))
+    model = ModelSource("reading", Named("default", "cpu"), encodings=0)
+    ways = [("1", 64, paths), ("1", 1, shuffled), ("4", 1, paths), ("4", 64, shuffled)]
+    outs = [tmp_path / f"out-{number}" for number in range(len(ways))]
+    for out, (engines, batch, order) in zip(outs, ways, strict=True):
+        found = extract(order, SOURCE, out, model, RunOptions(workers=1, batch=batch, engines=engines))
+        assert found.written == len(paths)
+    first, *others = map(rows, outs)
+    assert len(first[0]) == len(paths) and all(other == first for other in others)
 
 
 @pytest.mark.slow

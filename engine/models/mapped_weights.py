@@ -1,0 +1,144 @@
+"""The weights of a network as it uses them, in a file that all processes of a machine map.
+
+Processes that map a file share its pages of memory, so each engine beside the first holds no weights of its own. The
+file lies in the user's cache folder, beside the automata. Its name is the digest of all that decides its content: the
+stored weights, whether products are of integers, the code, and the library. It holds the tensors, each at a multiple of
+64 bytes as in torch's own memory, then their names and places, then a checksum; it holds no code.
+
+The file is written under a temporary name and renamed, so that readers see a whole file or none. A file that does not
+match its checksum is written again. Without a cache folder, or on a full disk, each process holds its own weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from cinnabar.engine.models.empty_modules import WithoutDrawing
+from cinnabar.engine.models.integer_products import take_integers, with_integer_products
+from cinnabar.schemas.automata.cache import cache_folder
+
+M = TypeVar("M", bound=nn.Module)
+#: The folder within the cache folder, and its most files; the reader's is 80 MB in int8 and 130 MB in float32.
+FOLDER, FILES = "weights", 4
+_ALIGNED = 64
+#: The length of the names and places, and the SHA-256 of all before it.
+_END = struct.Struct("<Q32s")
+
+
+def mapped_module(said: object, integers: bool, empty: Callable[[], M], load: Callable[[], M]) -> M:
+    """Returns the module of `load` in evaluation, with its weights mapped from the cache folder if there is one.
+
+    `repr(said)` names the stored weights; `empty` makes the module without values. With `integers` its linear layers
+    are in integers.
+    """
+    folder = cache_folder()
+    path = None if folder is None else folder / FOLDER / _name(said, integers)
+    held = None if path is None else _mapped(path)
+    if path is None or held is None:
+        made = load().eval()
+        made = with_integer_products(made) if integers else made
+        held = _mapped(path) if path is not None and _write(path, made.state_dict()) else None
+        if held is None:
+            return made
+    with WithoutDrawing():
+        module = empty().eval()
+    take_integers(module, held)
+    module.load_state_dict(held, assign=True)
+    return module
+
+
+def _name(said: object, integers: bool) -> str:
+    told = (said, integers, _code(), torch.__version__, sys.byteorder)
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """A digest of the code that decides a module's weights."""
+    own = Path(__file__).parent
+    files = [*sorted(own.glob("*.py")), *sorted((own / "reader" / "network").glob("*.py"))]
+    files += sorted((own / "sentences").glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def _mapped(path: Path) -> dict[str, Tensor] | None:
+    """Returns the tensors of a file, which nobody may write to; None if there is none or it is broken."""
+    try:
+        size = path.stat().st_size
+        if size < _END.size:
+            return None
+        # A private mapping: a write would give this process pages of its own, and never reach the file.
+        whole = torch.from_file(str(path), shared=False, size=size, dtype=torch.uint8)
+        data = whole.numpy().data
+        length, digest = _END.unpack(data[-_END.size :])
+        if hashlib.sha256(data[: -_END.size]).digest() != digest:
+            return None
+        index = json.loads(bytes(data[-_END.size - length : -_END.size]))
+    except (OSError, RuntimeError):
+        return None
+    # Marks the file as used. In a read-only folder this fails, and the file is still of use.
+    with suppress(OSError):
+        os.utime(path)
+    return {
+        name: whole[at : at + count].view(getattr(torch, dtype)).view(shape)
+        for name, (at, count, dtype, shape) in index.items()
+    }
+
+
+def _write(path: Path, tensors: Mapping[str, Tensor]) -> bool:
+    """Writes the tensors, and returns False if that is impossible."""
+    temporary: Path | None = None
+    digest, at = hashlib.sha256(), 0
+    index: dict[str, tuple[int, int, str, list[int]]] = {}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Another container may write the same file under the same process id, so the name is drawn.
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as file:
+            temporary = Path(file.name)
+
+            def put(data: bytes | memoryview) -> None:
+                digest.update(data)
+                file.write(data)
+
+            for name, tensor in tensors.items():
+                flat = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+                dtype = str(tensor.dtype).removeprefix("torch.")
+                index[name] = (at, flat.nbytes, dtype, list(tensor.shape))
+                put(flat.numpy().data)
+                put(bytes(-flat.nbytes % _ALIGNED))
+                at += flat.nbytes + -flat.nbytes % _ALIGNED
+            listed = json.dumps(index).encode()
+            put(listed)
+            # Not synced: the checksum shows a file that a crash tore.
+            file.write(_END.pack(len(listed), digest.digest()))
+        temporary.replace(path)
+        _remove_old(path.parent)
+    except OSError:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _remove_old(folder: Path) -> None:
+    """Removes the files that were not used for longest; who has mapped one keeps it."""
+    used: list[tuple[float, Path]] = []
+    for path in folder.iterdir():
+        with suppress(OSError):
+            used.append((path.stat().st_mtime, path))
+    for _, path in sorted(used, reverse=True)[FILES:]:
+        path.unlink(missing_ok=True)
