@@ -30,7 +30,7 @@ from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.integer_products import take_integers, with_integer_products
 from cinnabar.schemas.automata.cache import cache_folder
 
-M = TypeVar("M", bound=nn.Module)
+_M = TypeVar("_M", bound=nn.Module)
 #: The folder within the cache folder, and its most files; the reader's is 80 MB in int8 and 130 MB in float32.
 FOLDER, FILES = "weights", 4
 _ALIGNED = 64
@@ -38,7 +38,7 @@ _ALIGNED = 64
 _END = struct.Struct("<Q32s")
 
 
-def mapped_module(said: object, integers: bool, empty: Callable[[], M], load: Callable[[], M]) -> M:
+def mapped_module(said: object, integers: bool, empty: Callable[[], _M], load: Callable[[], _M]) -> _M:
     """Returns the module of `load` in evaluation, with its weights mapped from the cache folder if there is one.
 
     `repr(said)` names the stored weights; `empty` makes the module without values. With `integers` its linear layers

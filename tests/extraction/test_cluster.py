@@ -430,7 +430,8 @@ def test_an_assignment_is_sent_without_its_derived_objects() -> None:
     assignment = Assignment(SOURCE, model_source(), RunOptions(effort="high"))
     assert assignment.compiled.form and assignment.validator
     there = pickle.loads(pickle.dumps(assignment))
-    assert there == assignment and set(vars(there)) == {"source", "model", "options", "escalation", "routing"}
+    kept = {"source", "model", "options", "escalation", "routing", "examples"}
+    assert there == assignment and set(vars(there)) == kept
 
 
 def test_a_file_that_became_unreadable_harms_only_itself(tmp_path: Path) -> None:
