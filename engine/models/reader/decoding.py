@@ -331,8 +331,10 @@ class WindowDecoder:
     def _projected(self, windows: Sequence[tuple[Memory, int]]) -> WindowStates:
         """Returns the decoder's projections of these windows."""
         parts = []
-        for kept, run in groupby(windows, key=lambda one: one[0].projected):
+        # By identity: projections are tensors, and comparing those of documents of other sizes is an error.
+        for _, run in groupby(windows, key=lambda one: id(one[0].projected)):
             own = list(run)
+            kept = own[0][0].projected
             if kept is not None:
                 parts.append(kept.windows([memory.first + w for memory, w in own]))
                 continue
