@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from bench.products import Recorder
@@ -48,6 +50,25 @@ def test_documents_have_the_same_results_alone_together_and_in_another_order(rea
     together = Engine(reader).fill(requests)
     assert together == Engine(reader).fill(requests[::-1])[::-1]
     assert together == [Engine(reader).fill([request])[0] for request in requests]
+
+
+def test_a_batch_of_documents_of_many_sizes_is_filled_at_once(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A batch that fails is halved, so its results would be right, and late.
+    sizes = []
+    fill = Engine._fill_batch
+
+    def counted(self: Engine, *given: Any) -> Any:
+        sizes.append(len(given[0]))
+        return fill(self, *given)
+
+    monkeypatch.setattr(Engine, "_fill_batch", counted)
+    words = [40, 700, 1400, 40, 2100, 700]
+    requests = [Request(str(k), NOTE, passage_of(f"{k} cups of tea " * count)) for k, count in enumerate(words)]
+    encode = Reader.encode
+    # Passages that were read before are kept one by one.
+    monkeypatch.setattr(Reader, "encode", lambda self, read: [encode(self, [one])[0] for one in read])
+    Engine(reader, token_budget=1_000_000).fill(requests)
+    assert sizes == [len(requests)]
 
 
 def test_more_documents_of_a_form_make_operations_larger_and_not_more(reader: Reader) -> None:
