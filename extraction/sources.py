@@ -160,7 +160,7 @@ class LanguageSource:
 
         Raises UsageError if it cannot hold one of this `context`, or none at all.
         """
-        from cinnabar.engine.diffusion.budget import ANSWER
+        from cinnabar.engine.diffusion.budget import beside_answer
         from cinnabar.engine.diffusion.engine import LEAST
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
         from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
@@ -173,7 +173,7 @@ class LanguageSource:
         if free is None or free < weights:
             return None
         most = longest_within(traits, self.precision, free - weights)
-        room = most - most // ANSWER
+        room = beside_answer(most)
         each = position_bytes(traits, self.precision)
         told = (
             f"{self.folder}: the weights take {weights / 1e9:.2f} GB, each token {each:,} bytes more, and"
@@ -188,7 +188,7 @@ class LanguageSource:
                 f"{told}: a document of more than about {room:,} tokens goes to quarantine, though the model's window"
                 f" is {traits.window:,}; --context {room} cuts it into passages"
             )
-        if min(context, traits.window - traits.window // ANSWER) > room:
+        if min(context, beside_answer(traits.window)) > room:
             raise UsageError(f"--context {context}: expected at most {room}; {told}")
         return None
 

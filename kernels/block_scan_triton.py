@@ -62,6 +62,13 @@ def device_part(tables: PartTables, classes: Ints, sizes: Ints, distance: Ints, 
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _added(top, sums, x):  # type: ignore[no-untyped-def]
+    """Takes a tile of terms into running log sums: the greatest term of each row, and the sum of all relative to it."""
+    higher = tl.maximum(top, tl.max(x, 1))
+    return higher, sums * tl.exp(top - higher) + tl.sum(tl.exp(x - higher[:, None]), 1)
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _emissions(  # type: ignore[no-untyped-def]
     tables, blocks, places, total, best, free, fixed, sharp, LANE: tl.constexpr
 ):
@@ -112,9 +119,7 @@ def _allowed(  # type: ignore[no-untyped-def]
                 edge = begin[:, None] + k + tl.arange(0, EDGES)[None, :]
                 on = edge < stop[:, None]
                 x = tl.load(scores + tl.load(label + edge, mask=on, other=0), mask=on, other=_NONE)
-                higher = tl.maximum(top, tl.max(x, 1))
-                sums = sums * tl.exp(top - higher) + tl.sum(tl.exp(x - higher[:, None]), 1)
-                top = higher
+                top, sums = _added(top, sums, x)
             found = tl.where(stop > begin, top + tl.log(tl.maximum(sums, 1e-30)), 0.0)
             tl.store(out + state, found, mask=inside)
 
@@ -179,9 +184,7 @@ def _recursions(  # type: ignore[no-untyped-def]
                     on = edge < stop[:, None]
                     x = tl.load(before + tl.load(near + edge, mask=on, other=0), mask=on, other=_NONE)
                     x += tl.load(emission + tl.load(label + edge, mask=on, other=0), mask=on, other=0.0)
-                    higher = tl.maximum(top, tl.max(x, 1))
-                    sums = sums * tl.exp(top - higher) + tl.sum(tl.exp(x - higher[:, None]), 1)
-                    top = higher
+                    top, sums = _added(top, sums, x)
                 reach = top
                 if which != 2:
                     reach += tl.log(tl.maximum(sums, 1e-30))
@@ -290,9 +293,7 @@ def _shares(  # type: ignore[no-untyped-def]
                 x = tl.load(forward + source, mask=on, other=_NONE)
                 x += tl.load(backward + tl.load(far + edge, mask=on, other=0), mask=on, other=0.0)
                 x -= held * tl.load(shares + source, mask=on, other=0.0)
-                higher = tl.maximum(top, tl.max(x, 1))
-                sums = sums * tl.exp(top - higher) + tl.sum(tl.exp(x - higher[:, None]), 1)
-                top = higher
+                top, sums = _added(top, sums, x)
             one = tl.load(emission + label, mask=inside, other=0.0)
             share = tl.where(inside, top + tl.log(tl.maximum(sums, 1e-30)) + one, _NONE)
             graph_class = tl.load(table + label, mask=inside, other=0)

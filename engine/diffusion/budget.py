@@ -14,6 +14,11 @@ PLACE = 12
 COPIES = 2
 
 
+def beside_answer(tokens: int) -> int:
+    """Returns what is left of so many tokens for a prompt, beside the share that is kept for its answer."""
+    return tokens - tokens // ANSWER
+
+
 def answer_budget(form: Form, text: str, count_tokens: Callable[[str], int]) -> int:
     """Returns the most tokens of the record of this text: its words, and the names of the form's places.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
-from cinnabar.engine.diffusion.budget import ANSWER
+from cinnabar.engine.diffusion.budget import beside_answer
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.planning import Plan, Planner
@@ -72,7 +72,7 @@ class DiffusionEngine:
     @property
     def context_tokens(self) -> int:
         """The most tokens of one passage beside an answer, with the shortest form in words."""
-        return self.model.traits.window - self.model.traits.window // ANSWER
+        return beside_answer(self.model.traits.window)
 
     def context_beside(self, form: Form) -> int:
         """Returns the most tokens of one passage beside this form in words, its examples and its answer.

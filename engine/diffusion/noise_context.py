@@ -19,7 +19,7 @@ import torch
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, Reading
-from cinnabar.engine.models.language.memory import cache_budget, free_memory
+from cinnabar.engine.models.language.memory import cache_budget, free_memory, position_numbers
 
 #: Tokens of a text that are read in one pass, at most; shared prefixes that are kept. Passes end at multiples of them,
 #: and so do prefixes, so that the parts of a text do not depend on what other texts share with it.
@@ -96,11 +96,10 @@ class NoiseContext:
 
     def _bytes(self, positions: int) -> int:
         """Returns the memory of the keys and values of a text; layers with a window keep a part of it."""
-        traits, local = self._decoder.traits, self._local
-        near = sum(local.sliding)
-        held = (traits.layers - near) * positions * traits.key_heads * traits.head_width
-        held += near * min(positions, self._most) * local.key_heads * local.head_width
-        return 2 * held * self._decoder.model.norm.weight.element_size()
+        local = self._local
+        near = 2 * local.sliding.count(True) * local.key_heads * local.head_width
+        held = position_numbers(self._decoder.traits) * positions + near * min(positions, self._most)
+        return held * self._decoder.model.norm.weight.element_size()
 
     def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002, as in `Context`
         """See `Context`; a prefix that spoils one text would spoil the others, too."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from cinnabar.engine.models.language.memory import position_numbers
 from cinnabar.engine.models.language.pages import Ints, PagePool, page_keys
 from cinnabar.engine.models.language.traits import Traits
 
@@ -178,4 +179,4 @@ def page_size(traits: Traits, page: int = PAGE) -> int:
 
 def page_bytes(traits: Traits, dtype: torch.dtype, page: int = PAGE) -> int:
     """Returns the memory of a page."""
-    return 2 * traits.layers * page_size(traits, page) * traits.key_heads * traits.head_width * dtype.itemsize
+    return position_numbers(traits) * page_size(traits, page) * dtype.itemsize

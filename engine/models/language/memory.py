@@ -23,13 +23,18 @@ PREFILL, LOGITS = 512, 16_000_000
 SHARE = 0.5
 
 
-def position_bytes(traits: Traits, precision: Precision) -> int:
-    """Returns the bytes of the keys and values of one position; they are 0 with full attention, which keeps none."""
+def position_numbers(traits: Traits) -> int:
+    """Returns how many numbers the keys and values of one position are; none with full attention, which keeps none."""
     if traits.visibility == "full":
         return 0
     # Layers with a window keep little more than what lies in it, however long the request is.
     layers = traits.layers if traits.local is None else traits.local.sliding.count(False)
-    return 2 * layers * traits.key_heads * traits.head_width * BYTES[precision]
+    return 2 * layers * traits.key_heads * traits.head_width
+
+
+def position_bytes(traits: Traits, precision: Precision) -> int:
+    """Returns the bytes of the keys and values of one position; see `position_numbers`."""
+    return position_numbers(traits) * BYTES[precision]
 
 
 def positions_within(traits: Traits, precision: Precision, budget: int) -> int:
@@ -71,8 +76,10 @@ def requests_within(traits: Traits, precision: Precision, free: int, positions: 
     """Returns how many requests of so many positions run at a time in so many bytes beside the weights."""
     if pass_bytes(traits, precision, positions) > free - cache_budget(free):
         return 0
-    each = position_bytes(traits, precision) * positions
-    return cache_budget(free) // each if each else 1
+    # Where nothing is kept, nothing beside the pass bounds them.
+    if not position_numbers(traits):
+        return 1
+    return positions_within(traits, precision, cache_budget(free)) // positions
 
 
 def longest_within(traits: Traits, precision: Precision, free: int) -> int:
