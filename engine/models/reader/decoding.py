@@ -331,15 +331,13 @@ class WindowDecoder:
     def _projected(self, windows: Sequence[tuple[Memory, int]]) -> WindowStates:
         """Returns the decoder's projections of these windows."""
         parts = []
-        # By identity: projections are tensors, and comparing those of documents of other sizes is an error.
-        for _, run in groupby(windows, key=lambda one: id(one[0].projected)):
+        for kept, run in groupby(windows, key=lambda one: one[0].projected):
             own = list(run)
-            kept = own[0][0].projected
             if kept is not None:
                 parts.append(kept.windows([memory.first + w for memory, w in own]))
                 continue
-            for _, alone in groupby(own, key=lambda one: id(one[0])):
-                memory, chosen = _of_one(list(alone))
+            for memory, alone in groupby(own, key=lambda one: one[0]):
+                chosen = [w for _, w in alone]
                 distinct = sorted(set(chosen))
                 projected = self.network.project_windows(memory.states[distinct])
                 parts.append(projected.windows([distinct.index(w) for w in chosen]))
@@ -387,8 +385,3 @@ class WindowDecoder:
             page = Page.of(memory.passage.text, memory.columns, self._words)
             found = memory.priors[form.fingerprint] = Priors(PriorInput(form, page, self.config))
         return found
-
-
-def _of_one(windows: Sequence[tuple[Memory, int]]) -> tuple[Memory, list[int]]:
-    """Returns the passage of these windows, which is the same for all, and their numbers."""
-    return windows[0][0], [w for _, w in windows]

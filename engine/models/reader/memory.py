@@ -38,7 +38,8 @@ class ListedOption:
     stretch: tuple[int, int]
 
 
-@dataclass(slots=True)
+# Compared by identity, as the tensors that it holds.
+@dataclass(slots=True, eq=False)
 class Memory:
     """A passage as the model keeps it: pieces, W windows of at most T pieces, and their states, [W, T, H].
 

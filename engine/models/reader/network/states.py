@@ -33,7 +33,8 @@ class QuestionStates:
         return cls(vectors, Statements.cat([p.statements for p in parts]), named, is_named)
 
 
-@dataclass(slots=True)
+# Compared by identity: to compare tensors of other sizes is an error.
+@dataclass(slots=True, eq=False)
 class WindowStates:
     """N windows of T pieces, projected for the decoder and the pointers; they depend on no question.
 
