@@ -1,0 +1,192 @@
+"""The requests of a chat, the events that answer them, and the protocol of the models behind a server.
+
+Each request ends with exactly one `Done` or `Failed`; with `states` there are `State` events before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from cinnabar.engine.effort import EFFORTS, Effort
+from cinnabar.engine.examples import Example
+from cinnabar.schemas.compile import CompiledSchema
+
+Role = Literal["system", "user", "assistant", "tool"]
+#: What a model can do: extraction under a schema, free text, calls of tools, the middle of a text, the next edit.
+Ability = Literal["extract", "chat", "tools", "fim", "edit"]
+FinishReason = Literal["stop", "length", "tool_calls"]
+#: Why a request fails. The first four are the client's: a request longer than the model's window; a parameter that the
+#: model does not support; one whose value is wrong; a schema that cannot be enforced. Then: too many requests wait;
+#: the client cancelled it; it takes too long; the model is being closed; a failure of the engine.
+FailureCode = Literal[
+    "context_length_exceeded",
+    "unsupported_parameter",
+    "invalid_value",
+    "invalid_schema",
+    "overloaded",
+    "cancelled",
+    "timeout",
+    "closed",
+    "engine_error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool; `arguments` is JSON text."""
+
+    identity: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. An assistant's may call tools, and one of the role `tool` answers the call `tool_call_id`."""
+
+    role: Role
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model may call. `parameters` is the schema of its arguments, None for a tool without any."""
+
+    name: str
+    description: str
+    parameters: CompiledSchema | None
+
+    @property
+    def given(self) -> dict[str, Any] | bool:
+        """The JSON Schema of the arguments as the client gave it."""
+        return {} if self.parameters is None else self.parameters.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A request for the next edit: a file whose part `editable` the answer replaces.
+
+    `before` and `after` are the file's text around that part. cursor: its offset in `editable`, in characters; None
+    if the cursor is told nowhere in it. viewed: snippets that were looked at lately; history: unified diffs, newest
+    last; both as they were given.
+    """
+
+    before: str
+    editable: str
+    after: str
+    cursor: int | None = None
+    path: str = ""
+    viewed: str = ""
+    history: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One request of a client.
+
+    `identity` names it in logs and failures. `schema`: the answer is a record of it, as canonical JSON text on one
+    line; `any_json`: the answer is any JSON object. tool_choice: `auto`, `none`, `required`, or the name of one of
+    `tools`. max_tokens: the most tokens of the answer, None for all that the window has room for; thoughts count.
+    stop: texts before which the answer ends. temperature: only 0 is sure to be supported. states: whether `State`
+    events are wanted. reasoning: whether the thoughts before the answer are wanted in `Done.reasoning`. fill: the
+    texts before and behind the wanted one; there are no messages then, and none with `edit`. examples: labelled
+    documents for the request's schema, of which a prompt shows those that fit.
+    """
+
+    identity: str
+    messages: tuple[Message, ...] = ()
+    schema: CompiledSchema | None = None
+    any_json: bool = False
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = "auto"
+    effort: Effort = EFFORTS["medium"]
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    temperature: float = 0.0
+    states: bool = False
+    reasoning: bool = False
+    fill: tuple[str, str] | None = None
+    edit: Edit | None = None
+    examples: tuple[Example, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of a request: its prompt, its answer, and those of the prompt that were read for an earlier one."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state of the answer: `text` is the whole answer of the moment and replaces the one before it.
+
+    Under a schema it is a whole valid JSON text. tokens: how many of the answer's tokens are committed.
+    """
+
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer. With calls of tools `text` is empty, but for a model that says something before a call."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: FinishReason
+    usage: Usage
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request without an answer; `param` names the request's parameter at fault, None if it is none of them."""
+
+    code: FailureCode
+    message: str
+    param: str | None = None
+
+
+Event = State | Done | Failed
+#: Takes the events of one request, in their order. A model calls it from a thread of its own, so it must not wait;
+#: one that raises ends its own request alone.
+Deliver = Callable[[Event], None]
+#: Gives a request up, from any thread; without effect if it has ended. The request then ends with `Failed`, code
+#: `cancelled`.
+Cancel = Callable[[], None]
+
+
+class ChatModel(Protocol):
+    """A model that answers requests of many clients at once.
+
+    name: what clients call it. context: the most tokens of prompt and answer together.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def context(self) -> int: ...
+
+    @property
+    def abilities(self) -> frozenset[Ability]: ...
+
+    def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
+        """Takes a request in and returns at once; all that happens to it is told through `deliver`.
+
+        What can be refused at once may be delivered before the call returns. A model with too many requests waiting
+        answers `Failed` with the code `overloaded`.
+        """
+        ...
+
+    def close(self) -> None:
+        """Ends all requests with `Failed`, code `closed`, and frees what the model holds."""
+        ...
