@@ -81,6 +81,11 @@ class Run:
             failure = failure_of("", error)
             self.failed = Undecoded(failure.code, failure.detail)
 
+    def ended(self) -> bool:
+        """Whether the task's answer ends with the tokens that are committed at its beginning."""
+        ends = self.sequence.task.ends
+        return ends is not None and ends(self._texts.text(self._part()[0].tolist()))
+
     def check_time(self) -> None:
         """Raises EngineFailure with the code TOO_SLOW if the batch has worked too long since the task began."""
         check(self._deadline)
