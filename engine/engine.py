@@ -24,13 +24,16 @@ from cinnabar.schemas.errors import RunError, UsageError
 
 #: Receives the number of steps taken and the record of each request of the batch, in their order.
 Observer = Callable[[int, list[str]], None]
+# The tokens of a batch on a processor and on other devices (engine/models/reader/batch_sizes.py has the measurement).
+_TOKENS, _TOKENS_OF_ACCELERATOR = 8_192, 16_384
 
 
 class Engine:
     """Fills forms with a model and enforces the schema in every denoising step.
 
-    token_budget: tokens of one batch, passages and slots together. steps, threshold: replace those of `effort`.
-    `timings` has the seconds spent so far in each stage, `reopenings` the counts of re-opened values and positions.
+    token_budget: tokens of one batch, passages and slots together; without it the device decides. steps, threshold:
+    replace those of `effort`. `timings` has the seconds spent so far in each stage, `reopenings` the counts of
+    re-opened values and positions.
     Raises UsageError for an unknown effort or a budget below one token.
     """
 
@@ -38,11 +41,13 @@ class Engine:
         self,
         model: Model,
         effort: Effort | str = "medium",
-        token_budget: int = 16_384,
+        token_budget: int | None = None,
         *,
         steps: int | None = None,
         threshold: float | None = None,
     ) -> None:
+        if token_budget is None:
+            token_budget = _TOKENS if model.device.type == "cpu" else _TOKENS_OF_ACCELERATOR
         if token_budget < 1:
             raise UsageError(f"token budget: expected at least 1, got {token_budget}")
         self.model = model
