@@ -23,9 +23,9 @@ from cinnabar.engine.chat.requests import (
     ToolCall,
     Usage,
 )
-from cinnabar.engine.chat.shared_engine import CANCELLED, CLOSED, SharedEngine
+from cinnabar.engine.chat.shared_engine import CLOSED, SharedEngine
 from cinnabar.engine.request import Filled, Passage, Request, Result
-from cinnabar.engine.time_limit import TOO_SLOW
+from cinnabar.engine.time_limit import GIVEN_UP, TOO_SLOW
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError
 
@@ -34,7 +34,7 @@ _INSTEAD = "start the server with a language model that denoises: cinnabar serve
 #: Threads that cut texts into words and count their tokens.
 _THREADS = 2
 #: Codes of a result of the engine, as codes of a failure.
-_CODES: dict[str, FailureCode] = {TOO_SLOW: "timeout", CANCELLED: "cancelled", CLOSED: "closed"}
+_CODES: dict[str, FailureCode] = {TOO_SLOW: "timeout", GIVEN_UP: "cancelled", CLOSED: "closed"}
 
 
 @dataclass(frozen=True, slots=True)

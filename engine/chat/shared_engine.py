@@ -15,10 +15,10 @@ from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.request import Failed, Passage, Request, Result
-from cinnabar.engine.time_limit import limited
+from cinnabar.engine.time_limit import GIVEN_UP, limited, until
 
-#: The code of a request that its client gave up, and of one that was waiting when the engine was closed.
-CANCELLED, CLOSED = "cancelled", "closed"
+#: The code of a request that was waiting when the engine was closed.
+CLOSED = "closed"
 #: Tokens of a batch, as of `Engine`; a request of more is filled alone, when no shorter one waits.
 _BUDGET = 16_384
 #: Seconds after which a long request waits no more for shorter ones.
@@ -91,13 +91,13 @@ class SharedEngine:
         return one.result
 
     def give_up(self, result: Future[Result]) -> None:
-        """Ends a request with the code CANCELLED; one in a batch that is being filled stays in it."""
+        """Ends a request with the code GIVEN_UP; a batch of which all requests end so is left."""
         with self._changed:
             found = next((one for one in self._queue if one.result is result), None)
             if found is not None:
                 self._queue.remove(found)
         with suppress(Exception):
-            result.set_result(Failed("" if found is None else found.request.id, CANCELLED))
+            result.set_result(Failed("" if found is None else found.request.id, GIVEN_UP))
 
     def filler(self, effort: Effort) -> SharedFiller:
         """Returns a filler whose requests share the batches."""
@@ -166,7 +166,7 @@ class SharedEngine:
 
         watched = any(one.watch is not None for one in batch)
         try:
-            with limited(self._max_seconds):
+            with limited(self._max_seconds), until(lambda: all(one.result.done() for one in batch)):
                 engine = self.engine(batch[0].effort)
                 results = engine.fill([one.request for one in batch], observe if watched else None)
         except Exception as error:
@@ -208,12 +208,12 @@ class SharedFiller:
         """Returns exactly one result for each request, in their order; waits for the batches that they are part of."""
         with self._lock:
             if self._given_up:
-                return [Failed(request.id, CANCELLED) for request in requests]
+                return [Failed(request.id, GIVEN_UP) for request in requests]
             self._asked = [self._shared.submit(request, self._effort) for request in requests]
         return [one.result() for one in self._asked]
 
     def give_up(self) -> None:
-        """Ends all requests of this filler with the code CANCELLED, also later ones; from any thread."""
+        """Ends all requests of this filler with the code GIVEN_UP, also later ones; from any thread."""
         with self._lock:
             self._given_up = True
             asked = self._asked

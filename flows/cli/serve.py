@@ -15,7 +15,7 @@ from cinnabar.schemas.errors import UsageError
 
 
 @run_options("effort", "max_tokens", "max_seconds", "password_file", "hidden", "ocr", "ocr_engine", "workers")
-def serve(
+def serve_model(
     model: ModelOption = "default",
     device: DeviceOption = "auto",
     name: Annotated[
@@ -72,7 +72,7 @@ def serve(
     schemas = [load_schema(one) for one in schema or ()]
     source = model_source(model, device)
     from cinnabar.flows.server.assembly import assemble, model_name
-    from cinnabar.flows.server.serving import address, bound, serve
+    from cinnabar.flows.server.serving import address, bound, run_server
 
     listener = bound(settings)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
@@ -84,7 +84,7 @@ def serve(
         if as_json:
             print(json.dumps({"url": url, "model": server.name}), flush=True)
         print(f"cinnabar: {server.name} at {url}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
-        serve(server.gate, settings, listener, server.close)
+        run_server(server.gate, settings, listener, server.close)
     return 0
 
 

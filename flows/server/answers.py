@@ -13,7 +13,6 @@ from fastapi import Request
 from cinnabar.engine.chat.requests import Cancel, ChatModel, ChatRequest, Done, Event, Failed, State
 from cinnabar.flows.server.errors import ApiError, of_failure
 
-
 #: States that wait to be sent.
 _STATES = 64
 

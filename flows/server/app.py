@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from cinnabar.engine.chat.requests import ChatModel
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.flows.server.completions import Completions
-from cinnabar.flows.server.documents import Documents
+from cinnabar.flows.server.documents import FileReading
 from cinnabar.flows.server.errors import ApiError, json_response
 from cinnabar.flows.server.gate import Gate
 from cinnabar.flows.server.metrics import MEDIA_TYPE, Metrics
@@ -33,7 +33,7 @@ class Api:
 
     model: ChatModel
     completions: Completions
-    documents: Documents | None
+    documents: FileReading | None
     metrics: Metrics
     gate: Gate
     working: Callable[[], bool] = lambda: True

@@ -37,7 +37,7 @@ _INSTEAD = "start the server with a language model that denoises: cinnabar serve
 _REALTIME = "low"
 
 #: Makes the content of an event of one route, from a state or the answer, whether it is the first; None is for the end.
-Content = Callable[[State | Done | None, bool], dict[str, Any]]
+EventContent = Callable[[State | Done | None, bool], dict[str, Any]]
 
 
 class Completions:
@@ -164,7 +164,7 @@ class Completions:
         return {"id": asked.identity, "object": kind, "created": int(time.time()), "model": self.name}
 
     async def _streamed(
-        self, asked: ChatRequest, request: Request, kind: str, content: Content, usage: bool
+        self, asked: ChatRequest, request: Request, kind: str, content: EventContent, usage: bool
     ) -> Response:
         """Returns the answer as events of the server. What fails before the first event has a status of its own."""
         events = Answer(self._model, asked, request).events()

@@ -64,7 +64,7 @@ class Limits:
     max_seconds: float
 
 
-class Documents:
+class FileReading:
     """Reads files. named: the schemas that clients may name."""
 
     def __init__(

@@ -62,7 +62,7 @@ def address(settings: ServerSettings, listener: socket.socket) -> str:
     return f"http://{host}:{listener.getsockname()[1]}/v1"
 
 
-def serve(gate: Gate, settings: ServerSettings, listener: socket.socket, ended: Callable[[], None]) -> None:
+def run_server(gate: Gate, settings: ServerSettings, listener: socket.socket, ended: Callable[[], None]) -> None:
     """Serves until SIGTERM or SIGINT, and calls `ended` after the last answer."""
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     config = uvicorn.Config(

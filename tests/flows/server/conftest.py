@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from server_process import ServerProcess, running  # noqa: E402, it lies beside this file
+from server_process import ServerProcess, running
 
 
 @pytest.fixture(scope="session")
