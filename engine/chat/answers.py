@@ -29,13 +29,19 @@ class Answered:
 
 
 class Answer(Protocol):
-    """A kind of answers. `key` names its language; `minimal` is a smallest text of it."""
+    """A kind of answers.
+
+    `key` names its language; `minimal` is a smallest text of it. free: its texts are free, in all or in part.
+    """
 
     @property
     def key(self) -> tuple[str, ...]: ...
 
     @property
     def minimal(self) -> bytes: ...
+
+    @property
+    def free(self) -> bool: ...
 
     def language(self) -> Automaton:
         """Returns the automaton of its texts."""
@@ -61,6 +67,7 @@ class FreeText:
     stop: tuple[bytes, ...] = ()
     but_first: bytes = b""
     minimal: bytes = b""
+    free: bool = True
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -95,6 +102,7 @@ class Region:
 
     fence: bytes = b"```"
     shown: bool = False
+    free: bool = True
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -129,6 +137,7 @@ class RecordText:
     """A record of a form, as JSON; the client gets its canonical text."""
 
     form: Form
+    free: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -165,6 +174,7 @@ class Call:
     """A call of one of several tools: `{"name": …, "arguments": …}`; the arguments are a record of their form."""
 
     tools: tuple[Tool, ...]
+    free: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -224,6 +234,11 @@ class CallOr:
     def minimal(self) -> bytes:
         """See `Answer`."""
         return self.other.minimal
+
+    @property
+    def free(self) -> bool:
+        """See `Answer`."""
+        return self.other.free
 
     def language(self) -> Automaton:
         """See `Answer`; raises TooLarge if it needs too many states."""

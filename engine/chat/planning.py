@@ -233,6 +233,7 @@ class Planner:
             made = kept_graph_of(kind.key, kind.language, self._model.tokenizer)
         except TooLarge as error:
             raise Refused("invalid_schema", f"the schema is too large to be enforced: {error}", param) from error
+        made = replace(made, free=kind.free)
         if int(made.distance[0]) < 0:
             raise Refused("invalid_schema", "the tokens of the model spell no value of this schema", param)
         with self._lock:

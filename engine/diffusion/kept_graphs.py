@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def kept_graph_of(
 
     found = remembered_arrays((*key, tokenizer.fingerprint, _code()), build)
     classes, end_class = found["sizes"].tolist()
-    numbers = {field: found[field].astype(np.int64) for field in _NUMBERS}
+    numbers: dict[str, Any] = {field: found[field].astype(np.int64) for field in _NUMBERS}
     left = tuple(found["left"].tolist())
     return RecordGraph(automaton_of(found), **numbers, classes=classes, end_class=end_class, left_to_judge=left)
 

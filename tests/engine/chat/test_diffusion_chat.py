@@ -8,15 +8,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from clients import NOTE, TOOLS, accepts, asked, done, ended, failed, serving, wanted
+from clients import NOTE, TOOLS, accepts, asked, done, ended, failed, serving, tiny, wanted
 
 from cinnabar.engine.chat.diffusion_chat import DiffusionChat
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Edit, Event, Failed, Message, State
-from cinnabar.engine.diffusion.decoded import Run, Undecoded
+from cinnabar.engine.diffusion.decoded import Run
 from cinnabar.engine.diffusion.thoughts import bound
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.language_model import LanguageModel
@@ -110,33 +111,37 @@ def test_every_state_under_a_schema_is_a_whole_record(chat: DiffusionChat, sort:
 
 
 def test_the_settled_beginning_of_a_text_stays_as_it_is(chat: DiffusionChat) -> None:
-    states, event = asked(chat, wanted(text="Write on", states=True, max_tokens=60, stop=("\u0001\u0001",)))
+    states, event = asked(chat, wanted(text="Write on", states=True, max_tokens=60, stop=("never that",)))
     assert isinstance(event, Done) and states[-1].text == event.text
     settled = 0
     for state, following in pairwise(states):
         assert state.settled >= settled and following.text.startswith(state.text[: state.settled])
         settled = state.settled
+    assert settled > 20
 
 
-def test_a_text_ends_before_the_first_stop(chat: DiffusionChat, model: LanguageModel) -> None:
-    whole = next(event.text for at in range(20) if len((event := done(chat, wanted(text="abc " * at))).text) > 8)
-    prompt = next(text for text in ("abc " * at for at in range(20)) if done(chat, wanted(text=text)).text == whole)
-    stop = whole[4:6]
-    event = done(chat, wanted(text=prompt, stop=(stop, "never that")))
-    assert event.text == whole[: whole.index(stop)] and event.finish_reason == "stop"
-    assert event.usage.completion_tokens <= done(chat, wanted(text=prompt)).usage.completion_tokens
-    assert model.traits.window == chat.context
+def test_a_text_ends_before_the_first_stop(chat: DiffusionChat) -> None:
+    whole = done(chat, wanted(text="abc"))
+    stop = whole.text[5:8]
+    event = done(chat, wanted(text="abc", stop=("never that", stop)))
+    assert event.text == whole.text[: whole.text.index(stop)] and event.finish_reason == "stop"
+    assert event.usage.completion_tokens < whole.usage.completion_tokens
 
 
 def test_max_tokens_bounds_the_answer_and_says_so(chat: DiffusionChat) -> None:
-    event = next(
-        event
-        for at in range(20)
-        if (event := done(chat, wanted(text="abc " * at, max_tokens=3))).finish_reason == "length"
-    )
-    assert event.usage.completion_tokens == 3
+    event = done(chat, wanted(text="abc", max_tokens=3))
+    assert (event.finish_reason, event.usage.completion_tokens) == ("length", 3)
+    assert done(chat, wanted(text="abc", max_tokens=30)).text.startswith(event.text[:1])
     record = done(chat, wanted(schema=NOTE, max_tokens=22))
     assert accepts(NOTE, record.text) and record.usage.completion_tokens <= 22
+
+
+def test_a_text_ends_where_the_end_is_the_likeliest_token(tmp_path: Path) -> None:
+    with serving(tiny(tmp_path, seed=11)) as chat:
+        event = done(chat, wanted(text="abc abc ", max_tokens=40))
+        assert event.finish_reason == "stop" and 0 < event.usage.completion_tokens < 40
+        longer = done(chat, wanted(text="abc abc ", max_tokens=60))
+        assert plain(longer) == plain(event)
 
 
 def test_a_shared_prefix_is_not_read_again(chat: DiffusionChat) -> None:
@@ -171,28 +176,43 @@ def test_a_request_that_cannot_be_answered_is_refused_with_its_parameter(
     assert (event.code, event.param) == (code, param) and said in event.message
 
 
-def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel) -> None:
+def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(model) as chat:
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
-        seen = threading.Event()
-        go_on = threading.Event()
+        step, steps, go_on = chat._denoiser._step, threading.Semaphore(0), threading.Semaphore(0)
 
-        def slow(event: Event) -> None:
-            seen.set()
-            go_on.wait(30)
-            found[0].put(event)
+        def slow(runs: list[Run]) -> bool:
+            steps.release()
+            assert go_on.acquire(timeout=30)
+            return step(runs)
 
-        cancel = chat.submit(wanted("slow", schema=NOTE, states=True, max_tokens=200), slow)
-        assert seen.wait(30)
-        cancel()
-        go_on.set()
-        others = [chat.submit(wanted(f"other{at}", schema=NOTE), found[at].put) for at in (1, 2)]
-        assert isinstance(ended(found[0])[1], Failed)
-        results = [ended(one)[1] for one in found[1:]]
-        assert all(isinstance(one, Done) for one in results) and plain(results[0]) == plain(results[1])
-        for late in (cancel, *others):
+        monkeypatch.setattr(chat._denoiser, "_step", slow)
+        cancels = [
+            chat.submit(wanted(f"r{at}", schema=NOTE, states=not at, max_tokens=200), events.put)
+            for at, events in enumerate(found)
+        ]
+        assert steps.acquire(timeout=30)
+        cancels[0]()
+        for _ in range(100):
+            go_on.release()
+        first, *others = [ended(one)[1] for one in found]
+        assert isinstance(first, Failed) and first.code == "cancelled"
+        assert all(isinstance(one, Done) for one in others) and plain(others[0]) == plain(others[1])
+        for late in cancels:
             late()
         assert all(one.empty() for one in found)
+
+
+def test_a_request_that_waits_is_cancelled_at_once(model: LanguageModel) -> None:
+    with serving(model) as chat:
+        hold, found = threading.Event(), queue.Queue[Event]()
+        plan = chat._planner.plan
+        chat._planner.plan = lambda request: hold.wait(30) and plan(request)  # type: ignore
+        chat.submit(wanted(), found.put)()
+        event = found.get(timeout=5)
+        assert isinstance(event, Failed) and event.code == "cancelled"
+        hold.set()
+        assert isinstance(asked(chat, wanted())[1], Done) and found.empty()
 
 
 def test_more_requests_than_may_wait_are_refused_at_once(model: LanguageModel) -> None:
@@ -321,4 +341,3 @@ def test_a_diffusion_chat_is_a_chat_model(chat: DiffusionChat) -> None:
     told: ChatModel = chat
     assert (told.name, told.context) == ("tiny", 2048)
     assert told.abilities == {"extract", "chat", "tools", "fim", "edit"}
-    assert isinstance(Undecoded("a", "b"), Undecoded)
