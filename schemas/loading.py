@@ -44,9 +44,9 @@ def load_schema(spec: Any) -> SchemaSource:
     """The schema that `spec` names or is.
 
     `spec` is a name of the library, a path of a JSON Schema file (YAML by its ending, else JSON), `module:Class`
-    (searched in the current directory too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`. Raises SchemaError if there is no
-    such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer of the
-    keyword if it is beyond the limits in `reading/limits.py`.
+    (searched in the current directory too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`.
+    Raises SchemaError if there is no such schema or if it does not meet the standard's meta-schema. Raises
+    UnsupportedSchema with the pointer of the keyword if it is beyond the limits in `reading/limits.py`.
     """
     if isinstance(spec, str):
         return _named(spec)

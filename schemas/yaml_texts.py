@@ -6,15 +6,16 @@ texts. The rest that YAML 1.1 adds (merge keys, other tags, objects) is refused,
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
 
 import yaml
 
-from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.limits import MAX_LEVELS, too_deep
 from cinnabar.schemas.texts import json_integer, json_number
@@ -80,7 +81,7 @@ def read_yaml(text: str) -> YamlText:
         raise YamlError(1 if mark is None else mark.line + 1, said + _advice(text, mark)) from None
     except yaml.reader.ReaderError as problem:
         line = text.count("\n", 0, problem.position) + 1
-        raise YamlError(line, f"the character {ascii(chr(ord(text[problem.position])))} is not allowed") from None
+        raise YamlError(line, f"the character {chr(ord(text[problem.position]))!a} is not allowed") from None
     return YamlText(reader.root, reader.lines)
 
 
@@ -244,3 +245,41 @@ def _plain(text: str) -> _Scalar:
     if _NOT_FINITE.fullmatch(text):
         return float(text.replace(".", "", 1))
     return text
+
+
+def yaml_text(value: Any) -> str:
+    """A JSON value as YAML that `read_yaml` reads as the same value; short lists of scalars stand on one line."""
+    written: str = yaml.dump(value, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=110)
+    return written
+
+
+class _Writer(yaml.SafeDumper):  # type: ignore[misc]
+    """A dumper that quotes each text which YAML 1.2 would read as something else, and writes no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:  # noqa: ARG002
+        return super().increase_indent(flow, False)
+
+
+def _write_text(writer: Any, text: str) -> Any:
+    # PyYAML folds lines at these breaks, which YAML 1.2 and JSON take for other characters.
+    breaks = any(mark in text for mark in "\x85\u2028\u2029\r")
+    quoted = '"' if breaks else "'" if not isinstance(_plain(text), str) else None
+    return writer.represent_scalar(f"{_TAG}str", text, style=quoted)
+
+
+def _write_list(writer: Any, items: list[Any]) -> Any:
+    flat = all(item is None or isinstance(item, (str, bool, int, float, Decimal)) for item in items)
+    return writer.represent_sequence(f"{_TAG}seq", items, flow_style=flat and sum(len(str(i)) for i in items) < 80)
+
+
+def _write_number(writer: Any, number: float | Decimal) -> Any:
+    return writer.represent_scalar(f"{_TAG}float", str(number) if isinstance(number, Decimal) else json.dumps(number))
+
+
+_Writer.add_representer(str, _write_text)
+_Writer.add_representer(list, _write_list)
+_Writer.add_representer(float, _write_number)
+_Writer.add_representer(Decimal, _write_number)
