@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 #: The most characters of a name, so that columns stay readable.
-LONGEST = 48
+LONGEST_NAME = 48
 
 _NO_WORD = re.compile(r"[^\w]+|_+")
 # Letters that fall apart into no base letter and marks.
@@ -20,8 +20,8 @@ def property_name(label: str, taken: frozenset[str] | set[str] = frozenset()) ->
     words = [word for word in _NO_WORD.split(bare) if word]
     name = ""
     for word in words:
-        longer = f"{name}_{word}" if name else word[:LONGEST]
-        if len(longer) > LONGEST:
+        longer = f"{name}_{word}" if name else word[:LONGEST_NAME]
+        if len(longer) > LONGEST_NAME:
             break
         name = longer
     name = name or "field"

@@ -16,7 +16,7 @@ from cinnabar.schemas.errors import UsageError
 
 #: The files of a project, by their paths in it.
 SCHEMA, DEPLOYMENT, README, SAMPLE = "schema.yaml", "prefect.yaml", "README.md", "documents/parcel-1042.txt"
-TABLES = "tables"
+RESULTS = "tables"
 #: The title of the sample's schema, which names its view.
 SAMPLE_VIEW = "parcel"
 
@@ -41,12 +41,13 @@ def make_project(folder: Path, documents: list[Path] | None = None, schema: dict
     texts = _texts(folder.absolute(), own, paths, SAMPLE_VIEW if schema is None else str(schema["title"]))
     if schema is not None:
         texts[SCHEMA] = schema_document(schema, DRAFTED)
-    written, kept = [], []
+    written: list[str] = []
+    kept: list[str] = []
     for name, text in texts.items():
         (written if _write(folder / name, text) else kept).append(str(folder / name))
     asked = shlex.join(map(str, documents or [folder / "documents"]))
     named = shlex.quote(str(folder / SCHEMA))
-    out = shlex.quote(str(folder / TABLES))
+    out = shlex.quote(str(folder / RESULTS))
     steps = (f"cinnabar extract {asked} --schema {named} --out {out}", f"cinnabar status --out {out}")
     return Project(str(folder), tuple(written), tuple(kept), steps)
 
@@ -57,7 +58,7 @@ def _texts(folder: Path, own: list[Path], paths: list[Path], view: str) -> dict[
     deployed = {
         "DOCUMENTS": ", ".join(json.dumps(str(path), ensure_ascii=False) for path in paths),
         "SCHEMA": json.dumps(str(folder / SCHEMA), ensure_ascii=False),
-        "TABLES": json.dumps(str(folder / TABLES), ensure_ascii=False),
+        "TABLES": json.dumps(str(folder / RESULTS), ensure_ascii=False),
     }
     told = {"DOCUMENTS": shlex.join(map(str, own)) if own else "documents", "VIEW": view}
     names = [SCHEMA, *([] if own else [SAMPLE]), DEPLOYMENT, README]

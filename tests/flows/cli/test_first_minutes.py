@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import yaml
 
 from cinnabar.flows.cli.main import run
 
+ROOT = Path(__file__).resolve().parents[3]
 CaptureResult = pytest.CaptureFixture[str]
 
 
@@ -123,3 +126,21 @@ def test_doctor_tells_of_a_server_that_does_not_answer(capsys: CaptureResult, mo
         assert run(["doctor", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert [one["check"] for one in found["checks"] if one["state"] == "fails"] == ["Prefect"]
+
+
+@pytest.mark.slow
+def test_five_commands_lead_from_a_clone_to_a_record(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "getting-started.md").read_text("utf-8")
+    commands = re.findall(r"```sh\n(git clone.*?)```", page, re.DOTALL)[0].strip().splitlines()
+    assert len(commands) == 5
+    for command in commands:
+        words = shlex.split(command.replace("<this repository>", shlex.quote(f"file://{ROOT}")))
+        if words[0] == "make":  # these tests run in an environment that is set up
+            program = tmp_path / "cinnabar" / ".venv" / "bin" / "cinnabar"
+            program.parent.mkdir(parents=True)
+            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cinnabar.flows.cli.main "$@"\n')
+            program.chmod(0o755)
+            continue
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "NK 7730 1182" in done.stdout
