@@ -62,7 +62,7 @@ def page(title: str, body: str, style: str = STYLE, script: str = "", images: bo
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(policy)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n'
+        '<meta name="referrer" content="no-referrer">\n'
         f"<title>{shown(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
         f"{f'<script>{script}</script>' if script else ''}</body>\n</html>\n"
     )
