@@ -251,7 +251,8 @@ class BatchedRun(ABC):
         summary = Summary.of(self._begun().finish(usage), self._steps, usage, took)
         from cinnabar.extraction.watching.reports import report_of_run
 
-        report = report_of_run(self._opening.store.out, self._begun().ids, self._stages(), self._progress.note)
+        out, ids = self._opening.store.out, self._begun().ids
+        report = report_of_run(out, ids, self._stages(), lambda text: self._progress.note(text))
         return summary if report is None else replace(summary, report=str(report))
 
     def _stages(self) -> dict[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from cinnabar.extraction.ingest.codes import ADVICE, CODES
 from cinnabar.extraction.watching.drift import LEVEL
 from cinnabar.extraction.watching.pages import page, shown
-from cinnabar.extraction.watching.run_data import BINS, FIELDS, Example, RunData
+from cinnabar.extraction.watching.run_data import BINS, MOST_FIELDS, Example, RunData
 from cinnabar.schemas.wording import counted
 
 #: Turns a path into HTML, with a link if its file is there.
@@ -257,7 +257,7 @@ def _fields(data: RunData) -> str:
     heads = ("field", "empty", "empty in earlier runs", "confidence", "confidence in earlier runs")
     about = "Share of documents without a value, and the mean confidence of values"
     table = _table(about, heads, rows, range(1, 5))
-    more = f"<p class='soft'>The first {FIELDS} fields.</p>" if len(data.fields) == FIELDS else ""
+    more = f"<p class='soft'>The first {MOST_FIELDS} fields.</p>" if len(data.fields) == MOST_FIELDS else ""
     return f"<h2>Fields</h2>{table}{more}"
 
 

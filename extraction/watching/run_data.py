@@ -30,7 +30,7 @@ BINS = 10
 # Earlier runs are taken from the newest on until they have so many documents, and no more runs than this.
 _BEFORE, _RUNS = 100_000, 200
 # Documents that are named: for each reason of quarantine, and of the least sure ones. Reasons and fields that are told.
-_EXAMPLES, _UNSURE, _REASONS, FIELDS = 3, 20, 30, 200
+_EXAMPLES, _UNSURE, _REASONS, MOST_FIELDS = 3, 20, 30, 200
 # The most characters of a detail.
 _DETAIL = 300
 _BIN = f"least(floor(confidence * {BINS}), {BINS - 1})::INTEGER"
@@ -48,7 +48,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class HeldBack:
     """The documents in quarantine with this code, and some of them."""
 
     code: str
@@ -95,7 +95,7 @@ class RunData:
     options: Mapping[str, Any]
     outcomes: Mapping[str, int]
     skips: Mapping[str, int]
-    reasons: Sequence[Reason]
+    reasons: Sequence[HeldBack]
     kinds: Mapping[str, tuple[int, int]]
     bins: Sequence[int]
     reviewed: Sequence[int]
@@ -189,7 +189,7 @@ class _Gathering:
             bins=bins,
             reviewed=reviewed,
             corrected=corrected,
-            fields=fields[:FIELDS],
+            fields=fields[:MOST_FIELDS],
             unsure=self._unsure(),
             before=(len(self._before), totals["before"][0] + totals["before"][1]),
             shifts=shifts,
@@ -221,7 +221,7 @@ class _Gathering:
             found["now" if own else "before"] = written, quarantined, other
         return found
 
-    def _reasons(self) -> list[Reason]:
+    def _reasons(self) -> list[HeldBack]:
         counts = self._rows(
             "SELECT code, count(*) FROM outcomes WHERE run_id = ? AND outcome = 'quarantined' GROUP BY 1"
             " ORDER BY 2 DESC, 1 LIMIT ?",
@@ -238,7 +238,7 @@ class _Gathering:
             _EXAMPLES,
         ):
             examples.setdefault(code, []).append(Example(path, document, detail))
-        return [Reason(code, count, tuple(examples.get(code, ()))) for code, count in counts]
+        return [HeldBack(code, count, tuple(examples.get(code, ()))) for code, count in counts]
 
     def _kinds(self) -> dict[str, tuple[int, int]]:
         """Returns the documents of each media type that were read, in this run and in earlier ones."""
