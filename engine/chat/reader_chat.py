@@ -59,7 +59,8 @@ class _Progress:
 class ReaderChat:
     """A chat model that reads: the last user messages are the document, the schema of the answer is the form.
 
-    engine: that of the model. passage_of: turns a document's text into a passage. System messages and examples of a request are not read.
+    engine: that of the model. passage_of: turns a document's text into a passage. System messages and examples of a
+    request are not read.
     """
 
     abilities: frozenset[Ability] = frozenset({"extract"})
