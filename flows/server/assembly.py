@@ -11,10 +11,11 @@ from fastapi import FastAPI
 from cinnabar.engine.chat.reader_chat import ReaderChat
 from cinnabar.engine.chat.requests import ChatModel
 from cinnabar.engine.chat.shared_engine import SharedEngine
+from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.examples import Examples
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
-from cinnabar.engine.request import Passage
+from cinnabar.engine.request import Passage, Request
 from cinnabar.extraction.ingest.builder import DocumentBuilder
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.parser_settings import parser_settings
@@ -29,9 +30,12 @@ from cinnabar.flows.server.gate import Gate
 from cinnabar.flows.server.metrics import Metrics
 from cinnabar.flows.server.schema_cache import SchemaCache
 from cinnabar.flows.server.settings import ServerSettings
-from cinnabar.schemas import SchemaSource, load_schema
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
+
+
+_FIRST = compile_schema({"type": "object", "properties": {"total": {"type": ["number", "null"]}}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ def _models(
     if isinstance(source, ModelSource):
         reader = source.load()
         engine = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds, metrics.count_batch)
+        # The first record took twice as long as the next ones.
+        engine.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
         return ReaderChat(reader, engine, name, text_passage), engine
     if not isinstance(source, LanguageSource):
         raise UsageError("--model: expected `default` or the folder of a model on this machine")
