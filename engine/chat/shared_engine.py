@@ -239,6 +239,6 @@ class PromptedSharedFiller(SharedFiller):
     """A filler of an engine whose prompt tells the form in words."""
 
     def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of one passage beside this form and its answer. Raises UsageError if there is none."""
+        """Returns the most tokens of a passage beside this form and its answer. Raises UsageError if none is left."""
         assert isinstance(self._engine, Prompted)
         return self._engine.context_beside(form)

@@ -34,7 +34,6 @@ from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
 
-
 _FIRST = compile_schema({"type": "object", "properties": {"total": {"type": ["number", "null"]}}})
 
 
