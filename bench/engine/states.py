@@ -62,7 +62,7 @@ def measure(settings: Settings) -> Iterator[Figure]:
     yield Figure(
         f"valid states of streamed answers: random weights, {len(cases)} real schemas, all efforts, {CLIENTS} clients",
         "100%",
-        f"{said} ({counts.refused} schemas refused, {counts.long} too long for the model's window), {took:.0f} s{faults}",
+        f"{said} ({counts.refused} schemas refused, {counts.long} too long for the window), {took:.0f} s{faults}",
         not counts.faults and counts.answered > 0,
     )
 
