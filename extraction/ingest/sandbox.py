@@ -23,7 +23,7 @@ from cinnabar.extraction.ingest.dispatch import PARSE
 from cinnabar.extraction.ingest.message import Message, Sent
 from cinnabar.extraction.ingest.ocr.page_store import PageKeeper
 from cinnabar.extraction.ingest.ocr.pool import OcrPool
-from cinnabar.extraction.ingest.page_pictures import DRAW
+from cinnabar.extraction.ingest.page_drawing import DRAW
 from cinnabar.extraction.ingest.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.ingest.wire import HEADER, BadFrame, lengths, unpack

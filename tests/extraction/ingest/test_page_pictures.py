@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest.page_pictures import MAX_PIXELS, page_pictures
+from cinnabar.extraction.ingest.page_drawing import DRAWN_PIXELS
+from cinnabar.extraction.ingest.page_pictures import page_pictures
 from cinnabar.extraction.ingest.sandbox import ParserPool
 
 SAMPLES = Path(__file__).resolve().parents[3] / "data" / "samples"
@@ -36,7 +37,7 @@ def test_a_page_of_a_pdf_is_drawn_in_colour_for_its_part(pool: ParserPool) -> No
     part = document.parts[page.part]
     assert part.kind == "page" and (page.page, page.width, page.height) == (1, part.width, part.height)
     image = Image.open(io.BytesIO(page.jpeg))
-    assert image.mode == "RGB" and 500_000 < image.width * image.height <= MAX_PIXELS * 1.01
+    assert image.mode == "RGB" and 500_000 < image.width * image.height <= DRAWN_PIXELS * 1.01
     assert page_pictures(pool, INVOICE, digest(INVOICE)) == [page]
     assert page_pictures(pool, INVOICE, "0" * 64) == []
 
