@@ -285,13 +285,8 @@ class _Open:
                 _log.exception("request %s: the last event could not be delivered", self.request.identity)
 
     def _settled(self, run: Run) -> int:
-        """Returns how many characters of a free text stay as they are.
-
-        A block behind the open one, and behind the one that is scored again, is never opened any more. A judge may
-        send an answer back to its beginning.
-        """
-        block = run.sequence.checked or run.sequence.block
-        text = b"" if block is None else run.text(block.begin)
+        """Returns how many characters of a free text stay as they are; a judge may send any other answer back."""
+        text = run.settled()
         kind = self.plan.answer.of(text) if isinstance(self.plan.answer, CallOr) else self.plan.answer
         if not isinstance(kind, FreeText | Region) or (isinstance(kind, Region) and kind.shown):
             return 0
