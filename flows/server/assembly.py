@@ -70,6 +70,7 @@ def assemble(
     metrics.watch_queue(lambda: engine.waiting)
     pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
     cache = SchemaCache(settings.compile_seconds, metrics)
+    cache.warm()
     completions = Completions(chat, name, options.effort, cache, gate, metrics, shown)
     named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
     limits = Limits(options.max_tokens, options.max_seconds)
