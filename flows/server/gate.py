@@ -121,11 +121,15 @@ class Gate:
         if held + size > self._settings.max_body:
             told = f"expected a request of at most {self._settings.max_body} bytes; --max-body of the server sets this"
             raise ApiError(413, "request_too_large", told)
+        self.hold(state, size)
+
+    def hold(self, state: dict[str, Any], size: int) -> None:
+        """Takes room for so many bytes that a parsed body takes beside itself. Raises ApiError if there is none."""
         if self.bodies + size > max(self._settings.max_bodies, self._settings.max_body):
             told = "the requests in flight take all the memory that is set aside for them; ask again later"
             raise ApiError(429, "overloaded", told, headers={"retry-after": "1"})
         self.bodies += size
-        state["body"] = held + size
+        state["body"] = state.get("body", 0) + size
 
     def _count(self, scope: Scope, status: int, seconds: float, identity: str) -> None:
         route = getattr(scope.get("route"), "path", "unknown")
