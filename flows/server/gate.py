@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hmac
 import logging
-import os
 import re
 import time
-import traceback
 import uuid
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -73,11 +70,8 @@ class Gate:
             await self._app(scope, receive, answer)
         except ApiError as error:
             await error.response()(scope, receive, answer)
-        except Exception as error:
-            # The message of an exception may hold text of a document, its place does not.
-            log.error("%s failed: %s at %s", identity, type(error).__name__, _place(error))
-            if os.environ.get("CINNABAR_DEBUG"):
-                traceback.print_exc()
+        except Exception:
+            log.exception("%s failed", identity)
             if not status:
                 told = f"an error within the server; its log names the request {identity}"
                 await ApiError(500, "internal_error", told).response()(scope, receive, answer)
@@ -137,10 +131,3 @@ class Gate:
         self._metrics.requests.labels(route, str(status or 499)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         log.info("%s %s %s %d %.3f s", identity, method, route, status or 499, seconds)
-
-
-def _place(error: BaseException) -> str:
-    """Returns the file and line of our own that an exception came through last."""
-    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "site-packages" not in frame.filename] or frames
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown"
