@@ -17,7 +17,7 @@ from cinnabar.extraction.batch_filling import fill_batch
 from cinnabar.extraction.committing import BackgroundCommits
 from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.progress import Progress, Silent
-from cinnabar.extraction.sources import Place
+from cinnabar.extraction.sources import Place, named_folder
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
 from cinnabar.extraction.storage.run_group import RunGroup
@@ -293,6 +293,7 @@ class BatchedRun(ABC):
         if self._run is None:
             opening, assignment = self._opening, self.assignment
             arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
+            arguments |= named_folder(assignment.model)
             retry = assignment.options.retry_quarantined
             if assignment.routing is None:
                 self._run = Run(

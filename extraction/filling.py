@@ -14,7 +14,7 @@ from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Request, Result
 from cinnabar.engine.time_limit import TOO_SLOW, limited
 
-#: A document of more tokens is long; the reader's own batches hold as many (`Engine.token_budget`).
+#: A document of more tokens is long.
 LONG = 16_384
 
 

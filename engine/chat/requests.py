@@ -94,8 +94,9 @@ class ChatRequest:
     `tools`. max_tokens: the most tokens of the answer, None for all that the window has room for; thoughts count.
     stop: texts before which the answer ends. temperature: only 0 is sure to be supported. states: whether `State`
     events are wanted. reasoning: whether the thoughts before the answer are wanted in `Done.reasoning`. fill: the
-    texts before and behind the wanted one; there are no messages then, and none with `edit`. examples: labelled
-    documents for the request's schema, of which a prompt shows those that fit.
+    texts before and behind the wanted one; there are no messages then, and none with `edit`. extract: what the user
+    says behind the last answer is a document to take the record of `schema` from, rather than a question. examples:
+    labelled documents for such a request, of which the prompt shows those that fit.
     """
 
     identity: str
@@ -112,6 +113,7 @@ class ChatRequest:
     reasoning: bool = False
     fill: tuple[str, str] | None = None
     edit: Edit | None = None
+    extract: bool = False
     examples: tuple[Example, ...] = ()
 
 
@@ -128,11 +130,13 @@ class Usage:
 class State:
     """A state of the answer: `text` is the whole answer of the moment and replaces the one before it.
 
-    Under a schema it is a whole valid JSON text. tokens: how many of the answer's tokens are committed.
+    Under a schema it is a whole valid JSON text. tokens: how many of the answer's tokens are committed. settled: how
+    many characters at the text's beginning stay as they are in all later states and in the answer.
     """
 
     text: str
     tokens: int
+    settled: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,17 @@ class DeviceScores:
         """Returns the scores at some of the positions."""
         return DeviceScores(self.scores, self.base[rows], self.row[rows])
 
+    def own_on_host(self, classes: int) -> ClassScores:
+        """Returns the scores of these positions, which have this many classes each, on the host."""
+        device = self.scores.total.device
+        cells = torch.from_numpy(self.base[:, None] + np.arange(classes)).to(device)
+        rows = torch.from_numpy(self.row).to(device)
+        total, best, token = (
+            one[cells].cpu().numpy() for one in (self.scores.total, self.scores.best, self.scores.token)
+        )
+        own, finite = self.scores.own[rows].cpu().numpy(), self.scores.finite[rows].cpu().numpy()
+        return ClassScores(total, best, token.astype(np.int64), own, finite)
+
     def on_host(self, classes: int) -> ClassScores:
         """Returns the scores of all positions of the pass, which have this many classes each, on the host."""
         scores = self.scores

@@ -13,7 +13,6 @@ from cinnabar.engine.diffusion.decoded import Undecoded
 from cinnabar.engine.diffusion.graph_tables import GraphTables, Look
 from cinnabar.engine.diffusion.outlook import Outlook
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
-from cinnabar.engine.diffusion.settings import Settings
 from cinnabar.engine.scheduler import NO_NUMBERS
 
 #: Told of a sequence whose scores mean nothing.
@@ -21,15 +20,16 @@ NOT_FINITE = Undecoded(NO_NUMBERS, "expected finite scores, got NaN or infinity"
 
 
 class Commitment:
-    """Commits and masks tokens of open blocks by the settings of an effort. end: the end token."""
+    """Commits and masks tokens of open blocks by the settings of each sequence. end: the end token."""
 
-    def __init__(self, tables: GraphTables, settings: Settings, end: int) -> None:
-        self._tables, self._settings, self._end = tables, settings, end
+    def __init__(self, tables: GraphTables, end: int) -> None:
+        self._tables, self._end = tables, end
 
-    def doubted(self, outlook: Outlook, at: Ints, begin: int) -> Ints:
+    def doubted(self, look: Look, outlook: Outlook, at: Ints) -> Ints:
         """Returns those of the positions `at` whose tokens the model no longer believes, given all others."""
-        now, other = grade(outlook.posterior[at - begin]), grade(outlook.runner_up[at - begin])
-        low, apart = self._settings.doubt * GRAIN, self._settings.margin * GRAIN
+        now, other = grade(outlook.posterior[at - look.begin]), grade(outlook.runner_up[at - look.begin])
+        settings = look.sequence.settings
+        low, apart = settings.doubt * GRAIN, settings.margin * GRAIN
         return at[(now < low) & (other - now >= apart)]
 
     def commit(
@@ -62,7 +62,7 @@ class Commitment:
             if not outlook.finite or (row in ahead and not ahead[row].finite):
                 results[row] = NOT_FINITE
                 continue
-            doubted = self.doubted(outlook, look.scored, look.begin)
+            doubted = self.doubted(look, outlook, look.scored)
             if len(doubted):
                 look.sequence.reopen(look.block, doubted)
                 results[row] = look.block
@@ -85,7 +85,7 @@ class Commitment:
         sequence, block = look.sequence, look.block
         block.passes += 1
         held = look.scored[sequence.tokens[look.scored] >= 0]
-        doubted = self.doubted(outlook, held, look.begin) if block.passes < self._settings.passes else held[:0]
+        doubted = self.doubted(look, outlook, held) if block.passes < sequence.settings.passes else held[:0]
         if len(doubted):
             sequence.mask(doubted)
             sequence.doubts[doubted] += 1
@@ -107,8 +107,8 @@ class Commitment:
         eligible[doubted - begin] = False
         alone = eligible & (outlook.choices == 1)
         eligible &= ~alone
-        picked = eligible & (grade(outlook.posterior) >= round(self._settings.threshold * GRAIN))
-        if block.passes >= self._settings.passes:
+        picked = eligible & (grade(outlook.posterior) >= round(sequence.settings.threshold * GRAIN))
+        if block.passes >= sequence.settings.passes:
             picked = eligible
         elif not picked.any() and eligible.any():
             # The most certain one may be any letter of a string without an end, while the first one settles all text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -37,10 +38,45 @@ SURE = 0.97
 #: Tasks that are decoded together, at most.
 ROWS = 128
 
+#: Told of a task that its `Arrivals` gave up.
+GIVEN_UP = Undecoded("given_up", "")
+
 #: Gets the number of the step and, for each task, a whole valid record.
 Observer = Callable[[int, list[bytes]], None]
+#: Gets the number of the step and the tasks that took part in it.
+Watch = Callable[[int, Sequence[Run]], None]
 #: May change the sequences after a step, such as to put wrong tokens in (`OpenSequence.replace`).
 Edit = Callable[[int, Sequence[OpenSequence]], None]
+
+
+class Arrivals(Protocol):
+    """The tasks that a batch takes in while it runs."""
+
+    def take(self, idle: bool) -> tuple[int, Task] | None:
+        """Returns the next task with a number that no earlier one had, None if none waits now.
+
+        With `idle` the batch has nothing else to do, so the call may wait for a task; None then ends the batch.
+        """
+        ...
+
+    def given_up(self, number: int) -> bool:
+        """Whether nobody wants the result of this task any more."""
+        ...
+
+
+class Listed:
+    """Tasks that are all known at the beginning, in their order."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._waiting = deque(enumerate(tasks))
+
+    def take(self, idle: bool) -> tuple[int, Task] | None:  # noqa: ARG002, as in the protocol
+        """See `Arrivals`."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def given_up(self, _: int) -> bool:
+        """See `Arrivals`."""
+        return False
 
 
 class Denoiser:
@@ -81,7 +117,7 @@ class Denoiser:
         else:
             self._context = PagedContext(decoder, pages, page)
         self._tables = GraphTables(decoder, self.settings.local, constrained)
-        self._commitment = Commitment(self._tables, self.settings, self.end)
+        self._commitment = Commitment(self._tables, self.end)
 
     @torch.inference_mode()
     def decode(
@@ -106,34 +142,58 @@ class Denoiser:
         An error of a pass ends the stream; tasks without a result may be tried again.
         """
         states = [task.minimal for task in tasks]
-        waiting, active = deque(enumerate(tasks)), list[Run]()
-        ready: Run | None = None
-        steps = 0
+
+        def watch(step: int, runs: Sequence[Run]) -> None:
+            for run in runs:
+                states[run.index] = run.shown(states[run.index])
+            assert observer is not None
+            observer(step, [*states])
+
         if observer is not None:
             observer(0, [*states])
+        yield from self.serve(Listed(tasks), None if observer is None else watch, edit, room)
+
+    @torch.inference_mode()
+    def serve(
+        self,
+        arrivals: Arrivals,
+        watch: Watch | None = None,
+        edit: Edit | None = None,
+        room: int | None = None,
+    ) -> Iterator[tuple[int, Decoded | Undecoded]]:
+        """Yields the number of each arriving task with its result, as `stream` does, until no more tasks arrive."""
+        active = list[Run]()
+        ready: Run | None = None
+        steps = 0
         try:
             while True:
                 check_time()
+                for run in active if ready is None else (*active, ready):
+                    if arrivals.given_up(run.index):
+                        run.failed = GIVEN_UP
                 done = [run for run in active if not self._goes_on(run)]
                 active = [run for run in active if run not in done]
                 # All of them before the first is told: whoever stops listening leaves no pages behind.
                 for run in done:
                     run.cached = self._context.cached(run.sequence)
-                    self._context.leave(run.sequence, spoilt=run.failed is not None)
+                    self._context.leave(run.sequence, spoilt=run.failed not in (None, GIVEN_UP))
                 for run in done:
                     yield run.index, run.outcome()
-                while ready is not None or waiting:
+                while True:
                     if ready is None:
-                        index, task = waiting.popleft()
+                        arrived = arrivals.take(idle=not active)
+                        if arrived is None:
+                            break
+                        index, task = arrived
                         refused = self._refused(task)
                         if refused is not None:
                             yield index, refused
                             continue
                         ready = Run(index, self._opened(task), self.texts, self.constrained)
-                        if not self._goes_on(ready):
-                            yield index, ready.outcome()
-                            ready = None
-                            continue
+                    if not self._goes_on(ready):
+                        yield ready.index, ready.outcome()
+                        ready = None
+                        continue
                     tokens = ready.sequence.task.tokens + sum(run.sequence.task.tokens for run in active)
                     full = len(active) >= self.rows or (room is not None and tokens > room)
                     if (active and full) or not self._context.join(ready.sequence):
@@ -151,10 +211,8 @@ class Denoiser:
                     edit(steps, [run.sequence for run in active])
                     for run in active:
                         run.sequence.rewind()
-                if observer is not None:
-                    for run in active:
-                        states[run.index] = run.shown(states[run.index])
-                    observer(steps, [*states])
+                if watch is not None:
+                    watch(steps, active)
         finally:
             if active:
                 self._context.clear()
@@ -171,12 +229,13 @@ class Denoiser:
     def _opened(self, task: Task) -> OpenSequence:
         # Blocks are counted from the prompt's end where the prompt was not read in blocks.
         apart = self.decoder.traits.visibility in ("full", "token_causal")
-        return OpenSequence(task, self.block, len(task.prompt) if apart else 0, self.end, self.constrained)
+        origin, settings = len(task.prompt) if apart else 0, task.settings or self.settings
+        return OpenSequence(task, self.block, origin, self.end, self.constrained, settings)
 
     def _goes_on(self, run: Run) -> bool:
         """Writes forced text and closes full blocks; returns whether the run needs another pass."""
         with run.guarded():
-            return run.failed is None and self._proceeds(run)
+            return run.failed is None and self._proceeds(run) and not run.ended()
         return False
 
     def _proceeds(self, run: Run) -> bool:
@@ -237,29 +296,30 @@ class Denoiser:
 
         A model whose logits at visible tokens mean nothing has to mask a token in order to doubt it.
         """
-        if not self._doubts(block) or self.decoder.traits.revises:
+        settings = sequence.settings
+        if not self._doubts(block, settings) or self.decoder.traits.revises:
             return False
         at = np.arange(block.first, block.front)
-        at = at[sequence.chosen[at] & (grade(sequence.posterior[at]) < round(self.settings.threshold * GRAIN))]
+        at = at[sequence.chosen[at] & (grade(sequence.posterior[at]) < round(settings.threshold * GRAIN))]
         if not len(at):
             return False
         sequence.reopen(block, at)
         # One pass commits them all.
-        block.passes = self.settings.passes - 1
+        block.passes = settings.passes - 1
         return True
 
     def _checkable(self, sequence: OpenSequence, block: Block) -> bool:
         """Whether the pass that writes this block's keys should score its visible tokens, too."""
-        if not self.decoder.traits.revises or not self._doubts(block):
+        if not self.decoder.traits.revises or not self._doubts(block, sequence.settings):
             return False
         part = slice(block.first, block.front)
         chosen = sequence.posterior[part][sequence.chosen[part]]
         # The next block's first pass scores these tokens too, but for the last block it would be a pass of its own.
         return bool((grade(chosen) < round(SURE * GRAIN)).any()) if sequence.over else len(chosen) > 0
 
-    def _doubts(self, block: Block) -> bool:
+    def _doubts(self, block: Block, settings: Settings) -> bool:
         # A block of one token has nothing to be doubted by.
-        return self.block > 1 and block.rounds < self.settings.rounds
+        return self.block > 1 and block.rounds < settings.rounds
 
     def _step(self, runs: Sequence[Run]) -> bool:
         """Reads all runs in one pass, and commits or re-masks tokens of those that it scored; returns if there are any.
@@ -292,7 +352,7 @@ class Denoiser:
         part = slice(block.first, block.stop)
         scored = sequence.tokens[part] < 0
         if self.decoder.traits.revises:
-            scored |= sequence.chosen[part] & (sequence.doubts[part] < self.settings.rounds)
+            scored |= sequence.chosen[part] & (sequence.doubts[part] < sequence.settings.rounds)
         return block.first + np.flatnonzero(scored)
 
 

@@ -13,6 +13,7 @@ from cinnabar.engine.backend import backend_of
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
+from cinnabar.engine.diffusion.greedy_outlook import GreedyConstraint
 from cinnabar.engine.diffusion.outlook import KEPT, Constraint, Outlook, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
@@ -66,7 +67,7 @@ class GraphTables:
         self._backend = backend_of(decoder.device)
         self._device = decoder.device if self._backend == "triton" else None
         self._free = None if constrained else Unconstrained(traits.vocabulary, traits.mask)
-        self._graphs: dict[RecordGraph, tuple[Constraint, ForcedText]] = {}
+        self._graphs: dict[RecordGraph, tuple[Constraint | GreedyConstraint, ForcedText]] = {}
 
     def keep(self, present: Iterable[RecordGraph]) -> None:
         """Keeps the tables of these graphs, and drops others, those used longest ago first, down to what is kept."""
@@ -157,21 +158,24 @@ class GraphTables:
             return [constraint.outlook(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
         from cinnabar.engine.diffusion.device_outlook import outlooks
 
-        return outlooks(
-            [
-                (cast(Constraint, constraint), look.span, cast(DeviceScores, look.scores))
-                for constraint, look in asked
-            ],
-            self._local,
-        )
+        scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]
+        together = [(own, span, scores) for own, span, scores in scored if isinstance(own, Constraint)]
+        found = iter(outlooks(together, self._local))
+        return [
+            next(found)
+            if isinstance(own, Constraint)
+            else own.outlook(span, scores.own_on_host(own.classes.classes))
+            for own, span, scores in scored
+        ]
 
-    def _constraint(self, graph: RecordGraph | None) -> Constraint | Unconstrained:
+    def _constraint(self, graph: RecordGraph | None) -> Constraint | GreedyConstraint | Unconstrained:
         if graph is not None:
             return self._tools(graph)[0]
         assert self._free is not None
         return self._free
 
-    def _tools(self, graph: RecordGraph) -> tuple[Constraint, ForcedText]:
+    def _tools(self, graph: RecordGraph) -> tuple[Constraint | GreedyConstraint, ForcedText]:
         if graph not in self._graphs:
-            self._graphs[graph] = (Constraint(graph, self._local, self._device), ForcedText(graph))
+            made = GreedyConstraint(graph) if graph.free else Constraint(graph, self._local, self._device)
+            self._graphs[graph] = (made, ForcedText(graph))
         return self._graphs[graph]

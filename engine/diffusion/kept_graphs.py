@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from cinnabar.engine import lifting
 from cinnabar.engine.diffusion import forced_spelling, record_graph
 from cinnabar.engine.diffusion.forced_spelling import Spelling, spelled_graph
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
+from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.cache import Arrays, arrays_of, automaton_of, remembered_arrays
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import left_to_judge, record_language
@@ -41,16 +43,28 @@ def kept_graph(form: Form, tokenizer: NamedSpelling) -> RecordGraph:
     Whatever no automaton expresses is left to the form's judge. Raises TooLarge if the form's records need too many
     states.
     """
+    return kept_graph_of(
+        ("record", form.fingerprint), lambda: record_language(form), tokenizer, lambda: left_to_judge(form)
+    )
+
+
+def kept_graph_of(
+    key: tuple[str, ...],
+    language: Callable[[], Automaton],
+    tokenizer: NamedSpelling,
+    left_out: Callable[[], tuple[str, ...]] = tuple,
+) -> RecordGraph:
+    """Returns the graph of a language over a tokenizer, from disk or built; the key must name the language."""
 
     def build() -> Arrays:
-        made = _made(form, tokenizer)
+        made = spelled_graph(graph_of(language(), tokenizer.vocabulary), tokenizer)
         numbers = {field: getattr(made, field).astype(np.int32) for field in _NUMBERS}
         sizes = np.array([made.classes, made.end_class])
-        return {**arrays_of(made.automaton), **numbers, "sizes": sizes, "left": np.array(left_to_judge(form), str)}
+        return {**arrays_of(made.automaton), **numbers, "sizes": sizes, "left": np.array(left_out(), str)}
 
-    found = remembered_arrays(("record", form.fingerprint, tokenizer.fingerprint, _code()), build)
+    found = remembered_arrays((*key, tokenizer.fingerprint, _code()), build)
     classes, end_class = found["sizes"].tolist()
-    numbers = {field: found[field].astype(np.int64) for field in _NUMBERS}
+    numbers: dict[str, Any] = {field: found[field].astype(np.int64) for field in _NUMBERS}
     left = tuple(found["left"].tolist())
     return RecordGraph(automaton_of(found), **numbers, classes=classes, end_class=end_class, left_to_judge=left)
 
@@ -61,10 +75,6 @@ def fresh_graph(form: Form, tokenizer: Spelling) -> RecordGraph:
 
     It takes less than a tenth of a second with 150,000 tokens, and each document may have its own.
     """
-    return _made(form, tokenizer)
-
-
-def _made(form: Form, tokenizer: Spelling) -> RecordGraph:
     return spelled_graph(graph_of(record_language(form), tokenizer.vocabulary), tokenizer)
 
 

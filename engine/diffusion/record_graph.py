@@ -47,7 +47,8 @@ class RecordGraph:
         no edge leads there.
     tokens: [T] int64, the allowed tokens by class. token_class: [V] int64, -1 for a token that is never allowed.
         The end token's class is `end_class`.
-    left_to_judge: the bounds that the automaton leaves out, each as a pointer and words.
+    left_to_judge: the bounds that the automaton leaves out, each as a pointer and words. free: its texts are free, so
+        that their tokens are chosen one by one (greedy_outlook.py).
     """
 
     automaton: Automaton
@@ -60,6 +61,7 @@ class RecordGraph:
     classes: int
     end_class: int
     left_to_judge: tuple[str, ...] = ()
+    free: bool = False
 
     @property
     def states(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.budget import ANSWER
 from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.diffusion.settings import SETTINGS, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,9 @@ class Task:
 
     budget: the most tokens of the
     answer, the end token included. judge: whether a record's text fulfils all demands, also those that the graph does
-    not know; None if the graph knows all. minimal: the text of a smallest valid record.
+    not know; None if the graph knows all. minimal: the text of a smallest valid record. settings: those of the task,
+    None for the denoiser's; `local`, `block` and `canvas` are always the denoiser's. ends: whether the answer ends
+    with this beginning of it, as at a text before which it shall stop; it is no whole record then.
     """
 
     prompt: Sequence[int]
@@ -26,6 +29,8 @@ class Task:
     budget: int
     judge: Callable[[bytes], bool] | None
     minimal: bytes
+    settings: Settings | None = None
+    ends: Callable[[bytes], bool] | None = None
 
     @property
     def tokens(self) -> int:
@@ -72,8 +77,17 @@ class OpenSequence:
     masked again while its block was open. bans: positions with a token that they must not have.
     """
 
-    def __init__(self, task: Task, size: int, origin: int, end: int, constrained: bool) -> None:
+    def __init__(
+        self,
+        task: Task,
+        size: int,
+        origin: int,
+        end: int,
+        constrained: bool,
+        settings: Settings = SETTINGS["medium"],
+    ) -> None:
         self.task, self.size, self.end, self.constrained = task, size, end, constrained
+        self.settings = settings
         self.begin = len(task.prompt)
         self.limit = self.begin + task.budget
         length = self.limit + size

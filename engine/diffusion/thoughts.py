@@ -20,6 +20,7 @@ from cinnabar.engine.diffusion.prompt import RECORD, THOUGHTS
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import SETTINGS, Settings
+from cinnabar.engine.diffusion.text_languages import LEADS
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.scheduler import ALONE
 from cinnabar.schemas.automata.automaton import Automaton, from_dfa
@@ -30,11 +31,6 @@ from cinnabar.schemas.automata.literals import literal
 SHARE = 16
 #: Thoughts are no record: a token is committed as at medium, and no block is masked again.
 _SETTINGS = replace(SETTINGS["medium"], rounds=0)
-#: The bytes behind which each number of continuation bytes follows, and the bounds of the first of these (Unicode 3.9).
-_LEADS = (
-    (0xC2, 0xDF, 0x80, 0xBF, 0), (0xE0, 0xE0, 0xA0, 0xBF, 1), (0xE1, 0xEC, 0x80, 0xBF, 1), (0xED, 0xED, 0x80, 0x9F, 1),
-    (0xEE, 0xEF, 0x80, 0xBF, 1), (0xF0, 0xF0, 0x90, 0xBF, 2), (0xF1, 0xF3, 0x80, 0xBF, 2), (0xF4, 0xF4, 0x80, 0x8F, 2),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +62,14 @@ class Thinker:
         graph = thoughts_graph(self._tokenizer)
         least = int(graph.distance[0])
         asked = {
-            at: Task(task.prompt, graph, min(own, self.most), None, _SHORTEST)
+            at: thoughts_task(task, self._tokenizer, min(own, self.most))
             for at, (task, own) in enumerate(zip(tasks, rooms, strict=True))
             if 0 <= least <= min(own, self.most)
         }
         numbers = [*asked]
         stream = self._denoiser.stream([*asked.values()], room=room)
         decoded = {numbers[index]: found for index, found in stream}
-        return [_continued(task, decoded.get(at)) for at, task in enumerate(tasks)]
+        return [with_thoughts(task, decoded.get(at)) for at, task in enumerate(tasks)]
 
 
 def bound(traits: Traits, settings: Settings) -> int:
@@ -81,7 +77,13 @@ def bound(traits: Traits, settings: Settings) -> int:
     return min(settings.thoughts, traits.window // SHARE) if traits.thinks else 0
 
 
-def _continued(task: Task, decoded: Decoded | Undecoded | None) -> tuple[Task, Thoughts | None] | Undecoded:
+def thoughts_task(task: Task, tokenizer: Spelling, room: int) -> Task:
+    """Returns the task of the thoughts before a record, in so many tokens."""
+    return Task(task.prompt, thoughts_graph(tokenizer), room, None, _SHORTEST, _SETTINGS)
+
+
+def with_thoughts(task: Task, decoded: Decoded | Undecoded | None) -> tuple[Task, Thoughts | None] | Undecoded:
+    """Returns a task with its decoded thoughts behind its prompt, or a failure that may be due to other tasks."""
     if isinstance(decoded, Undecoded) and decoded.code in ALONE:
         # Whether there are thoughts may not depend on other requests: the task is tried again alone.
         return decoded
@@ -105,17 +107,17 @@ def _without_empty_line() -> Automaton:
     """Returns the automaton of UTF-8 texts without control characters in which no line but the last may be empty.
 
     State 0 stands behind a character, state 1 behind the end of a line, state 2 + n within a character of which n + 1
-    bytes are missing; state 5 + k behind the k-th of `_LEADS`.
+    bytes are missing; state 5 + k behind the k-th of `LEADS`.
     """
-    table = np.full((5 + len(_LEADS), 256), -1, np.int64)
+    table = np.full((5 + len(LEADS), 256), -1, np.int64)
     for state in (0, 1):
         table[state, 0x20:0x7F] = 0
-        for number, (first, last, *_) in enumerate(_LEADS):
+        for number, (first, last, *_) in enumerate(LEADS):
             table[state, first : last + 1] = 5 + number
     table[0, 0x0A] = 1
     table[2, 0x80:0xC0] = 0
     table[3, 0x80:0xC0] = 2
-    for number, (_, _, low, high, missing) in enumerate(_LEADS):
+    for number, (_, _, low, high, missing) in enumerate(LEADS):
         table[5 + number, low : high + 1] = (0, 2, 3)[missing]
     accepting = np.zeros(len(table), np.bool_)
     accepting[0] = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,11 @@ class ChatTemplate:
     def __init__(self, template: Template, tokenizer: Tokenizer) -> None:
         self._template, self._tokenizer = template, tokenizer
         self._added = _any_of(list(tokenizer.added))
+
+    @cached_property
+    def has_system(self) -> bool:
+        """Whether the template writes the message of the system."""
+        return 0 in self._template.pieces(("system", "user"))
 
     def render(self, messages: Sequence[Message]) -> list[int]:
         """Returns the tokens of the prompt up to the place at which the answer begins."""

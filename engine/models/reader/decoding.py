@@ -26,6 +26,7 @@ from cinnabar.engine.models.reader.answers.choices import (
 from cinnabar.engine.models.reader.answers.described_options import OptionComparer, weighed
 from cinnabar.engine.models.reader.answers.scores import WindowScores
 from cinnabar.engine.models.reader.answers.spans import end_mask, point, start_masks
+from cinnabar.engine.models.reader.batch_sizes import batch_sizes
 from cinnabar.engine.models.reader.form_memory import FormMemory
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
@@ -46,8 +47,6 @@ from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.form.form import Form, Slot
 
-#: The number of views that go through the decoder together, and those of one request among them: each takes 4 MB.
-_VIEWS_AT_ONCE = 48
 #: The slots of views that go through it together are padded to a multiple of this.
 _SLOTS_PADDED = 8
 #: The number of views of a passage whose word matches with the page are kept over the steps, at most .4 MB each.
@@ -84,10 +83,10 @@ class WindowsAsked:
     views: Sequence[View]
     found: Mapping[int, WindowScores]
 
-    def parts(self) -> Iterator[WindowsAsked]:
-        """Yields the views in groups that go through the decoder together."""
-        for first in range(0, len(self.views), _VIEWS_AT_ONCE):
-            yield WindowsAsked(self.request, self.views[first : first + _VIEWS_AT_ONCE], self.found)
+    def parts(self, most: int) -> Iterator[WindowsAsked]:
+        """Yields the views in groups of at most so many."""
+        for first in range(0, len(self.views), most):
+            yield WindowsAsked(self.request, self.views[first : first + most], self.found)
 
     def asked(self, view: View) -> list[int]:
         """Returns the slots of a view that are asked for; they stand before its frozen ones."""
@@ -125,6 +124,7 @@ class WindowDecoder:
         self.network = network
         self.wordpieces = wordpieces
         self.device = device
+        self.at_once = batch_sizes(device)
         self.config = config
         self.low_precision = precision == "bfloat16"
         self.batches = isinstance(network.ask, IntegerLinear)
@@ -143,9 +143,9 @@ class WindowDecoder:
         """Returns the log odds that an item of each of A arrays begins at each of T pieces: [A, T]."""
         count = len(form.arrays)
         odds = np.full((count, len(memory.pieces)), -np.inf, np.float32)
-        for first in range(0, len(memory.windows), _VIEWS_AT_ONCE):
+        for first in range(0, len(memory.windows), self.at_once.views):
             check_time()
-            windows = [(memory, w) for w in range(first, min(first + _VIEWS_AT_ONCE, len(memory.windows)))]
+            windows = [(memory, w) for w in range(first, min(first + self.at_once.views, len(memory.windows)))]
             page = self._page(windows, above=False)
             board = Board.blank(len(windows), count, page.ids.shape[1])
             board.question[:], board.mask[:], board.kind[:] = torch.tensor(questions.arrays), True, ROWS
@@ -171,9 +171,9 @@ class WindowDecoder:
         """
         by_shape: dict[tuple[str, int, int, int], list[list[WindowsAsked]]] = {}
         for one in asked:
-            for part in one.parts():
+            for part in one.parts(self.at_once.views):
                 batches = by_shape.setdefault((part.request.questions.fingerprint, *part.shape()), [])
-                room = _VIEWS_AT_ONCE - sum(len(other.views) for other in batches[-1]) if batches else 0
+                room = self.at_once.views - sum(len(other.views) for other in batches[-1]) if batches else 0
                 if self.batches and len(part.views) <= room:
                     batches[-1].append(part)
                 else:

@@ -63,9 +63,6 @@ from cinnabar.schemas.form.form import Form, Slot
 #: Passages of at most this many windows keep their decoder projections over the steps, 2.5 MB a window. Longer passages
 #: compute them anew for the windows at hand.
 _WINDOWS_PROJECTED = 50
-#: The pieces that the encoder reads together, if that changes no state, with 30 KB each; the windows that are projected
-#: together, with 14 MB each.
-_PIECES_AT_ONCE, _WINDOWS_AT_ONCE = 7680, 12
 #: In later steps over a longer passage each slot looks again at this many windows, those that most likely hold its
 #: value.
 _LOOKED_AT_AGAIN = 4
@@ -158,7 +155,7 @@ class Reader:
         for w, (_, window) in enumerate(windows):
             by_width.setdefault(padded([window]), []).append(w)
         for width, rows in by_width.items():
-            together = max(1, _PIECES_AT_ONCE // width) if self.decoder.batches else 1
+            together = max(1, self.decoder.at_once.pieces // width) if self.decoder.batches else 1
             for first in range(0, len(rows), together):
                 check_time()
                 chosen = rows[first : first + together]
@@ -186,14 +183,15 @@ class Reader:
         with self.decoder.precision():
             if not self.decoder.batches:
                 return self.network.project_windows(states)
-            first = self.network.project_windows(states[:_WINDOWS_AT_ONCE])
-            if len(states) <= _WINDOWS_AT_ONCE:
+            together = self.decoder.at_once.windows
+            first = self.network.project_windows(states[:together])
+            if len(states) <= together:
                 return first
             projected = torch.empty(*states.shape[:2], sum(first.sizes), device=states.device)
-            projected[:_WINDOWS_AT_ONCE] = first.projected
-            for at in range(_WINDOWS_AT_ONCE, len(states), _WINDOWS_AT_ONCE):
-                part = states[at : at + _WINDOWS_AT_ONCE]
-                projected[at : at + _WINDOWS_AT_ONCE] = self.network.project_windows(part).projected
+            projected[:together] = first.projected
+            for at in range(together, len(states), together):
+                part = states[at : at + together]
+                projected[at : at + together] = self.network.project_windows(part).projected
         return WindowStates(states, projected, first.sizes)
 
     def pack(self, memory: Memory) -> dict[str, Tensor]:

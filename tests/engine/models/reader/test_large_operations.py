@@ -75,7 +75,7 @@ def test_more_documents_of_a_form_make_operations_larger_and_not_more(reader: Re
     engine = Engine(reader)
     engine.fill([Request("first", NOTE, passage_of("tea"))])
     calls = []
-    for count in (2, 16):
+    for count in (2, 10):
         with Recorder() as recorder:
             engine.fill([Request(str(k), NOTE, passage_of(f"{k} cups of tea")) for k in range(count)])
         calls.append(recorder.calls)

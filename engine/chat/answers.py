@@ -1,0 +1,297 @@
+"""The kinds of answers: the language of each, the judge of its texts, and the way back from a text to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cinnabar.engine.chat.requests import Tool
+from cinnabar.engine.diffusion.text_languages import any_text, text_until
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.automata.boolean import union
+from cinnabar.schemas.automata.concatenation import concat
+from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.strings import canonical_string
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_language import one_line, record_language
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a text answers: the text for the client, or the name of a tool and its arguments as JSON text."""
+
+    text: str
+    call: tuple[str, str] | None = None
+
+
+class Answer(Protocol):
+    """A kind of answers.
+
+    `key` names its language; `minimal` is a smallest text of it. free: its texts are free, in all or in part.
+    """
+
+    @property
+    def key(self) -> tuple[str, ...]: ...
+
+    @property
+    def minimal(self) -> bytes: ...
+
+    @property
+    def free(self) -> bool: ...
+
+    def language(self) -> Automaton:
+        """Returns the automaton of its texts."""
+        ...
+
+    def accepts(self, text: bytes) -> bool:
+        """Whether a text of the language fulfils the demands that no automaton knows, too."""
+        ...
+
+    def ends(self, text: bytes) -> bool:
+        """Whether the answer ends with this beginning of a text."""
+        ...
+
+    def read(self, text: bytes) -> Answered:
+        """Returns what a text answers."""
+        ...
+
+
+@dataclass(frozen=True)
+class FreeText:
+    """Any text, up to the first of the texts `stop`; it does not begin with any of the ASCII bytes `but_first`."""
+
+    stop: tuple[bytes, ...] = ()
+    but_first: bytes = b""
+    minimal: bytes = b""
+    free: bool = True
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """See `Answer`."""
+        return ("text", self.but_first.decode())
+
+    def language(self) -> Automaton:
+        """See `Answer`."""
+        return any_text(self.but_first)
+
+    def accepts(self, _: bytes) -> bool:
+        """See `Answer`."""
+        return True
+
+    def ends(self, text: bytes) -> bool:
+        """See `Answer`."""
+        return any(stop in text for stop in self.stop)
+
+    def read(self, text: bytes) -> Answered:
+        """Returns the text before the first stop."""
+        cuts = [at for stop in self.stop if (at := text.find(stop)) >= 0]
+        # What is cut while it is written may end within a character.
+        return Answered(text[: min(cuts, default=len(text))].decode("utf-8", "ignore"))
+
+
+@dataclass(frozen=True)
+class Region:
+    """A text between two lines of backticks: `fence`, which is longer than any in what it encloses.
+
+    With `shown` the client gets it between two lines of three backticks, whatever is in it.
+    """
+
+    fence: bytes = b"```"
+    shown: bool = False
+    free: bool = True
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """See `Answer`."""
+        return ("region", self.fence.decode())
+
+    @property
+    def minimal(self) -> bytes:
+        """A region without any text."""
+        return self.fence + b"\n\n" + self.fence
+
+    def language(self) -> Automaton:
+        """See `Answer`."""
+        return concat(literal(self.fence + b"\n"), text_until(b"\n" + self.fence))
+
+    def accepts(self, _: bytes) -> bool:
+        """See `Answer`."""
+        return True
+
+    def ends(self, _: bytes) -> bool:
+        """See `Answer`."""
+        return False
+
+    def read(self, text: bytes) -> Answered:
+        """Returns the text between the fences."""
+        inner = text.removeprefix(self.fence + b"\n").removesuffix(b"\n" + self.fence).decode("utf-8", "ignore")
+        return Answered(f"```\n{inner}\n```" if self.shown else inner)
+
+
+@dataclass(frozen=True)
+class RecordText:
+    """A record of a form, as JSON; the client gets its canonical text."""
+
+    form: Form
+    free: bool = False
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """See `Answer`."""
+        return ("record", self.form.fingerprint)
+
+    @property
+    def minimal(self) -> bytes:
+        """See `Answer`."""
+        return one_line(self.form.instance).encode()
+
+    def language(self) -> Automaton:
+        """See `Answer`; raises TooLarge if it needs too many states."""
+        return record_language(self.form)
+
+    def accepts(self, text: bytes) -> bool:
+        """See `Answer`."""
+        try:
+            return _allowed(self.form, parse(text.decode()))
+        except ValueError:
+            return False
+
+    def ends(self, _: bytes) -> bool:
+        """See `Answer`."""
+        return False
+
+    def read(self, text: bytes) -> Answered:
+        """Returns the canonical text of the record."""
+        return Answered(fit(self.form, parse(text.decode())).text)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of one of several tools: `{"name": …, "arguments": …}`; the arguments are a record of their form."""
+
+    tools: tuple[Tool, ...]
+    free: bool = False
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """See `Answer`."""
+        return ("call", *(part for tool in self.tools for part in (tool.name, _print(tool))))
+
+    @property
+    def minimal(self) -> bytes:
+        """See `Answer`."""
+        return min((_before(tool) + _least(tool) + b"}" for tool in self.tools), key=len)
+
+    def language(self) -> Automaton:
+        """See `Answer`; raises TooLarge if it needs too many states."""
+        return union(*(concat(literal(_before(tool)), _arguments(tool), literal(b"}")) for tool in self.tools))
+
+    def accepts(self, text: bytes) -> bool:
+        """See `Answer`."""
+        found = self._found(text)
+        if found is None:
+            return False
+        tool, arguments = found
+        return arguments == {} if tool.parameters is None else _allowed(tool.parameters.form, arguments)
+
+    def ends(self, _: bytes) -> bool:
+        """See `Answer`."""
+        return False
+
+    def read(self, text: bytes) -> Answered:
+        """Returns the name of the tool and the canonical text of its arguments."""
+        found = self._found(text)
+        if found is None:
+            raise ValueError(f"expected a call of a tool, got {text[:200]!r}")
+        tool, arguments = found
+        return Answered("", (tool.name, "{}" if tool.parameters is None else fit(tool.parameters.form, arguments).text))
+
+    def _found(self, text: bytes) -> tuple[Tool, Any] | None:
+        tool = next((tool for tool in self.tools if text.startswith(_before(tool))), None)
+        try:
+            return None if tool is None else (tool, parse(text.decode())["arguments"])
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class CallOr:
+    """A call of a tool, or another answer, which begins otherwise or whose texts are no calls."""
+
+    call: Call
+    other: FreeText | RecordText
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """See `Answer`."""
+        return ("or", *self.other.key, *self.call.key)
+
+    @property
+    def minimal(self) -> bytes:
+        """See `Answer`."""
+        return self.other.minimal
+
+    @property
+    def free(self) -> bool:
+        """See `Answer`."""
+        return self.other.free
+
+    def language(self) -> Automaton:
+        """See `Answer`; raises TooLarge if it needs too many states."""
+        return union(self.call.language(), self.other.language())
+
+    def accepts(self, text: bytes) -> bool:
+        """See `Answer`."""
+        return self.of(text).accepts(text)
+
+    def ends(self, text: bytes) -> bool:
+        """See `Answer`."""
+        return self.of(text).ends(text)
+
+    def read(self, text: bytes) -> Answered:
+        """Returns what a text answers."""
+        return self.of(text).read(text)
+
+    def of(self, text: bytes) -> Answer:
+        """Returns the kind of answer that a text, or the beginning of one, is."""
+        if isinstance(self.other, FreeText):
+            return self.call if text[:1] == b"{" else self.other
+        return self.call if self.call.accepts(text) else self.other
+
+
+def fence_beside(texts: Sequence[str]) -> bytes:
+    """Returns a fence that is longer than any run of backticks in these texts."""
+    longest = 2
+    for text in texts:
+        while "`" * (longest + 1) in text:
+            longest += 1
+    return b"`" * (longest + 1)
+
+
+def _allowed(form: Form, value: Any) -> bool:
+    """Returns whether the form can write a value and its schema allows it."""
+    try:
+        fit(form, value)
+    except (NotAccepted, ValueError):
+        return False
+    return form.judge is None or form.judge.accepts(value)
+
+
+def _before(tool: Tool) -> bytes:
+    return b'{"name": ' + canonical_string(tool.name) + b', "arguments": '
+
+
+def _print(tool: Tool) -> str:
+    return "" if tool.parameters is None else tool.parameters.form.fingerprint
+
+
+def _arguments(tool: Tool) -> Automaton:
+    return literal(b"{}") if tool.parameters is None else record_language(tool.parameters.form)
+
+
+def _least(tool: Tool) -> bytes:
+    return b"{}" if tool.parameters is None else one_line(tool.parameters.form.instance).encode()

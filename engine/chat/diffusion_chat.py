@@ -1,0 +1,450 @@
+"""A language model that answers the requests of many clients at once.
+
+Two threads plan requests; one decodes them, all in one batch that requests join and leave one by one. What a request
+gets does not depend on the others. If a pass fails, the requests that took part in it are decoded once more, each
+alone, and one that fails alone gets the failure.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+from cinnabar.engine.chat.answers import CallOr, FreeText, Region
+from cinnabar.engine.chat.planning import Plan, Planner
+from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.requests import (
+    Ability,
+    Cancel,
+    ChatRequest,
+    Deliver,
+    Done,
+    Event,
+    Failed,
+    FailureCode,
+    FinishReason,
+    State,
+    ToolCall,
+    Usage,
+)
+from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
+from cinnabar.engine.diffusion.denoiser import GIVEN_UP, Denoiser
+from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.thoughts import Thoughts, with_thoughts
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.scheduler import ALONE, failure_of, out_of_memory
+from cinnabar.engine.time_limit import TOO_SLOW, limited
+from cinnabar.schemas.errors import NotAccepted
+
+#: Requests that may wait, tokens that are decoded together, and threads that plan.
+WAITING, ROOM, PLANNERS = 256, 32_768, 2
+#: The codes of failures by those of the engine; all others are the engine's own.
+_CODES: dict[str, FailureCode] = {
+    "too_long": "context_length_exceeded",
+    TOO_SLOW: "timeout",
+    GIVEN_UP.code: "cancelled",
+}
+_log = logging.getLogger(__name__)
+
+
+class DiffusionChat:
+    """Answers requests with one language model; see `ChatModel`.
+
+    name: what clients call it; the name of its folder without one. waiting: the most requests that wait to be decoded.
+    room: the tokens that are decoded together, prompts and answers. seconds: the most seconds that the thread may work
+    while a request is decoded, None for no limit.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        name: str | None = None,
+        *,
+        waiting: int = WAITING,
+        room: int = ROOM,
+        seconds: float | None = None,
+        pages: int | None = None,
+    ) -> None:
+        self.name = name or model.folder.name
+        self.context = model.traits.window
+        self._model, self._room, self._seconds = model, room, seconds
+        self._planner = Planner(model)
+        self._denoiser = Denoiser(model.decoder, model.tokenizer, pages=pages)
+        self._waiting = _Waiting(waiting)
+        self._planning = ThreadPoolExecutor(PLANNERS, "chat-plan")
+        self._thread = threading.Thread(target=self._serve, name="chat-decode", daemon=True)
+        self._thread.start()
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """See `ChatModel`."""
+        return self._planner.abilities
+
+    def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
+        """See `ChatModel`."""
+        opened = _Open(request, deliver)
+        refused = self._waiting.admit(opened)
+        if refused is None:
+            try:
+                self._planning.submit(self._plan, opened)
+            except RuntimeError:  # closed since it was admitted
+                refused = _CLOSED
+        if refused is not None:
+            self._waiting.leave(opened)
+            opened.end(refused)
+        return lambda: self._cancel(opened)
+
+    def close(self) -> None:
+        """See `ChatModel`."""
+        self._planning.shutdown(wait=False, cancel_futures=True)
+        for opened in self._waiting.close():
+            opened.end(_CLOSED)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _cancel(self, opened: _Open) -> None:
+        if not opened.ended:
+            opened.given_up = True
+            # One that is not decoded yet ends at once; the batch drops others before its next pass.
+            if self._waiting.withdraw(opened):
+                opened.end(_CANCELLED)
+
+    def _plan(self, opened: _Open) -> None:
+        """Plans a request and hands it to the thread that decodes."""
+        event: Event | None = None
+        try:
+            opened.begin(self._planner.plan(opened.request))
+        except Refused as refused:
+            event = refused.event
+        except Exception as error:
+            _log.exception("request %s could not be planned", opened.request.identity)
+            event = _failed(Undecoded("engine_error", f"{type(error).__name__}: {error}"))
+        if event is None:
+            opened.show_first()
+            self._waiting.put(opened)
+        else:
+            self._waiting.leave(opened)
+            opened.end(event)
+
+    def _serve(self) -> None:
+        """Decodes requests until the model is closed."""
+        with limited(self._seconds):
+            while not self._waiting.closed:
+                taken = _Taken(self._waiting.take)
+                try:
+                    self._decode(taken)
+                except Exception as error:
+                    # Outside of the handler: the exception no longer holds the failed batch's tensors.
+                    memory = out_of_memory(error)
+                    _log.warning("a pass over %d requests failed: %s", len(taken.open), error)
+                else:
+                    memory = False
+                left = taken.left()
+                if memory:
+                    self._room = max(min(self._room, sum(opened.task.tokens for opened in left)) // 2, 1)
+                    if torch.cuda.is_available():
+                        torch.cuda.empty_cache()
+                for opened in left:
+                    self._decode_alone(opened)
+
+    def _decode_alone(self, opened: _Open) -> None:
+        """Decodes a request that failed beside others once more; its failure is its own then."""
+        opened.alone = True
+        taken = _Taken(_Listed([opened]).take)
+        try:
+            self._decode(taken)
+        except Exception as error:
+            _log.exception("request %s failed alone", opened.request.identity)
+            failure = failure_of("", error, out_of_memory(error))
+            self._end(opened, _failed(Undecoded(failure.code, failure.detail)))
+
+    def _decode(self, taken: _Taken) -> None:
+        def watch(_: int, runs: Sequence[Run]) -> None:
+            for run in runs:
+                taken.open[run.index].watch(run)
+
+        for number, found in self._denoiser.serve(taken, watch, room=self._room):
+            self._decoded(taken.open.pop(number), found, taken)
+
+    def _decoded(self, opened: _Open, found: Decoded | Undecoded, taken: _Taken) -> None:
+        """Goes on with a request whose thoughts, or whose answer, are decoded."""
+        if opened.ended:
+            self._waiting.leave(opened)
+        elif opened.given_up:
+            self._end(opened, _CANCELLED)
+        elif isinstance(found, Undecoded) and found.code in ALONE and not opened.alone:
+            taken.apart.append(opened)
+        elif opened.thinking:
+            opened.think(found)
+            taken.again(opened)
+        elif isinstance(found, Undecoded):
+            self._end(opened, _failed(found))
+        else:
+            self._end(opened, _answered(opened, found))
+
+    def _end(self, opened: _Open, event: Event) -> None:
+        self._waiting.leave(opened)
+        opened.end(event)
+
+
+class _Open:
+    """A request that is not answered yet.
+
+    given_up: nobody wants its answer any more. thinking: its present task is that of its thoughts. alone: it failed
+    beside others, and is decoded without any.
+    """
+
+    def __init__(self, request: ChatRequest, deliver: Deliver) -> None:
+        self.request = request
+        self.given_up = self.ended = self.thinking = self.alone = False
+        self._deliver, self._lock = deliver, threading.RLock()
+        self._plan: Plan | None = None
+        self._task: Task | None = None
+        self._state = b""
+        self._shown: State | None = None
+        self._thoughts: Thoughts | None = None
+        self._cached: int | None = None
+        self._written = self._passes = 0
+
+    @property
+    def plan(self) -> Plan:
+        """How it is decoded."""
+        assert self._plan is not None, "the request is planned"
+        return self._plan
+
+    @property
+    def task(self) -> Task:
+        """The task to decode next."""
+        assert self._task is not None, "the request is planned"
+        return self._task
+
+    def begin(self, plan: Plan) -> None:
+        """Takes the plan of the request."""
+        self._plan = plan
+        self.thinking = plan.thoughts is not None
+        self._task = plan.thoughts or plan.task
+        self._state = plan.task.minimal
+
+    def show_first(self) -> None:
+        """Delivers the state before the first step, a smallest record, if there is any."""
+        if self.request.states and self.plan.task.minimal:
+            self._show(self.plan.task.minimal, 0, 0)
+
+    def think(self, found: Decoded | Undecoded) -> None:
+        """Takes the thoughts; without any the answer follows the prompt."""
+        continued = with_thoughts(self.plan.task, found)
+        # What fails alone fails for good: then there are no thoughts.
+        task, self._thoughts = (self.plan.task, None) if isinstance(continued, Undecoded) else continued
+        if isinstance(found, Decoded):
+            self._cached, self._written = found.cached, len(found.tokens)
+        self._task, self.thinking = self.plan.behind(task), False
+
+    def watch(self, run: Run) -> None:
+        """Delivers the state after a step, if it is another one."""
+        sequence = run.sequence
+        # A step that only read a part of the prompt shows nothing new.
+        if not self.request.states or self.thinking or sequence.passes == self._passes:
+            return
+        self._passes = sequence.passes
+        self._state = run.shown(self._state)
+        answer = sequence.tokens[sequence.begin : sequence.limit]
+        tokens = int(((answer >= 0) & (answer != sequence.end)).sum())
+        self._show(self._state, tokens, self._settled(run))
+
+    def answered(self, found: Decoded) -> Done:
+        """Returns the answer, and delivers it as the last state."""
+        read = self.plan.answer.read(found.text)
+        tokens = len(found.tokens)
+        if self.request.states and read.call is None:
+            self._deliver_state(State(read.text, tokens, len(read.text)))
+        # The last place of the budget can hold the end alone.
+        full = tokens >= self.task.budget - 1 and not self.plan.answer.ends(found.text)
+        calls = () if read.call is None else (ToolCall(f"call_{self.request.identity}", *read.call),)
+        reason: FinishReason = "length" if full else "tool_calls" if calls else "stop"
+        cached = found.cached if self._cached is None else self._cached
+        prompt = len(self.plan.task.prompt)
+        # What is forced at the answer's beginning may have been read for another request, too.
+        usage = Usage(prompt, tokens + self._written, min(cached, prompt))
+        thoughts = self._thoughts.text if self._thoughts is not None and self.request.reasoning else ""
+        return Done(read.text, calls, reason, usage, thoughts)
+
+    def end(self, event: Event) -> None:
+        """Delivers the last event, once."""
+        with self._lock:
+            if self.ended:
+                return
+            self.ended = True
+            try:
+                self._deliver(event)
+            except Exception:
+                _log.exception("request %s: the last event could not be delivered", self.request.identity)
+
+    def _settled(self, run: Run) -> int:
+        """Returns how many characters of a free text stay as they are.
+
+        A block behind the open one, and behind the one that is scored again, is never opened any more. A judge may
+        send an answer back to its beginning.
+        """
+        block = run.sequence.checked or run.sequence.block
+        text = b"" if block is None else run.text(block.begin)
+        kind = self.plan.answer.of(text) if isinstance(self.plan.answer, CallOr) else self.plan.answer
+        if not isinstance(kind, FreeText | Region) or (isinstance(kind, Region) and kind.shown):
+            return 0
+        held = max((len(stop) - 1 for stop in self.request.stop), default=0)
+        return max(len(kind.read(text).text) - held, 0)
+
+    def _show(self, text: bytes, tokens: int, settled: int) -> None:
+        try:
+            read = self.plan.answer.read(text)
+        except (ValueError, NotAccepted):
+            return
+        if read.call is None:
+            self._deliver_state(State(read.text, tokens, min(settled, len(read.text))))
+
+    def _deliver_state(self, state: State) -> None:
+        # No state comes behind the last event, which another thread may deliver.
+        with self._lock:
+            if self.given_up or self.ended or state == self._shown:
+                return
+            self._shown = state
+            try:
+                self._deliver(state)
+            except Exception:
+                _log.exception("request %s is given up, for its states cannot be delivered", self.request.identity)
+                self.given_up = True
+
+
+class _Waiting:
+    """The requests that are admitted, and the queue of those that are planned and wait for the batch."""
+
+    def __init__(self, most: int) -> None:
+        self.closed = False
+        self._most = most
+        self._ready = threading.Condition()
+        self._queue: deque[_Open] = deque()
+        self._admitted: dict[int, _Open] = {}
+        self._begun: set[int] = set()
+
+    def admit(self, opened: _Open) -> Failed | None:
+        """Admits a request; returns why not, if it cannot."""
+        with self._ready:
+            if self.closed:
+                return _CLOSED
+            waiting = len(self._admitted) - len(self._begun)
+            if waiting >= self._most:
+                return Failed("overloaded", f"{waiting} requests are waiting already, try again later")
+            self._admitted[id(opened)] = opened
+            return None
+
+    def put(self, opened: _Open) -> None:
+        """Hands a planned request to the batch."""
+        with self._ready:
+            if id(opened) in self._admitted:
+                self._queue.append(opened)
+                self._ready.notify()
+
+    def take(self, idle: bool) -> _Open | None:
+        """Returns the next request; with `idle` it waits for one, and None says that the model is closed."""
+        with self._ready:
+            while idle and not self._queue and not self.closed:
+                self._ready.wait()
+            if self.closed or not self._queue:
+                return None
+            opened = self._queue.popleft()
+            self._begun.add(id(opened))
+            return opened
+
+    def withdraw(self, opened: _Open) -> bool:
+        """Drops a request that was not taken yet; returns whether it was so."""
+        with self._ready:
+            if id(opened) in self._begun or id(opened) not in self._admitted:
+                return False
+            del self._admitted[id(opened)]
+            if opened in self._queue:
+                self._queue.remove(opened)
+            return True
+
+    def leave(self, opened: _Open) -> None:
+        """Drops a request that ends."""
+        with self._ready:
+            self._admitted.pop(id(opened), None)
+            self._begun.discard(id(opened))
+
+    def close(self) -> list[_Open]:
+        """Ends the waiting; returns the requests that were not ended."""
+        with self._ready:
+            self.closed = True
+            left = [*self._admitted.values()]
+            self._admitted.clear()
+            self._queue.clear()
+            self._ready.notify_all()
+            return left
+
+
+class _Taken:
+    """What one batch has taken in: see `Arrivals`.
+
+    apart: requests that shall be decoded alone behind the batch, which takes no more then, so that it ends.
+    """
+
+    def __init__(self, take: Callable[[bool], _Open | None]) -> None:
+        self.open: dict[int, _Open] = {}
+        self.apart: list[_Open] = []
+        self._take, self._count = take, 0
+        self._again: deque[_Open] = deque()
+
+    def again(self, opened: _Open) -> None:
+        """Lets a request go on with its next task, before any other joins."""
+        self._again.append(opened)
+
+    def left(self) -> list[_Open]:
+        """Returns the requests without an end that the batch has left."""
+        return [*self.open.values(), *self._again, *self.apart]
+
+    def take(self, idle: bool) -> tuple[int, Task] | None:
+        """See `Arrivals`."""
+        opened = self._again.popleft() if self._again else None if self.apart else self._take(idle)
+        if opened is None:
+            return None
+        self._count += 1
+        self.open[self._count] = opened
+        return self._count, opened.task
+
+    def given_up(self, number: int) -> bool:
+        """See `Arrivals`."""
+        return self.open[number].given_up or self.open[number].ended
+
+
+class _Listed:
+    """Requests that are all known."""
+
+    def __init__(self, requests: Sequence[_Open]) -> None:
+        self._left = deque(requests)
+
+    def take(self, idle: bool) -> _Open | None:  # noqa: ARG002, as in its model
+        """Returns the next one."""
+        return self._left.popleft() if self._left else None
+
+
+_CLOSED = Failed("closed", "the server is being shut down")
+_CANCELLED = Failed("cancelled", "the request was cancelled")
+
+
+def _answered(opened: _Open, found: Decoded) -> Event:
+    """Returns the answer of a request; an error becomes its failure, for the batch's others need no second try."""
+    try:
+        return opened.answered(found)
+    except Exception as error:
+        _log.exception("request %s cannot be read", opened.request.identity)
+        return _failed(Undecoded("engine_error", f"{type(error).__name__}: {error}"))
+
+
+def _failed(found: Undecoded) -> Failed:
+    """Returns the event of a request that the engine could not decode."""
+    code = _CODES.get(found.code, "engine_error")
+    return Failed(code, f"{found.code}: {found.detail}" if found.detail else found.code)

@@ -1,0 +1,298 @@
+"""Plans a request of a chat: checks it, makes the prompt, and chooses the kind of its answer, the graph and the budget.
+
+A plan is made beside the batch, in another thread: a graph of a large vocabulary takes part of a second.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
+
+from cinnabar.engine.chat.answers import Answer, Call, CallOr, FreeText, RecordText, Region, fence_beside
+from cinnabar.engine.chat.prompts import chat_messages, edit_messages, fill_messages, last_question
+from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.requests import Ability, ChatRequest, Tool
+from cinnabar.engine.diffusion.budget import answer_budget
+from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
+from cinnabar.engine.diffusion.prompt import messages as extraction_messages
+from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.diffusion.thoughts import bound, thoughts_graph, thoughts_task
+from cinnabar.engine.examples import Example, Examples
+from cinnabar.engine.few_shot import FewShot
+from cinnabar.engine.models.language.chat import Message as Rendered
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.schemas.compile import CompiledSchema, compile_schema
+from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
+from cinnabar.schemas.form.form import Form, ObjectNode
+from cinnabar.schemas.form.record_language import one_line
+
+#: The most tokens of an answer without `max_tokens`: of a text, and of a record, if its schema asks for no more. A
+#: model that repeats itself without end has to stop somewhere.
+TEXT, RECORD = 4096, 1024
+#: Levels of an object whose schema is not given, and sets of examples that are kept.
+LEVELS, EXAMPLES = 2, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A request as it is decoded: the kind of its answer, and its task with the budget of all that is written.
+
+    thoughts: the task of the thoughts that come first, None for none. most: the tokens of the answer behind them.
+    """
+
+    answer: Answer
+    task: Task
+    thoughts: Task | None
+    most: int
+
+    def behind(self, task: Task) -> Task:
+        """Returns the task of the answer behind its thoughts; task: with these at the end of its prompt."""
+        taken = len(task.prompt) - len(self.task.prompt)
+        return replace(task, budget=min(self.most, self.task.budget - taken))
+
+
+class Planner:
+    """Plans requests for one language model, from several threads."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._graphs: OrderedDict[tuple[str, ...], RecordGraph] = OrderedDict()
+        self._lock = threading.Lock()
+        self._few_shot = lru_cache(maxsize=EXAMPLES)(self._choice)
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """What the model can do; one that was trained on records alone extracts, and nothing else."""
+        every: tuple[Ability, ...] = ("extract", "chat", "tools", "fim", "edit")
+        return frozenset(every if self._model.traits.thinks else every[:1])
+
+    def plan(self, request: ChatRequest) -> Plan:
+        """Returns the plan of a request; raises Refused if it cannot be answered."""
+        self._check(request)
+        kind = self._kind(request)
+        try:
+            settings = settings_of(request.effort.name)
+        except UsageError as error:
+            raise Refused("invalid_value", f"reasoning_effort: {error}", "reasoning_effort") from error
+        form = kind.form if isinstance(kind, RecordText) else None
+        most_thoughts = 0 if form is None or request.any_json else bound(self._model.traits, settings)
+        prompt = self._prompt(request, kind, most_thoughts > 0)
+        graph = self._graph(kind, "tools" if isinstance(kind, Call | CallOr) else "response_format")
+        room, least = self._model.traits.window - len(prompt), int(graph.distance[0])
+        if room < least:
+            raise Refused(
+                "context_length_exceeded",
+                f"the messages take {len(prompt)} tokens and the shortest answer {least}; the model's context has"
+                f" {self._model.traits.window}",
+                "messages",
+            )
+        # The end token is no part of an answer's tokens for the client.
+        told = None if request.max_tokens is None else request.max_tokens + 1
+        if told is not None and told < least:
+            raise Refused(
+                "invalid_value",
+                f"max_tokens: expected at least {least - 1} for the shortest answer, got {request.max_tokens}",
+                "max_tokens",
+            )
+        most = min(room, self._usual(request, kind, least) if told is None else told)
+        task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends)
+        if isinstance(kind, FreeText | Region):
+            task = replace(task, judge=None)
+        return self._with_thoughts(Plan(kind, task, None, most), least, room, told, most_thoughts)
+
+    def _with_thoughts(self, plan: Plan, least: int, room: int, told: int | None, most_thoughts: int) -> Plan:
+        """Returns a plan with thoughts, if there are to be any and room for both is there."""
+        whole = min(room, plan.most + most_thoughts if told is None else told)
+        shortest = int(thoughts_graph(self._model.tokenizer).distance[0]) if most_thoughts else 0
+        own = min(most_thoughts, whole - max(least, whole // 4))
+        if not most_thoughts or own < shortest:
+            return plan
+        thoughts = thoughts_task(plan.task, self._model.tokenizer, own)
+        return replace(plan, task=replace(plan.task, budget=whole), thoughts=thoughts)
+
+    def _check(self, request: ChatRequest) -> None:
+        """Raises Refused for whatever the model cannot do, or no model."""
+        if request.temperature:
+            raise Refused(
+                "unsupported_parameter",
+                f"temperature: expected 0, got {request.temperature:g}; the answer is the likeliest one, and no"
+                " randomness is drawn",
+                "temperature",
+            )
+        if request.max_tokens is not None and request.max_tokens < 1:
+            raise Refused("invalid_value", f"max_tokens: expected 1 or more, got {request.max_tokens}", "max_tokens")
+        structured = request.schema is not None or request.any_json
+        forced = request.tool_choice not in ("auto", "none") and bool(request.tools)
+        if request.stop and (structured or forced or request.fill or request.edit):
+            raise Refused(
+                "unsupported_parameter",
+                "stop: expected none where the answer has a form of its own (a schema, a demanded call, an edit): it"
+                " ends when it is whole",
+                "stop",
+            )
+        if any(not stop for stop in request.stop):
+            raise Refused("invalid_value", "stop: expected texts of one character or more, got an empty one", "stop")
+        if request.extract and request.schema is None:
+            raise Refused("invalid_value", "expected a schema for an extraction, got none", "response_format")
+        self._check_abilities(request, structured)
+
+    def _check_abilities(self, request: ChatRequest, structured: bool) -> None:
+        needed: Ability = "extract" if structured else "chat"
+        if request.fill is not None:
+            needed = "fim"
+        elif request.edit is not None:
+            needed = "edit"
+        elif request.tools and request.tool_choice != "none":
+            needed = "tools"
+        if needed not in self.abilities:
+            param = {"chat": "response_format", "tools": "tools"}.get(needed)
+            raise Refused(
+                "unsupported_parameter",
+                f"{needed}: this model was trained to extract records and does nothing else; give it a schema"
+                " (`response_format` of the type `json_schema`) and a document",
+                param,
+            )
+
+    def _kind(self, request: ChatRequest) -> Answer:
+        """Returns the kind of the request's answer."""
+        if request.fill is not None:
+            return Region(fence_beside(request.fill))
+        if request.edit is not None:
+            edit = request.edit
+            return Region(fence_beside((edit.before, edit.editable, edit.after)), shown=True)
+        schema = _any_object() if request.any_json else request.schema
+        stop = tuple(text.encode("utf-8", "replace") for text in request.stop)
+        other: FreeText | RecordText = (
+            FreeText(stop) if schema is None else RecordText(_form(schema, "response_format"))
+        )
+        tools = _callable(request)
+        if not tools:
+            return other
+        for tool in tools:
+            _check_tool(tool)
+        if request.tool_choice != "auto":
+            return Call(tools)
+        return CallOr(Call(tools), FreeText(stop, b"{") if isinstance(other, FreeText) else other)
+
+    def _prompt(self, request: ChatRequest, kind: Answer, thinks: bool) -> list[int]:
+        asked: list[Rendered]
+        if isinstance(kind, Region):
+            fence = kind.fence.decode()
+            asked = fill_messages(*request.fill, fence) if request.fill is not None else []
+            asked = edit_messages(request.edit, fence) if request.edit is not None else asked
+        elif isinstance(kind, RecordText) and (request.extract or not self._model.traits.thinks):
+            text = last_question(request.messages)
+            shown = [(one.text, one_line(one.record)) for one in self._shown(request, kind.form, text)]
+            asked = [*extraction_messages(kind.form, {}, text, shown, thinks)]
+            system = [message.content for message in request.messages if message.role == "system"]
+            if system and self._model.traits.thinks:
+                asked[0] = {"role": "system", "content": (str(asked[0]["content"]), *("\n\n" + one for one in system))}
+        else:
+            other = kind.other if isinstance(kind, CallOr) else kind
+            form = other.form if isinstance(other, RecordText) else None
+            tools = _callable(request)
+            has_system = self._model.chat.has_system
+            asked = chat_messages(request, form, tools, isinstance(kind, Call), thinks, has_system)
+        try:
+            return self._model.chat.render(asked)
+        except ModelError as error:
+            roles = ", ".join(str(message["role"]) for message in asked)
+            raise Refused(
+                "invalid_value",
+                f"messages: the model's chat template does not take messages of {roles} in this order; begin with the"
+                " user, and let user and assistant take turns",
+                "messages",
+            ) from error
+
+    def _shown(self, request: ChatRequest, form: Form, text: str) -> tuple[Example, ...]:
+        """Returns the request's examples that stand in the prompt for this text."""
+        if not request.examples:
+            return ()
+        try:
+            return self._few_shot(form, request.examples).chosen(form, text).examples
+        except UsageError:
+            return ()  # none of them is short enough
+
+    def _choice(self, form: Form, examples: tuple[Example, ...]) -> FewShot:
+        tokenizer, window = self._model.tokenizer, self._model.traits.window
+        return FewShot(Examples("", {form.fingerprint: examples}), window, lambda text: len(tokenizer.encode(text)))
+
+    def _graph(self, kind: Answer, param: str) -> RecordGraph:
+        """Returns the graph of a kind of answers, the same object for the same kind."""
+        with self._lock:
+            found = self._graphs.get(kind.key)
+            if found is not None:
+                self._graphs.move_to_end(kind.key)
+                return found
+        try:
+            made = kept_graph_of(kind.key, kind.language, self._model.tokenizer)
+        except TooLarge as error:
+            raise Refused("invalid_schema", f"the schema is too large to be enforced: {error}", param) from error
+        made = replace(made, free=kind.free)
+        if int(made.distance[0]) < 0:
+            raise Refused("invalid_schema", "the tokens of the model spell no value of this schema", param)
+        with self._lock:
+            made = self._graphs.setdefault(kind.key, made)
+            while len(self._graphs) > GRAPHS:
+                self._graphs.popitem(last=False)
+        return made
+
+    def _usual(self, request: ChatRequest, kind: Answer, least: int) -> int:
+        """Returns the most tokens of an answer whose request does not bound them."""
+        if not isinstance(kind, RecordText):
+            return least + TEXT
+        tokenizer = self._model.tokenizer
+        text = "\n".join(message.content for message in request.messages)
+        record = answer_budget(kind.form, text, lambda part: len(tokenizer.encode(part)))
+        return least + (record if request.extract else max(record, RECORD))
+
+
+def _callable(request: ChatRequest) -> tuple[Tool, ...]:
+    """Returns the tools that the answer may call; raises Refused if the named one is not among them."""
+    names = [tool.name for tool in request.tools]
+    if len(set(names)) < len(names):
+        raise Refused("invalid_value", f"tools: expected each name once, got {', '.join(names)}", "tools")
+    if request.tool_choice == "none":
+        return ()
+    if request.tool_choice in ("auto", "required"):
+        if request.tool_choice == "required" and not names:
+            raise Refused("invalid_value", "tool_choice: expected `tools` beside `required`, got none", "tool_choice")
+        return request.tools
+    if request.tool_choice not in names:
+        told = ", ".join(names) or "none at all"
+        raise Refused(
+            "invalid_value",
+            f"tool_choice: expected one of the tools ({told}), got {request.tool_choice}",
+            "tool_choice",
+        )
+    return tuple(tool for tool in request.tools if tool.name == request.tool_choice)
+
+
+def _check_tool(tool: Tool) -> None:
+    if tool.parameters is not None:
+        root = _form(tool.parameters, "tools", f"tools: {tool.name}: ").root
+        if not isinstance(root, ObjectNode) or root.nullable:
+            raise Refused("invalid_schema", f"tools: {tool.name}: expected an object as the arguments", "tools")
+
+
+def _form(schema: CompiledSchema, param: str, where: str = "") -> Form:
+    try:
+        return schema.form
+    except UsageError as error:
+        raise Refused("invalid_schema", f"{where}{error}", param) from error
+
+
+@cache
+def _any_object() -> CompiledSchema:
+    """Returns the schema of any JSON object of a few levels."""
+    scalars: list[dict[str, Any]] = [{"type": kind} for kind in ("string", "number", "boolean", "null")]
+    value: dict[str, Any] = {"anyOf": scalars}
+    for _ in range(LEVELS):
+        lists, objects = {"type": "array", "items": value}, {"type": "object", "additionalProperties": value}
+        value = {"anyOf": [*scalars, lists, objects]}
+    return compile_schema({"type": "object", "additionalProperties": value})

@@ -1,0 +1,145 @@
+"""The messages that a language model sees for a request of a chat.
+
+The client's own messages stay as they are. What the answer must look like is told behind the system message, in words:
+the constraint sees to it in any case, but a model that knows it writes better. A chat template may know neither tools
+nor a system message, so calls and their results are texts, and a template without a system message gets that text at
+the beginning of the first message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from cinnabar.engine.chat.editing import CURSOR
+from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.requests import ChatRequest, Edit, Message, Tool
+from cinnabar.engine.diffusion.prompt import RECORD, THOUGHTS, outline
+from cinnabar.engine.models.language.chat import Message as Rendered
+from cinnabar.schemas.form.form import Form
+
+_RECORD = "Answer with the record alone: JSON on one line, with the fields below in their order."
+_AFTER_THOUGHTS = (
+    f'First write "{THOUGHTS.strip()}" and think in a few short sentences. Then leave a line empty, write'
+    f' "{RECORD.strip()}" in a line and the record below it: JSON on one line, with the fields below in their order.'
+)
+_ANY_JSON = "Answer with a JSON object alone, on one line."
+_CALL = 'To call one, answer with JSON alone, on one line: {"name": the name of the tool, "arguments": its arguments}.'
+_MAY_CALL = "Call one if it helps to answer; else answer without."
+_MUST_CALL = "Call one of them now."
+_FILL = """You complete a text. Below stand its beginning and its end; the part between them is missing. Write that \
+part so that beginning, part and end join without a break: nothing of the beginning or the end is repeated. Answer \
+with the part alone, between two lines of {fence}."""
+_EDIT = """You suggest the next edit of a file. Below stand snippets that the author looked at lately, the latest \
+changes, and the file; its editable region stands between <<< and >>>, and {cursor} marks the cursor. Write the region \
+as it should be next: finish what the latest changes began, and keep what needs no change. Answer with the whole new \
+region alone, between two lines of {fence}."""
+
+
+def chat_messages(
+    request: ChatRequest, form: Form | None, tools: Sequence[Tool], must_call: bool, thinks: bool, has_system: bool
+) -> list[Rendered]:
+    """Returns the messages of a chat whose answer is a record of `form`, a call of one of the tools, or text.
+
+    With `thinks` thoughts come before the answer. Without `has_system` the template leaves system messages out. Raises
+    Refused if the messages are in no order that can be answered.
+    """
+    system = [message.content for message in request.messages if message.role == "system" and message.content]
+    system += [_tools(tools, must_call)] if tools else []
+    if form is not None and not must_call:
+        system.append(_answer(request, form, thinks))
+    turns = _turns(request.messages)
+    parts = _joined(system)
+    if not parts:
+        return turns
+    if has_system:
+        return [{"role": "system", "content": parts}, *turns]
+    first = turns[0]
+    return [{"role": first["role"], "content": (*parts, *("\n\n" + part for part in first["content"]))}, *turns[1:]]
+
+
+def fill_messages(before: str, after: str, fence: str) -> list[Rendered]:
+    """Returns the messages that ask for the text between two others."""
+    text = f"Beginning:\n{fence}\n{before}\n{fence}\n\nEnd:\n{fence}\n{after}\n{fence}"
+    return _asked(_FILL.format(fence=fence), text)
+
+
+def edit_messages(edit: Edit, fence: str) -> list[Rendered]:
+    """Returns the messages that ask for the next edit of a file."""
+    region = edit.editable
+    if edit.cursor is not None:
+        region = region[: edit.cursor] + CURSOR + region[edit.cursor :]
+    parts = [f"Snippets:\n{edit.viewed}"] if edit.viewed else []
+    parts += [f"Latest changes, the newest last:\n{edit.history}"] if edit.history else []
+    name = f"File {edit.path}" if edit.path else "File"
+    parts.append(f"{name}:\n{fence}\n{edit.before}<<<{region}>>>{edit.after}\n{fence}")
+    return _asked(_EDIT.format(fence=fence, cursor=CURSOR), "\n\n".join(parts))
+
+
+def last_question(messages: Sequence[Message]) -> str:
+    """Returns the texts of the user behind the last answer: the document of an extraction."""
+    found: list[str] = []
+    for message in messages:
+        if message.role == "assistant":
+            found.clear()
+        elif message.role == "user":
+            found.append(message.content)
+    return "\n\n".join(found)
+
+
+def _asked(task: str, text: str) -> list[Rendered]:
+    return [{"role": "user", "content": (task, "\n\n" + text)}]
+
+
+def _answer(request: ChatRequest, form: Form, thinks: bool) -> str:
+    if request.any_json:
+        return _ANY_JSON
+    about = ". ".join(part.strip().rstrip(".") for part in (form.title, form.description) if part.strip())
+    said = f"\n\nThe record: {' '.join(about.split())}." if about else ""
+    return f"{_AFTER_THOUGHTS if thinks else _RECORD}{said}\n\nFields:\n{outline(form)}"
+
+
+def _tools(tools: Sequence[Tool], must_call: bool) -> str:
+    lines = ["You can call these tools:"]
+    for tool in tools:
+        about = " ".join(tool.description.split())
+        lines.append(f"- {tool.name}: {about}" if about else f"- {tool.name}")
+        if tool.parameters is not None:
+            lines += [f"    {line}" for line in outline(tool.parameters.form).splitlines()]
+    return "\n".join([*lines, f"{_CALL} {_MUST_CALL if must_call else _MAY_CALL}"])
+
+
+def _turns(messages: Sequence[Message]) -> list[Rendered]:
+    """Returns the turns of user and assistant; turns of the same one that follow each other are joined."""
+    called: dict[str, str] = {}
+    roles, texts = list[str](), list[list[str]]()
+    for at, message in enumerate(messages):
+        if message.role == "system":
+            continue
+        text = message.content
+        if message.role == "tool":
+            if message.tool_call_id not in called:
+                raise _wrong(at, f"expected the id of a call before it, got {message.tool_call_id!r}")
+            text = f"Result of {called[message.tool_call_id]}:\n{text}"
+        for call in message.tool_calls:
+            called[call.identity] = call.name
+            told = f'{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {call.arguments}}}'
+            text = f"{text}\n{told}" if text else told
+        role = "assistant" if message.role == "assistant" else "user"
+        if roles and roles[-1] == role:
+            texts[-1].append(text)
+        else:
+            roles.append(role)
+            texts.append([text])
+    if not roles or roles[-1] != "user":
+        raise _wrong(len(messages) - 1, "expected the last message to be one of the user or of a tool")
+    return [{"role": role, "content": _joined(own)} for role, own in zip(roles, texts, strict=True)]
+
+
+def _joined(texts: Sequence[str]) -> tuple[str, ...]:
+    """Returns the texts with an empty line between them; each is a part that is encoded by itself."""
+    return tuple(text if not at else "\n\n" + text for at, text in enumerate(texts))
+
+
+def _wrong(at: int, what: str) -> Refused:
+    return Refused("invalid_value", f"messages[{max(at, 0)}]: {what}", "messages")

@@ -1,0 +1,102 @@
+"""Clients of a chat model, and a tiny model with random weights behind it."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tiny_checkpoint import CHATML, write_checkpoint
+
+from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+from cinnabar.engine.chat.requests import ChatRequest, Done, Event, Failed, Message, State, Tool
+from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.compile import CompiledSchema
+
+NOTE = compile_schema(
+    {
+        "type": "object",
+        "properties": {
+            "number": {"type": "string", "maxLength": 8},
+            "day": {"type": ["string", "null"], "format": "date"},
+            "kinds": {"type": "array", "maxItems": 3, "uniqueItems": True, "items": {"enum": ["ab", "the", "no"]}},
+        },
+        "required": ["number", "day"],
+    }
+)
+TOOLS = (
+    Tool(
+        "weather",
+        "The weather of a city.",
+        compile_schema(
+            {"type": "object", "properties": {"city": {"type": "string", "maxLength": 9}}, "required": ["city"]}
+        ),
+    ),
+    Tool("now", "The time.", None),
+)
+
+
+def tiny(folder: Path, template: str = CHATML, **changed: Any) -> LanguageModel:
+    """Returns a tiny model of random weights, with some traits changed."""
+    made = write_checkpoint(folder, template, **({"window": 2048, "block": 8} | changed))
+    return load_language_model(made, "cpu", "float32")
+
+
+@contextmanager
+def serving(model: LanguageModel, **options: Any) -> Iterator[DiffusionChat]:
+    """Yields a chat of this model, and closes it."""
+    chat = DiffusionChat(model, "tiny", **options)
+    try:
+        yield chat
+    finally:
+        chat.close()
+
+
+def user(text: str) -> tuple[Message, ...]:
+    """Returns one message of the user."""
+    return (Message("user", text),)
+
+
+def wanted(identity: str = "one", text: str = "Hello", **settings: Any) -> ChatRequest:
+    """Returns a request with one message of the user."""
+    return replace(ChatRequest(identity, user(text), max_tokens=40), **settings)
+
+
+def asked(chat: DiffusionChat, request: ChatRequest) -> tuple[list[State], Done | Failed]:
+    """Returns the states of a request, and its end."""
+    found: queue.Queue[Event] = queue.Queue()
+    chat.submit(request, found.put)
+    return ended(found)
+
+
+def ended(found: queue.Queue[Event]) -> tuple[list[State], Done | Failed]:
+    """Returns the states of a request that was submitted, and its end."""
+    states: list[State] = []
+    while isinstance(event := found.get(timeout=60), State):
+        states.append(event)
+    return states, event
+
+
+def done(chat: DiffusionChat, request: ChatRequest) -> Done:
+    """Returns the answer of a request."""
+    _, event = asked(chat, request)
+    assert isinstance(event, Done), event
+    return event
+
+
+def failed(chat: DiffusionChat, request: ChatRequest) -> Failed:
+    """Returns the failure of a request."""
+    _, event = asked(chat, request)
+    assert isinstance(event, Failed), event
+    return event
+
+
+def accepts(schema: CompiledSchema, text: str) -> bool:
+    """Whether a text is the canonical text of a record that the schema allows."""
+    from cinnabar.schemas.canonical import parse
+
+    return schema.accepts(text) and schema.canonical(parse(text)) == text

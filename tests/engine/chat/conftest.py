@@ -1,0 +1,29 @@
+"""The path to the helper modules of these tests, and a tiny model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from clients import serving, tiny
+
+from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+from cinnabar.engine.models.language.language_model import LanguageModel
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    """A model that reads and writes in blocks of eight tokens."""
+    return tiny(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def chat(model: LanguageModel) -> Iterator[DiffusionChat]:
+    """This model behind a server."""
+    with serving(model) as made:
+        yield made

@@ -1,0 +1,343 @@
+"""A language model that answers many clients at once: the same answers as alone, and no harm from one to another."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from clients import NOTE, TOOLS, accepts, asked, done, ended, failed, serving, tiny, wanted
+
+from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Edit, Event, Failed, Message, State
+from cinnabar.engine.diffusion.decoded import Run
+from cinnabar.engine.diffusion.thoughts import bound
+from cinnabar.engine.effort import EFFORTS
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.scheduler import NO_NUMBERS
+
+#: One request of each sort.
+SORTS: dict[str, dict[str, Any]] = {
+    "text": {},
+    "stopped text": {"stop": ("a", '"')},
+    "record": {"schema": NOTE},
+    "record after thoughts": {"schema": NOTE, "effort": EFFORTS["high"], "max_tokens": 200, "reasoning": True},
+    "extraction": {"schema": NOTE, "extract": True},
+    "any JSON": {"any_json": True},
+    "call or text": {"tools": TOOLS},
+    "call or record": {"tools": TOOLS, "schema": NOTE},
+    "call": {"tools": TOOLS, "tool_choice": "required"},
+    "named call": {"tools": TOOLS, "tool_choice": "weather"},
+    "middle": {"messages": (), "fill": ("def f(x):\n    return ", "\n\nf(2)\n")},
+    "edit": {"messages": (), "edit": Edit("a = 1\n", "b = a\n", "print(b)\n", 2, "x.py")},
+}
+
+
+def plain(event: Done | Failed) -> Done | Failed:
+    """The end of a request without what depends on earlier ones, and without its identity."""
+    if isinstance(event, Failed):
+        return event
+    calls = tuple(replace(call, identity="") for call in event.tool_calls)
+    return replace(event, tool_calls=calls, usage=replace(event.usage, cached_tokens=0))
+
+
+def mixed(count: int) -> list[ChatRequest]:
+    """Requests of all sorts, efforts and lengths; some of them are refused."""
+    sorts, efforts = list(SORTS.values()), list(EFFORTS.values())
+    found = []
+    for at in range(count):
+        settings = {"effort": efforts[at % 4], "states": at % 3 == 0} | sorts[at % len(sorts)]
+        found.append(wanted(f"r{at}", "name " * (7 * at % 40), **settings))
+    return [*found, wanted("cold", temperature=1.0), wanted("long", "x" * 9000)]
+
+
+def test_32_clients_get_what_each_gets_alone(model: LanguageModel) -> None:
+    requests = mixed(32)
+    with serving(model) as chat:
+        alone = [asked(chat, request) for request in requests]
+    together = dict[str, tuple[list[State], Done | Failed]]()
+    with serving(model) as chat:
+        begin = threading.Barrier(len(requests))
+
+        def client(request: ChatRequest) -> None:
+            begin.wait(30)
+            together[request.identity] = asked(chat, request)
+
+        with ThreadPoolExecutor(len(requests)) as clients:
+            list(clients.map(client, requests))
+    for request, (states, event) in zip(requests, alone, strict=True):
+        own_states, own_event = together[request.identity]
+        assert plain(own_event) == plain(event)
+        assert own_states == states
+    assert sum(isinstance(event, Done) for _, event in alone) == 32
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_each_sort_of_request_is_answered(chat: DiffusionChat, sort: str) -> None:
+    request = wanted(**SORTS[sort])
+    event = done(chat, request)
+    assert event.finish_reason in ("stop", "length", "tool_calls")
+    assert event.usage.prompt_tokens > 0 and 0 <= event.usage.completion_tokens <= (request.max_tokens or 0)
+    calls = sort in ("call", "named call")
+    if calls or event.tool_calls:
+        (call,) = event.tool_calls
+        tool = next(tool for tool in TOOLS if tool.name == call.name)
+        assert event.text == "" and call.identity == "call_one"
+        assert call.arguments == "{}" if tool.parameters is None else accepts(tool.parameters, call.arguments)
+    elif request.schema is not None:
+        assert accepts(request.schema, event.text)
+    if sort == "edit":
+        assert event.text.startswith("```\n") and event.text.endswith("\n```")
+    assert bool(event.reasoning) == (sort == "record after thoughts")
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize("sort", ["record", "extraction", "any JSON"])
+def test_every_state_under_a_schema_is_a_whole_record(chat: DiffusionChat, sort: str, effort: str) -> None:
+    settings = {"effort": EFFORTS[effort], "states": True, "max_tokens": 200}
+    states, event = asked(chat, wanted(**(SORTS[sort] | settings)))
+    assert isinstance(event, Done) and len(states) >= 2
+    assert states[0].tokens == 0 and states[-1].text == event.text
+    if sort != "any JSON":
+        assert all(accepts(NOTE, state.text) for state in states)
+        assert states[0].text == NOTE.minimal()
+
+
+def test_the_settled_beginning_of_a_text_stays_as_it_is(chat: DiffusionChat) -> None:
+    states, event = asked(chat, wanted(text="Write on", states=True, max_tokens=60, stop=("never that",)))
+    assert isinstance(event, Done) and states[-1].text == event.text
+    settled = 0
+    for state, following in pairwise(states):
+        assert state.settled >= settled and following.text.startswith(state.text[: state.settled])
+        settled = state.settled
+    assert settled > 20
+
+
+def test_a_text_ends_before_the_first_stop(chat: DiffusionChat) -> None:
+    whole = done(chat, wanted(text="abc"))
+    stop = whole.text[5:8]
+    event = done(chat, wanted(text="abc", stop=("never that", stop)))
+    assert event.text == whole.text[: whole.text.index(stop)] and event.finish_reason == "stop"
+    assert event.usage.completion_tokens < whole.usage.completion_tokens
+
+
+def test_max_tokens_bounds_the_answer_and_says_so(chat: DiffusionChat) -> None:
+    event = done(chat, wanted(text="abc", max_tokens=3))
+    assert (event.finish_reason, event.usage.completion_tokens) == ("length", 3)
+    assert done(chat, wanted(text="abc", max_tokens=30)).text.startswith(event.text[:1])
+    record = done(chat, wanted(schema=NOTE, max_tokens=22))
+    assert accepts(NOTE, record.text) and record.usage.completion_tokens <= 22
+
+
+def test_a_text_ends_where_the_end_is_the_likeliest_token(tmp_path: Path) -> None:
+    with serving(tiny(tmp_path, seed=11)) as chat:
+        event = done(chat, wanted(text="abc abc ", max_tokens=40))
+        assert event.finish_reason == "stop" and 0 < event.usage.completion_tokens < 40
+        longer = done(chat, wanted(text="abc abc ", max_tokens=60))
+        assert plain(longer) == plain(event)
+
+
+def test_a_shared_prefix_is_not_read_again(chat: DiffusionChat) -> None:
+    system = Message("system", "You are brief. " * 40)
+    first = done(chat, wanted(messages=(system, Message("user", "one"))))
+    second = done(chat, wanted(messages=(system, Message("user", "two"))))
+    assert first.usage.cached_tokens == 0 and 0 < second.usage.cached_tokens <= second.usage.prompt_tokens
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "param", "said"),
+    [
+        ({"temperature": 0.7}, "unsupported_parameter", "temperature", "expected 0"),
+        ({"max_tokens": 0}, "invalid_value", "max_tokens", "1 or more"),
+        ({"max_tokens": 3, "schema": NOTE}, "invalid_value", "max_tokens", "at least"),
+        ({"stop": ("x",), "schema": NOTE}, "unsupported_parameter", "stop", "ends when it is whole"),
+        ({"stop": ("",)}, "invalid_value", "stop", "empty"),
+        ({"text": "x" * 9000}, "context_length_exceeded", "messages", "context has 2048"),
+        ({"tools": TOOLS, "tool_choice": "wether"}, "invalid_value", "tool_choice", "weather, now"),
+        ({"tool_choice": "required"}, "invalid_value", "tool_choice", "got none"),
+        ({"tools": TOOLS * 2}, "invalid_value", "tools", "once"),
+        ({"messages": ()}, "invalid_value", "messages", "last message"),
+        ({"messages": (Message("assistant", "I"),)}, "invalid_value", "messages", "last message"),
+        ({"messages": (Message("tool", "3", tool_call_id="x"),)}, "invalid_value", "messages", "id of a call"),
+        ({"extract": True}, "invalid_value", "response_format", "schema"),
+    ],
+)
+def test_a_request_that_cannot_be_answered_is_refused_with_its_parameter(
+    chat: DiffusionChat, settings: dict[str, Any], code: str, param: str, said: str
+) -> None:
+    event = failed(chat, wanted(**settings))
+    assert (event.code, event.param) == (code, param) and said in event.message
+
+
+def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(model) as chat:
+        found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
+        step, steps, go_on = chat._denoiser._step, threading.Semaphore(0), threading.Semaphore(0)
+
+        def slow(runs: list[Run]) -> bool:
+            steps.release()
+            assert go_on.acquire(timeout=30)
+            return step(runs)
+
+        monkeypatch.setattr(chat._denoiser, "_step", slow)
+        cancels = [
+            chat.submit(wanted(f"r{at}", schema=NOTE, states=not at, max_tokens=200), events.put)
+            for at, events in enumerate(found)
+        ]
+        assert steps.acquire(timeout=30)
+        cancels[0]()
+        for _ in range(100):
+            go_on.release()
+        first, *others = [ended(one)[1] for one in found]
+        assert isinstance(first, Failed) and first.code == "cancelled"
+        assert all(isinstance(one, Done) for one in others) and plain(others[0]) == plain(others[1])
+        for late in cancels:
+            late()
+        assert all(one.empty() for one in found)
+
+
+def test_a_request_that_waits_is_cancelled_at_once(model: LanguageModel) -> None:
+    with serving(model) as chat:
+        hold, found = threading.Event(), queue.Queue[Event]()
+        plan = chat._planner.plan
+        chat._planner.plan = lambda request: hold.wait(30) and plan(request)  # type: ignore
+        chat.submit(wanted(), found.put)()
+        event = found.get(timeout=5)
+        assert isinstance(event, Failed) and event.code == "cancelled"
+        hold.set()
+        assert isinstance(asked(chat, wanted())[1], Done) and found.empty()
+
+
+def test_more_requests_than_may_wait_are_refused_at_once(model: LanguageModel) -> None:
+    with serving(model, waiting=2) as chat:
+        found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(4)]
+        hold = threading.Event()
+        plan = chat._planner.plan
+        chat._planner.plan = lambda request: hold.wait(30) and plan(request)  # type: ignore
+        for at in range(4):
+            chat.submit(wanted(f"r{at}"), found[at].put)
+        refused = [found[at].get(timeout=5) for at in (2, 3)]
+        assert all(isinstance(one, Failed) and one.code == "overloaded" for one in refused)
+        hold.set()
+        assert all(isinstance(ended(found[at])[1], Done) for at in (0, 1))
+        assert isinstance(asked(chat, wanted())[1], Done)
+
+
+def test_an_error_of_one_request_is_its_own(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(model) as chat:
+        plan = chat._planner.plan
+
+        def broken(_: bytes) -> bool:
+            raise RuntimeError("odd judge")
+
+        def planned(request: ChatRequest) -> Any:
+            made = plan(request)
+            return replace(made, task=replace(made.task, judge=broken)) if request.identity == "bad" else made
+
+        monkeypatch.setattr(chat._planner, "plan", planned)
+        found: dict[str, queue.Queue[Event]] = {name: queue.Queue() for name in ("a", "bad", "b")}
+        for name, events in found.items():
+            chat.submit(wanted(name, schema=NOTE), events.put)
+        ends = {name: ended(events)[1] for name, events in found.items()}
+        assert isinstance(ends["bad"], Failed) and "odd judge" in ends["bad"].message
+        assert ends["bad"].code == "engine_error" and plain(ends["a"]) == plain(ends["b"])
+        assert isinstance(ends["a"], Done)
+
+
+def test_after_a_pass_that_fails_each_request_is_decoded_alone(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [wanted(f"r{at}", f"text {at}", schema=NOTE, states=at == 1) for at in range(4)]
+    with serving(model) as chat:
+        expected = [plain(asked(chat, request)[1]) for request in requests]
+        step, sizes = chat._denoiser._step, list[int]()
+
+        def failing(runs: list[Run]) -> bool:
+            sizes.append(len(runs))
+            poisoned = any(run.sequence.task.prompt == poison for run in runs)
+            if len(runs) > 1 or poisoned:
+                raise RuntimeError("out of memory" if len(runs) > 2 else "a device failed")
+            return step(runs)
+
+        poison = chat._planner.plan(wanted("poison", "poison")).task.prompt
+        monkeypatch.setattr(chat._denoiser, "_step", failing)
+        found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(5)]
+        for at, request in enumerate([*requests, wanted("poison", "poison")]):
+            chat.submit(request, found[at].put)
+        ends = [ended(one)[1] for one in found]
+        assert [plain(one) for one in ends[:4]] == expected and max(sizes) > 1
+        assert isinstance(ends[4], Failed) and ends[4].code == "engine_error"
+
+
+def test_scores_that_are_no_numbers_harm_only_their_request(model: LanguageModel) -> None:
+    with serving(model) as chat:
+        expected = plain(done(chat, wanted("good", "name", schema=NOTE)))
+        (bad,) = model.tokenizer.encode("\x07")
+        weight = model.decoder.model.embed_tokens.weight
+        with torch.no_grad():
+            kept = weight[bad].clone()
+            weight[bad] = float("nan")
+        try:
+            found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
+            for at, text in enumerate(("name", "\x07 name", "name")):
+                chat.submit(wanted("good", text, schema=NOTE), found[at].put)
+            ends = [ended(one)[1] for one in found]
+        finally:
+            with torch.no_grad():
+                weight[bad] = kept
+        assert [plain(ends[0]), plain(ends[2])] == [expected, expected]
+        assert isinstance(ends[1], Failed) and NO_NUMBERS in ends[1].message
+
+
+def test_a_client_that_cannot_take_its_states_ends_itself_alone(model: LanguageModel) -> None:
+    with serving(model) as chat:
+        found: queue.Queue[Event] = queue.Queue()
+
+        def gone(event: Event) -> None:
+            if isinstance(event, State):
+                raise BrokenPipeError("the client went away")
+            found.put(event)
+
+        chat.submit(wanted("gone", schema=NOTE, states=True), gone)
+        event = found.get(timeout=30)
+        assert isinstance(event, Failed) and event.code == "cancelled"
+        assert isinstance(asked(chat, wanted())[1], Done)
+
+
+def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel) -> None:
+    chat = DiffusionChat(model)
+    found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(6)]
+    for at, events in enumerate(found):
+        chat.submit(wanted(f"r{at}", "long " * 50, max_tokens=None), events.put)
+    begun = time.monotonic()
+    chat.close()
+    assert time.monotonic() - begun < 20 and not chat._thread.is_alive()
+    for events in found:
+        _, event = ended(events)
+        assert isinstance(event, Done) or event.code == "closed"
+        assert events.empty()
+    assert failed(chat, wanted()).code == "closed"
+    chat.close()
+
+
+def test_thoughts_count_as_written_and_stay_within_max_tokens(chat: DiffusionChat, model: LanguageModel) -> None:
+    event = done(chat, wanted(schema=NOTE, effort=EFFORTS["high"], max_tokens=120, reasoning=True))
+    assert event.reasoning and event.usage.completion_tokens <= 120
+    assert accepts(NOTE, event.text)
+    quiet = done(chat, wanted(schema=NOTE, effort=EFFORTS["high"], max_tokens=120))
+    assert (quiet.reasoning, quiet.text) == ("", event.text)
+    settings = chat._planner.plan(wanted(schema=NOTE, effort=EFFORTS["high"])).task.settings
+    assert settings is not None and bound(model.traits, settings) > 0
+
+
+def test_a_diffusion_chat_is_a_chat_model(chat: DiffusionChat) -> None:
+    told: ChatModel = chat
+    assert (told.name, told.context) == ("tiny", 2048)
+    assert told.abilities == {"extract", "chat", "tools", "fim", "edit"}
