@@ -6,7 +6,7 @@ import getpass
 import secrets
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -60,7 +60,9 @@ def serve(out: Path, port: int, who: str | None, told: Callable[[str], None]) ->
                 ),
                 lambda: told(address),
             )
-            server.run([listener])
+            # After the shutdown uvicorn raises again the signal that asked for it.
+            with suppress(KeyboardInterrupt):
+                server.run([listener])
 
 
 class _Server(uvicorn.Server):
