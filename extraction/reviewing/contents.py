@@ -17,10 +17,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from cinnabar.extraction.ingest.page_pictures import page_pictures
+
 from cinnabar.extraction.backfill.document_lookup import Content, DocumentLookup
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
-from cinnabar.extraction.ingest.page_pictures import page_pictures
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.mailboxes.address import is_address

@@ -335,7 +335,7 @@ function App() {
         <button type="button" aria-label="Help" onClick=${() => setPanel("help")}>?</button></nav>
     </header>
     <aside aria-label="Documents">
-      <${Filters} filters=${filters} facets=${facets} set=${setFilters} searchRef=${searchRef} />
+      <${Filters} filters=${filters} facets=${facets} set=${setFilters} searchRef=${searchRef} first=${() => open(0)} />
       <p class="total" role="status">${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</p>
       <${DocumentList} rows=${list.rows} total=${list.total} current=${index} open=${open} need=${list.need} listRef=${listRef} />
     </aside>

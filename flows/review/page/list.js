@@ -8,7 +8,7 @@ const MORE = 6;
 const nameOf = (path) => path.slice(path.lastIndexOf("/") + 1) || path;
 const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 
-export function Filters({ filters, facets, set, searchRef }) {
+export function Filters({ filters, facets, set, searchRef, first }) {
   const choose = (name) => (event) => set({ ...filters, [name]: event.target.value });
   const [said, say] = useState(filters.search);
   useEffect(() => {
@@ -20,7 +20,7 @@ export function Filters({ filters, facets, set, searchRef }) {
   return html`<div class="filters">
     <input ref=${searchRef} class="search" type="search" placeholder="Search paths  ( / )" aria-label="Search paths"
       value=${said} onInput=${(event) => say(event.target.value)}
-      onKeyDown=${(event) => event.key === "Enter" && event.target.blur()} />
+      onKeyDown=${(event) => event.key === "Enter" && (event.preventDefault(), event.target.blur(), first())} />
     <details open=${used > 0}>
       <summary>Filters and order${used ? html` <span class="count">${used}</span>` : ""}</summary>
       <div class="choices">

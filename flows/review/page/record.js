@@ -46,7 +46,7 @@ function Field({ place, page, label = true }) {
     ${chosen && page.editing
       ? html`<${Editor} key=${pointer} place=${place} page=${page} title=${title} />`
       : html`<button type="button" class="value" data-pointer=${pointer} aria-label=${`${title}: ${shown(leaf?.value) || "empty"}. ${found.words}`}
-          onClick=${() => (chosen ? page.edit() : page.choose(pointer))} onFocus=${() => page.choose(pointer)}><${Value} leaf=${leaf} place=${place} /></button>`}
+          onClick=${() => page.choose(pointer)} onDblClick=${() => page.edit()} onFocus=${() => page.choose(pointer)}><${Value} leaf=${leaf} place=${place} /></button>`}
     <${Sureness} leaf=${leaf} />
     ${near.length > 0 && html`<span class="flags">${near.map((flag) => html`<span class="flag">${flag.replaceAll("_", " ")}</span>`)}</span>`}
     ${chosen && !page.editing && html`<div class="acts">
