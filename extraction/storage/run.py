@@ -114,6 +114,11 @@ class Run:
         """Returns the run's id; ids sort in the order in which runs began."""
         return self.key.run_id
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Returns the ids of this run and of no other, as a group of runs has several."""
+        return (self.id,)
+
     def _check_columns(self, source: SchemaSource) -> None:
         for path in self._store.files("data", source.fingerprint)[-1:]:
             with reading(path):

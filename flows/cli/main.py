@@ -74,6 +74,7 @@ app.command("review", short_help="Look at records and correct them in the browse
 app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
 app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
+app.command("report", short_help="Write the report of a run anew.")(housekeeping.report)
 app.command("status", short_help="Show the content of a folder.")(housekeeping.status)
 app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
 app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
