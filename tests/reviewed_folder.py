@@ -88,9 +88,15 @@ def write_folder(root: Path) -> Path:
     refused = _outcome(held, "Carrier", {**_values("Buzzard Freight"), "carrier": ""}, {}, 0.2).record
     outcomes.append(
         Outcome(
-            held.path, "quarantined", "missing", "no value found for /carrier", held.digest, DocumentInfo.of(held),
-            refused, pointers=("/carrier",),
-        )  # fmt: skip
+            held.path,
+            "quarantined",
+            "missing",
+            "no value found for /carrier",
+            held.digest,
+            DocumentInfo.of(held),
+            refused,
+            pointers=("/carrier",),
+        )
     )
     source = load_schema(SCHEMA)
     with Store.open(out) as store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def blocks_of(document: Document) -> list[Block]:
 
 
 def _innermost(document: Document) -> Iterator[tuple[int, int, int]]:
-    """Yields intervals of the text with the index of the innermost part around each; intervals of blanks are left out."""
+    """Yields intervals of the text, without those of blanks, with the index of the innermost part around each."""
     cuts = sorted({0, len(document.text), *(one.start for one in document.parts), *(one.end for one in document.parts)})
     owner = [-1] * max(0, len(cuts) - 1)
     # Parts come from outside to inside, so the last one that covers an interval is the innermost.
@@ -109,14 +110,9 @@ def text_of(document: Document, start: int, end: int) -> dict[str, Any]:
     words = document.words
     first, last = np.searchsorted(words.start, [start, end])
     boxes = np.round(words.box[first:last].astype(float), 2)
+    starts, ends = words.start[first:last].tolist(), words.end[first:last].tolist()
     rows = [
-        [int(a), int(b), *box] if boxed else [int(a), int(b)]
-        for a, b, box, boxed in zip(
-            words.start[first:last],
-            words.end[first:last],
-            boxes.tolist(),
-            ~np.isnan(boxes).any(axis=1),
-            strict=True,
-        )
+        [a, b] if any(map(math.isnan, box)) else [a, b, *box]
+        for a, b, box in zip(starts, ends, boxes.tolist(), strict=True)
     ]
     return {"start": start, "end": end, "text": document.text[start:end], "words": rows}

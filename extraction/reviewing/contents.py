@@ -17,11 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from cinnabar.extraction.ingest.page_pictures import page_pictures
-
 from cinnabar.extraction.backfill.document_lookup import Content, DocumentLookup
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.ingest.page_pictures import page_pictures
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.mailboxes.address import is_address
@@ -92,7 +91,10 @@ class Contents:
         with self._found(wanted) as content:
             if isinstance(content, Missing):
                 return {}
-            return {one.part: one.jpeg for one in page_pictures(self._pool, content, wanted.document)}
+            document = self.document(wanted)
+            if isinstance(document, Missing) or not any(part.width for part in document.parts):
+                return {}
+            return {one.part: one.jpeg for one in page_pictures(self._pool, content, wanted.document, document)}
 
     def _parsed(self, wanted: Wanted) -> Document | Missing:
         with self._found(wanted) as content:

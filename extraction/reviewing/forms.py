@@ -166,7 +166,7 @@ _ANY: Mapping[str, Any] = {"kind": "any", "title": "", "description": "", "nulla
 
 
 def blank_of(place: Mapping[str, Any]) -> Any:
-    """Returns an empty value of this place: null where it may be null, empty lists, objects with their required parts."""
+    """Returns an empty value of this place: null if it may be null, an empty list, or an object of required parts."""
     if place["nullable"]:
         return None
     if place["kind"] == "object":

@@ -28,7 +28,7 @@ ORDERS = {
     "sure": "confidence DESC NULLS LAST, path, schema_name",
 }
 #: The most rows of one answer.
-MOST_ROWS = 500
+MOST_LISTED = 500
 #: A document is doubtful if a place of its record is less sure than this.
 DOUBTFUL = 0.8
 
@@ -63,7 +63,7 @@ LEFT JOIN documents AS d ON d.document = o.document
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ListSelection:
     """Which documents a list has.
 
     search: words that the path has. schema: the name of a schema, "" for all. status: `written`, `quarantined`, or
@@ -92,7 +92,7 @@ class Selection:
 
     def condition(self) -> tuple[str, list[Any]]:
         """Returns the SQL condition on the columns of the listing, and its values."""
-        parts, values = ["true"], []
+        parts, values = ["true"], list[Any]()
         for word in self.search.casefold().split():
             parts.append("contains(searched, ?)")
             values.append(word)
@@ -123,7 +123,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """Some rows of a list, and the number of rows of the whole list."""
 
     total: int
@@ -184,8 +184,8 @@ class Listing:
             self._marks |= marks
             self._apply(marks)
 
-    def page(self, selection: Selection, start: int, count: int) -> Page:
-        """Returns rows of a list, from `start` on, at most `count` and MOST_ROWS of them."""
+    def page(self, selection: ListSelection, start: int, count: int) -> ListPage:
+        """Returns rows of a list, from `start` on, at most `count` and MOST_LISTED of them."""
         condition, values = selection.condition()
         order, sorting = selection.sorting()
         columns = ", ".join(map(quoted, _COLUMNS))
@@ -193,8 +193,8 @@ class Listing:
         counted = f"SELECT count(*) FROM listing WHERE {condition}"
         with self._lock:
             (total,) = self._connection.execute(counted, values).fetchone() or (0,)
-            rows = self._rows(asked, [*values, *sorting, max(0, min(count, MOST_ROWS)), max(0, start)])
-        return Page(total, rows)
+            rows = self._rows(asked, [*values, *sorting, max(0, min(count, MOST_LISTED)), max(0, start)])
+        return ListPage(total, rows)
 
     def facets(self) -> dict[str, Any]:
         """Returns the schemas, codes and flags of the folder with their numbers of documents, and the totals."""

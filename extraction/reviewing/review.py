@@ -15,10 +15,11 @@ from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.reviewing.blocks import blocks_of, text_of
 from cinnabar.extraction.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
 from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
-from cinnabar.extraction.reviewing.listing import Listing, Marks, Page, Selection
+from cinnabar.extraction.reviewing.listing import Listing, Marks, ListPage, ListSelection
 from cinnabar.extraction.reviewing.picking import values_of
 from cinnabar.extraction.reviewing.states import leaves_of
 from cinnabar.extraction.storage.quarantine import source_of
+from cinnabar.extraction.watching import WatchedStep, steps_of
 from cinnabar.schemas.canonical import json_text, parse
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.pointers import unescape
@@ -66,7 +67,7 @@ class Review:
         """Returns the folder's name, its schemas, codes and flags with numbers of documents, and the snapshot."""
         return {"folder": str(self.out), "snapshot": self._listing.snapshot, **self._listing.facets()}
 
-    def documents(self, selection: Selection, start: int, count: int) -> Page:
+    def documents(self, selection: ListSelection, start: int, count: int) -> ListPage:
         """Returns a part of the list of documents."""
         return self._listing.page(selection, start, count)
 
@@ -102,6 +103,10 @@ class Review:
         row = self._listing.row(document, schema)
         if row["opened"]:
             self._contents.prefetch(self._wanted(row))
+
+    def steps(self, document: str, schema: str) -> list[WatchedStep]:
+        """Fills the document once more and returns each step; takes seconds."""
+        return steps_of(self.out, document, schema)
 
     def readings(self, document: str, schema: str, pointer: str, spans: Sequence[Span]) -> list[str]:
         """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
@@ -156,7 +161,7 @@ class Review:
     def _rows(self, row: Mapping[str, Any], pointer: str) -> list[Any]:
         """Returns the rows of a list as they now are; none if there is no list yet."""
         text = self.state(row["document"], row["schema_name"])["record"]
-        value = None if text is None else parse(text)
+        value: Any = None if text is None else parse(text)
         for token in pointer.split("/")[1:]:
             try:
                 value = value[int(token)] if isinstance(value, list) else value[unescape(token)]

@@ -17,7 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 #: Nothing but our own files: no script in the page's text, no other machine, no frame around the page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'none';"
-    " object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    " object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+    " require-trusted-types-for 'script'"
 )
 _HEADERS = {
     "content-security-policy": POLICY,
@@ -76,7 +77,8 @@ class Access:
 
     def _opened(self, token: str) -> Response:
         if not hmac.compare_digest(token.encode(), self._token.encode()):
-            return PlainTextResponse("This token is wrong or old. Open the address that `cinnabar review` printed.\n", 403)
+            told = "This token is wrong or old. Open the address that `cinnabar review` printed.\n"
+            return PlainTextResponse(told, 403)
         answer = RedirectResponse("/", 303, {"cache-control": "no-store"})
         answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict", path="/")
         return answer

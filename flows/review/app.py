@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, Response
 
 from cinnabar.extraction.corrections import Refused
 from cinnabar.extraction.documents import Span
-from cinnabar.extraction.reviewing.listing import Selection
+from cinnabar.extraction.reviewing.listing import ListSelection
 from cinnabar.extraction.reviewing.review import Review
 from cinnabar.flows.review.improving import Improving
 from cinnabar.schemas.errors import CinnabarError, UsageError
@@ -97,10 +97,8 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
         reviewed: bool | None = None,
         doubtful: bool = False,
         order: str = "need",
-        next_first: bool = False,
     ) -> Response:
-        among = tuple(review.next_to_label(schema)) if next_first else None
-        chosen = Selection(search, schema, status, code, flag, reviewed, doubtful, among, order)
+        chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, None, order)
         found = review.documents(chosen, start, count)
         return _json({"total": found.total, "start": start, "rows": found.rows})
 
@@ -125,7 +123,7 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
 
     @app.get("/api/steps")
     def steps(document: str, schema: str) -> Response:
-        return _json({"steps": review.steps(document, schema)})
+        return _json({"steps": [asdict(one) for one in review.steps(document, schema)]})
 
     @app.post("/api/prefetch")
     def prefetch(asked: _Asked) -> Response:
@@ -166,13 +164,8 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
 
 
 def _json(value: Any, status: int = 200) -> Response:
-    body = json.dumps(value, ensure_ascii=False, default=_plain, separators=(",", ":"))
+    body = json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":"))
     # A lone surrogate of a damaged name is no UTF-8.
     return Response(
         body.encode("utf-8", "replace"), status, {**_NEVER_KEPT}, media_type="application/json; charset=utf-8"
     )
-
-
-def _plain(value: Any) -> Any:
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
-

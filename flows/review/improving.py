@@ -28,7 +28,7 @@ class Improving:
         self._told: dict[str, Any] = {"state": "idle"}
 
     def told(self) -> dict[str, Any]:
-        """Returns the state of the training: `idle`, `running`, `done`, `failed`, `kept` or `discarded`, and its figures."""
+        """Returns the training's figures and `state`: idle, running, done, failed, kept or discarded."""
         with self._lock:
             return dict(self._told)
 

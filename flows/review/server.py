@@ -41,7 +41,7 @@ def reviewing(out: Path, port: int, who: str) -> Iterator[tuple[ASGIApp, str]]:
             improving.stop()
 
 
-def serve(out: Path, port: int, who: str | None, told: Callable[[str], None]) -> None:
+def serve_review(out: Path, port: int, who: str | None, told: Callable[[str], None]) -> None:
     """Serves the page until SIGINT or SIGTERM; `told` gets its address once it answers.
 
     A `port` of 0 takes a free one. Raises UsageError if the port is taken or the folder holds no results.

@@ -44,7 +44,7 @@ function Field({ place, page, label = true }) {
   return html`<div class=${`field ${found.level} ${chosen ? "chosen" : ""} ${pending ? "pending" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
     ${label && html`<span class="label" title=${place.form.description || pointer}>${title}${place.required && !place.form.nullable ? html`<span class="needed" title="The schema needs a value here"> *</span>` : ""}</span>`}
     ${chosen && page.editing
-      ? html`<${Editor} key=${pointer} place=${place} page=${page} title=${title} />`
+      ? html`<${Editor} key=${`${pointer} ${page.picked ? page.picked.spans : ""}`} place=${place} page=${page} title=${title} />`
       : html`<button type="button" class="value" data-pointer=${pointer} aria-label=${`${title}: ${shown(leaf?.value) || "empty"}. ${found.words}`}
           onClick=${() => page.choose(pointer)} onDblClick=${() => page.edit()} onFocus=${() => page.choose(pointer)}><${Value} leaf=${leaf} place=${place} /></button>`}
     <${Sureness} leaf=${leaf} />
@@ -67,11 +67,10 @@ function Editor({ place, page, title }) {
   const [said, say] = useState(asTyped(begin));
   const [problem, setProblem] = useState("");
   const box = useRef(null);
-  useEffect(() => say(asTyped(begin)), [picked]);
   useLayoutEffect(() => {
     box.current?.focus();
     box.current?.select?.();
-  }, [picked]);
+  }, []);
   const save = () => {
     try {
       const text = said.trim() === "" && form.nullable && !form.options ? null : typed(form, said);

@@ -35,12 +35,16 @@ def test_the_printed_address_sets_a_cookie_that_no_script_and_no_other_site_can_
     assert "HttpOnly" in told and "SameSite=strict" in told
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=wrong", "/?token=", "/api/overview", "/page/app.js", "/api/overview?token=secret"])
+@pytest.mark.parametrize(
+    "path", ["/", "/?token=wrong", "/?token=", "/api/overview", "/page/app.js", "/api/overview?token=secret"]
+)
 def test_without_the_token_nothing_is_answered(path: str) -> None:
     assert client(cookie=False).get(path).status_code == 403
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:8765"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:8765"]
+)
 def test_another_host_is_refused_even_with_the_cookie(host: str) -> None:
     assert client().get("/", headers={"host": host}).status_code == 421
 

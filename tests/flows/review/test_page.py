@@ -33,7 +33,8 @@ def value_of(page: Any, pointer: str) -> str:
 
 def wait_for_value(page: Any, pointer: str, text: str) -> None:
     page.wait_for_function(
-        "([pointer, text]) => document.querySelector(`.value[data-pointer='${pointer}']`)?.textContent === text",
+        "([pointer, text]) => document.querySelector(`.value[data-pointer='${pointer}']`)?.textContent === text"
+        " && !document.querySelector('.pending')",
         arg=[pointer, text],
     )
 
