@@ -12,6 +12,7 @@ The names below are imported when they are first used, so that `import cinnabar`
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ __all__ = [
     "outlines",
     "read",
 ]
+
+_here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120, pathlib is not imported for this alone
+if os.path.basename(_here) == "interface":  # noqa: PTH119
+    # In a checkout the other packages stand beside this folder. The finder of an editable install does not find
+    # kernels/, which has no __init__.py.
+    __path__.append(os.path.dirname(_here))  # noqa: PTH120
 
 _HOMES = {
     "cinnabar.extracting": ("Extracting", "aextract", "extract"),

@@ -207,9 +207,9 @@ def test_types_without_a_schema_are_told(spec: Any) -> None:
 
 def test_the_command_line_takes_types_of_outlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_parcels.py").write_text(
-        "from typing import Optional\nfrom outlines.types import Regex\nfrom pydantic import BaseModel, Field\n"
+        "from outlines.types import Regex\nfrom pydantic import BaseModel, Field\n"
         "number = Regex(r'[A-Z]{2} [0-9]{4} [0-9]{4}')\n"
-        "class Parcel(BaseModel):\n    parcel: Optional[number] = Field(description='Number of the parcel, as written.')\n"
+        "class Parcel(BaseModel):\n    parcel: number = Field(description='Number of the parcel.')\n"
     )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mail.txt").write_text(TEXT)
