@@ -19,6 +19,7 @@ from cinnabar.engine.scheduler import run
 from cinnabar.engine.step import commit, constrain
 from cinnabar.engine.time_limit import check_time
 from cinnabar.engine.timing import timed
+from cinnabar.engine.watching import Watch, Watcher
 from cinnabar.schemas.errors import RunError, UsageError
 
 #: Receives the number of steps taken and the record of each request of the batch, in their order.
@@ -74,19 +75,23 @@ class Engine:
         """Returns the characters [start, end) that the model reads as one window, for chunking."""
         return self.model.windows(passage)
 
-    def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]:
+    def fill(
+        self, requests: Sequence[Request], observer: Observer | None = None, watcher: Watcher | None = None
+    ) -> list[Result]:
         """Returns exactly one result for each request, in their order; no result depends on the other requests.
 
-        Raises RunError if the observer fails. A failure within a request becomes its `Failed`.
+        Raises RunError if the observer or the watcher fails. A failure within a request becomes its `Failed`.
         """
         costs = [
             self.model.count_tokens(request.passage.text) + FIRST_LENGTH * len(request.form.slots)
             for request in requests
         ]
         with torch.inference_mode():
-            return run(requests, costs, self.token_budget, lambda batch: self._fill_batch(batch, observer))
+            return run(requests, costs, self.token_budget, lambda batch: self._fill_batch(batch, observer, watcher))
 
-    def _fill_batch(self, requests: Sequence[Request], observer: Observer | None) -> list[Result]:
+    def _fill_batch(
+        self, requests: Sequence[Request], observer: Observer | None, watcher: Watcher | None
+    ) -> list[Result]:
         with timed(self.timings, "encode"):
             memories = self.model.encode([request.passage for request in requests])
         with timed(self.timings, "rows"):
@@ -94,7 +99,10 @@ class Engine:
             # Refused places hold no other rows, so the parents keep their numbers.
             rows = [[row for row in own if row.taken] for own in found]
             state = BatchState(requests, memories, rows, self.model.device)
+        watch = None if watcher is None else Watch(watcher)
         state.judge()
+        if watch is not None:
+            watch.look(state, 0)
         state.finish()
         step = 0
         _show(state, step, observer)
@@ -106,8 +114,10 @@ class Engine:
                 judgement = constrain(state, scores, self.constraint)
             with timed(self.timings, "commit"):
                 state.judge(commit(state, judgement, self.effort))
+                step += 1
+                if watch is not None:
+                    watch.look(state, step)
                 state.finish()
-            step += 1
             _show(state, step, observer)
         self.reopenings.add(state.reopenings)
         filled = [

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 DEFAULT_BELOW = 0.8
 #: The folder in a run's output that keeps paid answers.
 JOURNALS = "remote"
+#: The argument of a run with the folder of its model, if that is not the one that ships.
+MODEL_FOLDER = "model_folder"
 #: The folder in a run's output that keeps the model's encodings of documents.
 ENCODINGS = "encodings"
 # The environment variable with the most megabytes of this folder, and its default, which holds a thousand pages or two.
@@ -271,6 +273,16 @@ def model_source(
     fingerprint = in_precision(config.fingerprint(local_fingerprint(name)), precision)
     load = Named(name, device, config, precision)
     return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
+
+
+def named_folder(source: Source) -> dict[str, str]:
+    """Returns the folder of a model as an argument of a run, to find the model again; {} for the one that ships."""
+    if isinstance(source, LanguageSource):
+        return {MODEL_FOLDER: source.folder}
+    load = source.load if isinstance(source, ModelSource) else None
+    if not isinstance(load, Named) or load.name == "default":
+        return {}
+    return {MODEL_FOLDER: str(Path(load.name).resolve())}
 
 
 def _language(name: str, device: str, precision: Precision) -> LanguageSource:

@@ -18,10 +18,12 @@ from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.python_types import is_type, name_of, schema_of
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.texts import read_schema
+from cinnabar.schemas.yaml_texts import SUFFIXES, YamlText, is_yaml, read_yaml
 
 # Decimal places of a Pydantic Decimal that names none: decimal columns need a scale, and nine places leave 29 digits
 # before the point of the 38 that Arrow and DuckDB hold.
 DECIMAL_PLACES = 9
+_SUFFIXES = (".json", *SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,11 @@ class SchemaSource:
 def load_schema(spec: Any) -> SchemaSource:
     """The schema that `spec` names or is.
 
-    `spec` is a name of the library, a path of a JSON Schema file, `module:Class` (searched in the current directory
-    too), a dict or a boolean, a Pydantic class, another type (a dataclass, TypedDict, Enum, Literal, union, list), a
-    function (its arguments), or a type of outlines. Raises SchemaError if there is no such schema or if it does not
-    meet the standard's meta-schema. Raises UnsupportedSchema with the pointer of the keyword if it is beyond the limits
-    in `reading/limits.py`.
+    `spec` is a name of the library, a path of a JSON Schema file (YAML by its ending, else JSON), `module:Class`
+    (searched in the current directory too), a dict or a boolean, a Pydantic class, another type (a dataclass,
+    TypedDict, Enum, Literal, union, list), a function (its arguments), or a type of outlines. Raises SchemaError if
+    there is no such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer
+    of the keyword if it is beyond the limits in `reading/limits.py`.
     """
     if isinstance(spec, str):
         return _named(spec)
@@ -77,7 +79,7 @@ def _named(spec: str) -> SchemaSource:
     if _is_file(path):
         return _file(path)
     module, colon, name = spec.partition(":")
-    if colon and module and name and path.suffix != ".json":
+    if colon and module and name and path.suffix not in _SUFFIXES:
         return _imported(spec, module, name)
     raise SchemaError(
         f"{spec!r:.200}: there is no such file, and no schema of this name{_meant(path, [*LIBRARY])}; expected a JSON"
@@ -88,11 +90,12 @@ def _named(spec: str) -> SchemaSource:
 def _meant(path: Path, names: list[str]) -> str:
     """Returns a question with the schemas of the library, and the files beside this path, of a similar name."""
     try:
-        beside = [other for other in path.parent.glob("*.json") if other.is_file()] if path.name else []
+        folder = path.parent.iterdir() if path.name else ()
+        beside = [other for other in folder if other.suffix in _SUFFIXES and other.is_file()]
     except OSError:  # such a folder does not exist, or may not be read
         beside = []
-    by_stem = {name: name for name in names} | {other.stem: str(other) for other in beside}
-    found = get_close_matches(path.name.removesuffix(".json"), by_stem, n=3)
+    by_stem = {name: name for name in names} | {other.stem: str(other) for other in sorted(beside)}
+    found = get_close_matches(_stem(path), by_stem, n=3)
     return f" (is it {' or '.join(by_stem[stem] for stem in found)}?)" if found else ""
 
 
@@ -104,8 +107,18 @@ def _is_file(path: Path) -> bool:
 
 
 def _file(path: Path) -> SchemaSource:
+    text = read_schema_file(path)
+    name = _stem(path).removesuffix(".schema")
+    if not is_yaml(path.name):
+        return _source(name, _parse(text, str(path)), None)
+    read = parse_yaml(text, str(path))
+    return _source(name, _schema_in(read.value, str(path)), None, lines=read)
+
+
+def read_schema_file(path: Path) -> str:
+    """The text of a schema's file; SchemaError if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise SchemaError(f"{path}: there is no such file; expected a JSON Schema file") from None
     except OSError as problem:
@@ -113,7 +126,18 @@ def _file(path: Path) -> SchemaSource:
         raise SchemaError(f"{path}: expected a JSON Schema file that can be read, but: {reason}") from None
     except UnicodeDecodeError as problem:
         raise SchemaError(f"{path}: expected a JSON Schema file in UTF-8, got {problem}") from None
-    return _source(path.name.removesuffix(".json").removesuffix(".schema"), _parse(text, str(path)), None)
+
+
+def parse_yaml(text: str, where: str) -> YamlText:
+    """The value of a YAML text; SchemaError with the line if it is none that stands for JSON."""
+    try:
+        return read_yaml(text)
+    except ValueError as problem:
+        raise SchemaError(f"{where}: expected YAML, got {problem}") from None
+
+
+def _stem(path: Path) -> str:
+    return path.stem if path.suffix in _SUFFIXES else path.name
 
 
 def _parse(text: str, where: str) -> dict[str, Any] | bool:
@@ -121,6 +145,10 @@ def _parse(text: str, where: str) -> dict[str, Any] | bool:
         schema = read_schema(text)
     except ValueError as problem:
         raise SchemaError(f"{where}: expected JSON, got {problem}") from None
+    return _schema_in(schema, where)
+
+
+def _schema_in(schema: Any, where: str) -> dict[str, Any] | bool:
     if not isinstance(schema, (dict, bool)):
         came = type(schema).__name__
         raise SchemaError(f"{where}: expected a JSON object, true or false, got {came}")
@@ -157,9 +185,17 @@ def _model(name: str, model: type[BaseModel], keep_name: bool = False) -> Schema
 
 
 def _source(
+<<<<<<< HEAD
     name: str, schema: dict[str, Any] | bool, model: Any | None, keep_name: bool = False
+=======
+    name: str,
+    schema: dict[str, Any] | bool,
+    model: type[BaseModel] | None,
+    keep_name: bool = False,
+    lines: YamlText | None = None,
+>>>>>>> main
 ) -> SchemaSource:
-    check_schema(schema, name)
+    check_schema(schema, name, lines.line_of if lines else None)
     title = schema.get("title") if isinstance(schema, dict) else None
     if not keep_name and isinstance(title, str) and title.strip():
         name = title.strip()

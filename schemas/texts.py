@@ -30,7 +30,7 @@ def read_schema(text: str) -> Any:
     """
     try:
         return json.loads(
-            text, parse_float=_number, parse_int=_integer, parse_constant=float, object_pairs_hook=_object
+            text, parse_float=json_number, parse_int=json_integer, parse_constant=float, object_pairs_hook=_object
         )
     except RecursionError:
         raise _too_deep(text) from None
@@ -55,7 +55,8 @@ def schema_text(schema: Any, **how: Any) -> str:
     return re.sub(rf'"({mark}:\d+)"', lambda match: str(found[match[1]]), text) if found else text
 
 
-def _number(text: str) -> float | Decimal:
+def json_number(text: str) -> float | Decimal:
+    """The number with a fraction or exponent as a float, or as a Decimal if a float would round it."""
     near = float(text)
     try:
         exact = Decimal(text)
@@ -64,7 +65,8 @@ def _number(text: str) -> float | Decimal:
     return near if math.isfinite(near) and Decimal(repr(near)) == exact else exact
 
 
-def _integer(digits: str) -> int | Decimal:
+def json_integer(digits: str) -> int | Decimal:
+    """The whole number as an int, or as a Decimal if Python converts no number of that length."""
     return int(digits) if len(digits) <= MAX_DIGITS else Decimal(digits)
 
 

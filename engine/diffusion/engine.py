@@ -9,11 +9,13 @@ from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.answer import Written, read_written
 from cinnabar.engine.diffusion.budget import beside_answer
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
-from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.denoiser import Denoiser, Edit
+from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
+from cinnabar.engine.diffusion.watching import TokenWatch
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
 from cinnabar.engine.examples import Examples, shown_with
@@ -23,6 +25,7 @@ from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.scheduler import failure_of, run_stream
 from cinnabar.engine.timing import timed
+from cinnabar.engine.watching import Watcher
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
@@ -97,14 +100,16 @@ class DiffusionEngine:
         """Returns no windows: a passage is read as a whole."""
         return []
 
-    def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]:
+    def fill(
+        self, requests: Sequence[Request], observer: Observer | None = None, watcher: Watcher | None = None
+    ) -> list[Result]:
         """Returns exactly one result for each request, in their order; no result depends on the other requests.
 
-        Raises RunError if the observer fails. A failure within a request becomes its `Failed`.
+        Raises RunError if the observer or the watcher fails. A failure within a request becomes its `Failed`.
         """
         with timed(self.timings, "prepare"):
             plans = self._planner.plans(requests)
-        shown = None if observer is None else _Shown(plans, observer)
+        shown = None if observer is None and watcher is None else _Shown(plans, observer, watcher, self._decoder.texts)
         costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
         costs = [cost + self._thinker.most for cost in costs]
         return run_stream(requests, costs, self.token_budget, lambda at, room: self._filled(plans, at, room, shown))
@@ -132,8 +137,10 @@ class DiffusionEngine:
             else:
                 ready[number] = one
         numbers = [*ready]
-        observer = None if shown is None else shown.of(numbers)
-        stream = self._decoder.stream([task for task, _ in ready.values()], observer, room=room)
+        tasks = [task for task, _ in ready.values()]
+        observer, look = (None, None) if shown is None else shown.of(numbers, tasks)
+        watched = {} if look is None else {"edit": look}
+        stream = self._decoder.stream(tasks, observer, room=room, **watched)
         while True:
             with timed(self.timings, "decode"):
                 found = next(stream, None)
@@ -184,26 +191,51 @@ class DiffusionEngine:
 
 
 class _Shown:
-    """Hands the records of all requests to an observer: whole, with their frozen values, as canonical texts."""
+    """Hands the records of all requests to an observer and their values to a watcher.
 
-    def __init__(self, plans: Sequence[Plan | Failed], observer: Observer) -> None:
-        self._plans, self._observer = plans, observer
+    The records are whole, with their frozen values, as canonical texts.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[Plan | Failed],
+        observer: Observer | None,
+        watcher: Watcher | None,
+        texts: TokenTexts,
+    ) -> None:
+        self._plans, self._observer, self._watcher, self._texts = plans, observer, watcher, texts
         self._last = ["" if isinstance(plan, Failed) else self._record(plan, None) for plan in plans]
 
-    def of(self, numbers: Sequence[int]) -> Callable[[int, list[bytes]], None]:
-        """Returns an observer of the tasks of these plans; it raises RunError if the engine's observer fails."""
+    def of(
+        self, numbers: Sequence[int], tasks: Sequence[Task]
+    ) -> tuple[Callable[[int, list[bytes]], None], Edit | None]:
+        """Returns what a stream of these tasks calls after each step: with their states, and before, their sequences.
+
+        `numbers` are those of the tasks' plans. The first raises RunError if the engine's observer or watcher fails.
+        """
+        requests = [plan.request for number in numbers if isinstance(plan := self._plans[number], Plan)]
+        watch = None
+        if self._watcher is not None:
+            watch = TokenWatch(tasks, [request.id for request in requests], self._texts, self._watcher)
 
         def show(step: int, states: Sequence[bytes]) -> None:
-            for number, state in zip(numbers, states, strict=True):
+            for at, (number, state) in enumerate(zip(numbers, states, strict=True)):
                 plan = self._plans[number]
                 assert isinstance(plan, Plan)
                 self._last[number] = self._record(plan, state) or self._last[number]
+                if watch is not None and step:
+                    watch.look(step, at, state, self._last[number])
+                elif watch is not None:
+                    known = [pointer for pointer, text in plan.request.known.items() if text is not None]
+                    watch.begin(at, self._last[number], known)
+            if self._observer is None:
+                return
             try:
                 self._observer(step, list(self._last))
             except Exception as error:
                 raise RunError(f"the observer failed at step {step}: {error}") from error
 
-        return show
+        return show, None if watch is None else watch.note
 
     def _record(self, plan: Plan, state: bytes | None) -> str:
         """Returns the record of this state; none for a state that is no record."""

@@ -28,17 +28,21 @@ from cinnabar.flows.cli import (
     backfill,
     calibrate,
     checks,
+    doctor,
+    drafting,
     evaluate,
     export,
     extract,
     flows,
     forget,
     housekeeping,
+    init,
     label,
     model,
     quarantine,
     results,
     schema,
+    serve,
     text,
     train,
 )
@@ -58,6 +62,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("init", short_help="Make a folder to begin with.")(init.init)
+app.command("doctor", short_help="Check this installation.")(doctor.doctor)
 app.command("extract", short_help="Read documents into tables.")(extract.extract)
 app.command("backfill", short_help="Bring records to a new version of a schema.")(backfill.backfill)
 app.command("text", short_help="Show what the parser reads from a file.")(text.text)
@@ -66,12 +72,15 @@ app.command("show", short_help="Show a record with its evidence.")(results.show)
 app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
 app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
+app.command("report", short_help="Write the report of a run anew.")(housekeeping.report)
 app.command("status", short_help="Show the content of a folder.")(housekeeping.status)
 app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
 app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
 app.command("forget", short_help="Remove all that is stored of a document.")(forget.forget)
+app.command("serve", short_help="Answer clients of Mercury's API.")(serve.serve_model)
 app.add_typer(flows.flows_app, name="flows")
 app.add_typer(quarantine.quarantine_app, name="quarantine")
+schema.schema_app.command("infer")(drafting.infer)
 app.add_typer(schema.schema_app, name="schema")
 app.add_typer(model.model_app, name="model")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)

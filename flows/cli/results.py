@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.flows.cli.options import DeviceOption
+from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
@@ -69,15 +71,39 @@ def show(
         str, typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest.")
     ],
     out: Out,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each schema.")] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Fill the document again and show each denoising step.")
+    ] = False,
+    schema: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --steps: the schema's name, if several read the document.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="M", help="With --steps: another model than that of the run.")
+    ] = None,
+    device: DeviceOption = "auto",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON array, an object for each schema; with --steps a line for each.")
+    ] = False,
 ) -> None:
     """Show the record of one document with the evidence behind each value, or its reason for quarantine.
+
+    With --steps the document is read and filled once more, and nothing is stored. Each block is a step: the whole
+    record as it would stand then, which the schema allows, with new values (+) and those opened again (!).
 
     \b
     Examples:
       cinnabar show mails/1042.txt --out tables
       cinnabar show 9f86d081 --out tables --json
+      cinnabar show mails/1042.txt --out tables --steps
     """
+    if steps:
+        from cinnabar.flows.cli.steps import show_steps
+
+        show_steps(document, out, schema, model, device, as_json)
+        return
+    if schema is not None or model is not None:
+        raise UsageError("--schema and --model: expected --steps with them")
+
     from cinnabar.extraction.storage.reading import show as find
     from cinnabar.flows.cli.console import standard_output
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import jsonschema_rs
 
 from cinnabar.schemas.errors import SchemaError
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named
+from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.complaints import complaint
 from cinnabar.schemas.reading.limits import check_limits
 from cinnabar.schemas.texts import schema_text
@@ -22,11 +24,13 @@ META_SCHEMAS = {
 }
 
 
-def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
+def check_schema(
+    schema: dict[str, Any] | bool, name: str = "schema", line_of: Callable[[str], int] | None = None
+) -> None:
     """Raises SchemaError if the schema breaks the meta-schema that `$schema` names (2020-12 by default).
 
     Raises UnsupportedSchema if the schema is beyond the limits in `limits.py`. Nothing is fetched: a meta-schema
-    that is not the standard's own is refused.
+    that is not the standard's own is refused. `line_of` gives the line of a JSON pointer in the schema's file.
     """
     check_limits(schema, name)
     if isinstance(schema, dict) and isinstance(schema.get("$schema"), str):
@@ -38,7 +42,9 @@ def check_schema(schema: dict[str, Any] | bool, name: str = "schema") -> None:
     try:
         jsonschema_rs.meta.validate(schema)
     except jsonschema_rs.ValidationError as problem:
-        raise SchemaError(f"{name}: {complaint(problem)}") from None
+        pointer = "".join(f"/{escape(str(step))}" for step in problem.instance_path)
+        where = f"{name}, line {line_of(pointer)}" if line_of else name
+        raise SchemaError(f"{where}: {complaint(problem)}") from None
     except (jsonschema_rs.ReferencingError, ValueError, TypeError) as problem:
         raise SchemaError(f"{name}: expected a JSON Schema of draft 4 to 2020-12, got {problem}") from None
 

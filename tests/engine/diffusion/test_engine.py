@@ -17,6 +17,7 @@ from cinnabar.engine.effort import effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Failed, Filled, Request
+from cinnabar.engine.watching import FormState
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.form.form import Form
 
@@ -219,3 +220,25 @@ def test_a_document_whose_scores_are_no_numbers_harms_none_that_shares_its_begin
     assert [one.code if isinstance(one, Failed) else one.record for one in found] == [
         one.code if isinstance(one, Failed) else one.record for one in expected
     ]
+
+
+@pytest.mark.parametrize("effort", ["instant", "low", "medium"])
+def test_a_watched_fill_tells_valid_states_and_what_was_committed(model: LanguageModel, effort: str) -> None:
+    requests = [asked("a", day='"2026-03-14"'), asked("b", TEXT * 2)]
+    states: list[FormState] = []
+    results = [whole(result) for result in DiffusionEngine(model, effort).fill(requests, watcher=states.append)]
+    assert [r.record for r in results] == [whole(r).record for r in DiffusionEngine(model, effort).fill(requests)]
+    for result in results:
+        own = [state for state in states if state.id == result.id]
+        assert [state.step for state in own] == sorted({state.step for state in own}) and own[0].step == 0
+        for state in own:
+            assert FORM.judge is not None and FORM.judge.accepts(json.loads(state.record))
+            assert all(0 <= sure <= 1 for sure in state.confidence.values())
+        now: set[str] = set()
+        for state in own:
+            assert not {*state.committed} & (now - {*state.doubted})
+            now = (now - {*state.doubted}) | {*state.committed}
+        assert "/number" in now
+    assert states[0].committed == ("/day",)
+    # Only this effort masks tokens again.
+    assert any(state.doubted for state in states) == (effort == "medium")
