@@ -185,15 +185,11 @@ def _model(name: str, model: type[BaseModel], keep_name: bool = False) -> Schema
 
 
 def _source(
-<<<<<<< HEAD
-    name: str, schema: dict[str, Any] | bool, model: Any | None, keep_name: bool = False
-=======
     name: str,
     schema: dict[str, Any] | bool,
-    model: type[BaseModel] | None,
+    model: Any | None,
     keep_name: bool = False,
     lines: YamlText | None = None,
->>>>>>> main
 ) -> SchemaSource:
     check_schema(schema, name, lines.line_of if lines else None)
     title = schema.get("title") if isinstance(schema, dict) else None
