@@ -24,6 +24,7 @@ from cinnabar.engine.chat.requests import (
     Usage,
 )
 from cinnabar.engine.chat.shared_engine import CLOSED, SharedEngine
+from cinnabar.engine.models.base import Model
 from cinnabar.engine.request import Filled, Passage, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP, TOO_SLOW
 from cinnabar.schemas.compile import CompiledSchema
@@ -58,19 +59,20 @@ class _Progress:
 class ReaderChat:
     """A chat model that reads: the last user messages are the document, the schema of the answer is the form.
 
-    passage_of: turns a document's text into a passage. System messages and examples of a request are not read.
+    engine: that of the model. passage_of: turns a document's text into a passage. System messages and examples of a
+    request are not read.
     """
 
     abilities: frozenset[Ability] = frozenset({"extract"})
 
-    def __init__(self, engine: SharedEngine, name: str, passage_of: Callable[[str], Passage]) -> None:
-        self.name, self._engine, self._passage_of = name, engine, passage_of
+    def __init__(self, model: Model, engine: SharedEngine, name: str, passage_of: Callable[[str], Passage]) -> None:
+        self.name, self._model, self._engine, self._passage_of = name, model, engine, passage_of
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="reader chat")
 
     @property
     def context(self) -> int:
         """The most tokens of a document."""
-        return self._engine.model.context_tokens
+        return self._model.context_tokens
 
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
         """Takes a request in and returns at once; a request for anything but a record fails before that."""
@@ -100,7 +102,7 @@ class ReaderChat:
     def _begin(self, request: ChatRequest, asked: _Asked, progress: _Progress, deliver: Deliver) -> None:
         try:
             passage = self._passage_of(asked.document)
-            tokens = self._engine.model.count_tokens(passage.text)
+            tokens = self._model.count_tokens(passage.text)
             if tokens > self.context:
                 told = f"the document has {tokens} tokens, expected at most {self.context}; cut it"
                 deliver(Failed("context_length_exceeded", told, "messages"))
@@ -124,12 +126,12 @@ class ReaderChat:
             )
 
     def _watch(self, deliver: Deliver) -> Callable[[int, str], None]:
-        return lambda _, record: deliver(State(record, self._engine.model.count_tokens(record)))
+        return lambda _, record: deliver(State(record, self._model.count_tokens(record)))
 
     def _answer(self, request: ChatRequest, asked: _Asked, read: int, result: Result) -> Done | Failed:
         if not isinstance(result, Filled):
             return _failure(result)
-        text, reason, written = result.record, _STOP, self._engine.model.count_tokens(result.record)
+        text, reason, written = result.record, _STOP, self._model.count_tokens(result.record)
         if request.max_tokens is not None and written > request.max_tokens:
             text, reason, written = self._cut(text, request.max_tokens), _LENGTH, request.max_tokens
         usage = Usage(read, written)
@@ -143,7 +145,7 @@ class ReaderChat:
         least, most = 0, len(text)
         while least < most:
             middle = (least + most + 1) // 2
-            if self._engine.model.count_tokens(text[:middle]) <= tokens:
+            if self._model.count_tokens(text[:middle]) <= tokens:
                 least = middle
             else:
                 most = middle - 1

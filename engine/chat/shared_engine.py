@@ -9,13 +9,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from cinnabar.engine.constraint import FIRST_LENGTH
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Model
+from cinnabar.engine.engine import Observer
+from cinnabar.engine.filler import Filler, Prompted
 from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP, limited, until
+from cinnabar.schemas.form.form import Form
 
 #: The code of a request that was waiting when the engine was closed.
 CLOSED = "closed"
@@ -23,8 +25,6 @@ CLOSED = "closed"
 _BUDGET = 16_384
 #: Seconds after which a long request waits no more for shorter ones.
 _PATIENCE = 20.0
-#: Efforts whose engines are kept.
-_ENGINES_KEPT = 16
 
 #: Receives the record of a request after each step: the number of steps, and the record's text.
 Watch = Callable[[int, str], None]
@@ -49,16 +49,29 @@ class _Waiting:
             self.result.set_result(result)
 
 
+class Observed(Filler, Protocol):
+    """An engine: a filler that shows its records after each step."""
+
+    def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]: ...
+
+
 class SharedEngine:
     """Engines of one model, one for each effort, and the thread that fills what waits for them.
 
-    max_seconds: of work on a batch, then on each of its requests alone; None sets no limit. The results are those of an
-    engine that is asked one request at a time.
+    engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
+    sets no limit. kept: the most engines at a time. told: hears of each batch. The results are those of an engine that
+    is asked one request at a time.
     """
 
-    def __init__(self, model: Model, max_seconds: float | None = None, told: BatchWatch | None = None) -> None:
-        self.model, self._max_seconds, self._told = model, max_seconds, told
-        self._engines: dict[Effort, Engine] = {}
+    def __init__(
+        self,
+        engine_of: Callable[[Effort], Observed],
+        max_seconds: float | None = None,
+        told: BatchWatch | None = None,
+        kept: int = 16,
+    ) -> None:
+        self._engine_of, self._max_seconds, self._told, self._kept = engine_of, max_seconds, told, kept
+        self._engines: dict[Effort, Observed] = {}
         self._queue: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._closed = False
@@ -80,7 +93,7 @@ class SharedEngine:
 
         The caller's thread counts the tokens. `watch` is called by the engine's thread, so it must not wait.
         """
-        cost = self.model.count_tokens(request.passage.text) + FIRST_LENGTH * len(request.form.slots)
+        cost = self.engine(effort).count_tokens(request.passage.text) + FIRST_LENGTH * len(request.form.slots)
         one = _Waiting(request, effort, cost, time.monotonic(), watch)
         with self._changed:
             if self._closed:
@@ -101,16 +114,17 @@ class SharedEngine:
 
     def filler(self, effort: Effort) -> SharedFiller:
         """Returns a filler whose requests share the batches."""
-        return SharedFiller(self, effort)
+        prompted = isinstance(self.engine(effort), Prompted)
+        return (PromptedSharedFiller if prompted else SharedFiller)(self, effort)
 
-    def engine(self, effort: Effort) -> Engine:
+    def engine(self, effort: Effort) -> Observed:
         """Returns the engine of this effort."""
         with self._changed:
             found = self._engines.get(effort)
             if found is None:
-                if len(self._engines) >= _ENGINES_KEPT:
+                if len(self._engines) >= self._kept:
                     self._engines.pop(next(iter(self._engines)))
-                found = self._engines[effort] = Engine(self.model, effort, _BUDGET)
+                found = self._engines[effort] = self._engine_of(effort)
             return found
 
     def close(self) -> None:
@@ -181,7 +195,7 @@ class SharedFiller:
     """A filler of one client, whose requests share the batches of others; `give_up` ends what it asked for."""
 
     def __init__(self, shared: SharedEngine, effort: Effort) -> None:
-        self._shared, self._effort = shared, effort
+        self._shared, self._effort, self._engine = shared, effort, shared.engine(effort)
         self._lock = threading.Lock()
         self._asked: list[Future[Result]] = []
         self._given_up = False
@@ -189,20 +203,20 @@ class SharedFiller:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the engine of this effort."""
-        return self._shared.engine(self._effort).fingerprint
+        return self._engine.fingerprint
 
     @property
     def context_tokens(self) -> int:
         """The most tokens of one passage."""
-        return self._shared.model.context_tokens
+        return self._engine.context_tokens
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text, for chunking."""
-        return self._shared.model.count_tokens(text)
+        return self._engine.count_tokens(text)
 
     def windows(self, passage: Passage) -> list[tuple[int, int]]:
         """Returns the characters [start, end) that the model reads as one window, for chunking."""
-        return self._shared.model.windows(passage)
+        return self._engine.windows(passage)
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
         """Returns exactly one result for each request, in their order; waits for the batches that they are part of."""
@@ -219,3 +233,12 @@ class SharedFiller:
             asked = self._asked
         for one in asked:
             self._shared.give_up(one)
+
+
+class PromptedSharedFiller(SharedFiller):
+    """A filler of an engine whose prompt tells the form in words."""
+
+    def context_beside(self, form: Form) -> int:
+        """Returns the most tokens of a passage beside this form and its answer. Raises UsageError if none is left."""
+        assert isinstance(self._engine, Prompted)
+        return self._engine.context_beside(form)

@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cinnabar.flows.cli.options import DeviceOption, ModelOption, run_options
 from cinnabar.schemas.errors import UsageError
 
+if TYPE_CHECKING:
+    from cinnabar.extraction.quality.prompt_examples import PromptExamples
+    from cinnabar.extraction.run_options import RunOptions
+    from cinnabar.extraction.sources import Source
+    from cinnabar.schemas import SchemaSource
 
-@run_options("effort", "max_tokens", "max_seconds", "password_file", "hidden", "ocr", "ocr_engine", "workers")
+
+@run_options(
+    "effort", "max_tokens", "max_seconds", "password_file", "examples", "hidden", "ocr", "ocr_engine", "workers"
+)
 def serve_model(
     model: ModelOption = "default",
     device: DeviceOption = "auto",
@@ -71,6 +80,7 @@ def serve_model(
     chosen = RunOptions(**options)
     schemas = [load_schema(one) for one in schema or ()]
     source = model_source(model, device)
+    examples = _examples(chosen, schemas, source)
     from cinnabar.flows.server.assembly import assemble, model_name
     from cinnabar.flows.server.serving import address, bound, run_server
 
@@ -79,13 +89,26 @@ def serve_model(
     for other in ("httpx", "asyncio", "prefect", "multipart", "python_multipart"):
         logging.getLogger(other).setLevel(logging.WARNING)
     with listener:
-        server = assemble(source, name or model_name(model), chosen, settings, schemas)
+        server = assemble(source, name or model_name(model), chosen, settings, schemas, examples)
         url = address(settings, listener)
         if as_json:
             print(json.dumps({"url": url, "model": server.name}), flush=True)
         print(f"cinnabar: {server.name} at {url}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
         run_server(server.gate, settings, listener, server.close)
     return 0
+
+
+def _examples(options: RunOptions, schemas: Sequence[SchemaSource], model: Source) -> PromptExamples | None:
+    """Returns the examples of the options: of the schemas that were named, else of each set's own schema."""
+    from cinnabar.extraction.quality.prompt_examples import prompt_examples
+
+    own = [*schemas]
+    if options.examples is not None and not own:
+        from cinnabar.extraction.quality.evaluation import find_sets
+        from cinnabar.schemas import load_schema
+
+        own = [load_schema(one.folder / "schema.json") for one in find_sets(Path(options.examples))]
+    return prompt_examples(options, own, model)
 
 
 def _key(file: Path) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
+from cinnabar.engine.chat.editing import parse_edit
+from cinnabar.engine.chat.refusal import Refused
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Message, State, Tool, ToolCall, Usage
 from cinnabar.engine.effort import EFFORTS, Effort
+from cinnabar.engine.examples import Examples
 from cinnabar.flows.server.answers import Answer
 from cinnabar.flows.server.bodies import checked, read_json
 from cinnabar.flows.server.errors import ApiError, invalid, json_response
@@ -41,13 +45,21 @@ EventContent = Callable[[State | Done | None, bool], dict[str, Any]]
 
 
 class Completions:
-    """Answers requests with a model. effort: of requests that name none."""
+    """Answers requests with a model. effort: of requests that name none. examples: by the form of a schema."""
 
     def __init__(
-        self, model: ChatModel, name: str, effort: str, schemas: SchemaCache, gate: Gate, metrics: Metrics
+        self,
+        model: ChatModel,
+        name: str,
+        effort: str,
+        schemas: SchemaCache,
+        gate: Gate,
+        metrics: Metrics,
+        examples: Examples | None = None,
     ) -> None:
         self._model, self.name, self._effort = model, name, EFFORTS[effort]
         self._schemas, self._gate, self._metrics = schemas, gate, metrics
+        self._examples = {} if examples is None else examples.by_form
 
     async def chat(self, request: Request) -> Response:
         """Answers POST /v1/chat/completions."""
@@ -56,7 +68,7 @@ class Completions:
         _check_stream(body)
         asked = await self._chat_request(body)
         if body.stream:
-            return await self._streamed(asked, request, "chat.completion.chunk", _delta, _with_usage(body))
+            return await self._streamed(asked, request, body, "chat.completion.chunk", _delta)
         done = await Answer(self._model, asked, request).done()
         return self._whole(asked, "chat.completion", _message(done), done)
 
@@ -72,11 +84,11 @@ class Completions:
             max_tokens=body.max_tokens,
             stop=_stop(body.stop),
             temperature=body.temperature or 0.0,
-            states=bool(body.diffusing),
+            states=bool(body.stream),
             fill=(body.prompt, body.suffix),
         )
         if body.stream:
-            return await self._streamed(asked, request, "text_completion", _text_of, _with_usage(body))
+            return await self._streamed(asked, request, body, "text_completion", _text_of)
         done = await Answer(self._model, asked, request).done()
         return self._whole(asked, "text_completion", _text_of(done, True), done)
 
@@ -87,9 +99,6 @@ class Completions:
         self.check_model(body.model)
         if body.messages[0].role != "user":
             raise invalid("messages: expected exactly one message, of the role user", "messages[0].role")
-        from cinnabar.engine.chat.editing import parse_edit
-        from cinnabar.engine.chat.refusal import Refused
-
         try:
             edit = parse_edit(_text(body.messages[0].content))
         except Refused as refused:
@@ -137,6 +146,7 @@ class Completions:
             )
             for at, one in enumerate(body.tools or ())
         ]
+        examples = () if schema is None else tuple(self._examples.get(schema.form.fingerprint, ()))
         return ChatRequest(
             _identity("chatcmpl"),
             tuple(map(_read, body.messages)),
@@ -148,8 +158,10 @@ class Completions:
             body.max_completion_tokens or body.max_tokens,
             _stop(body.stop),
             body.temperature or 0.0,
-            bool(body.diffusing),
+            bool(body.diffusing) or (bool(body.stream) and schema is None),
             bool(body.reasoning_summary),
+            extract=bool(examples),
+            examples=examples,
         )
 
     def _whole(self, asked: ChatRequest, kind: str, content: dict[str, Any], done: Done) -> Response:
@@ -164,11 +176,13 @@ class Completions:
         return {"id": asked.identity, "object": kind, "created": int(time.time()), "model": self.name}
 
     async def _streamed(
-        self, asked: ChatRequest, request: Request, kind: str, content: EventContent, usage: bool
+        self, asked: ChatRequest, request: Request, body: ChatBody | FimBody, kind: str, content: EventContent
     ) -> Response:
         """Returns the answer as events of the server. What fails before the first event has a status of its own."""
-        events = Answer(self._model, asked, request).events()
+        answer = Answer(self._model, asked, request).events()
+        events = answer if body.diffusing else _settled(answer)
         first = await anext(events)
+        usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         head: dict[str, Any] = self._head(asked, kind) | ({"usage": None} if usage else {})
 
         async def lines() -> AsyncIterator[bytes]:
@@ -187,6 +201,7 @@ class Completions:
                 yield _line(error.body)
             finally:
                 await events.aclose()
+                await answer.aclose()
 
         return StreamingResponse(lines(), media_type=_STREAM, headers={"x-accel-buffering": "no"})
 
@@ -250,8 +265,15 @@ def _check_stream(body: ChatBody | FimBody) -> None:
             raise invalid(f"{name}: expected stream: true with it", name)
 
 
-def _with_usage(body: ChatBody | FimBody) -> bool:
-    return body.stream_options is not None and bool(body.stream_options.include_usage)
+async def _settled(events: AsyncGenerator[State | Done, None]) -> AsyncGenerator[State | Done, None]:
+    """Yields what each state settles of the answer, then the rest of it: pieces that a client joins."""
+    sent = 0
+    async for event in events:
+        if isinstance(event, Done):
+            yield replace(event, text=event.text[sent:])
+        elif event.settled > sent:
+            yield replace(event, text=event.text[sent : event.settled])
+            sent = event.settled
 
 
 def _stop(stop: str | list[str] | None) -> tuple[str, ...]:
