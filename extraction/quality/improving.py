@@ -46,11 +46,17 @@ from cinnabar.schemas.errors import UsageError
 
 #: The fewest corrected documents that training starts with.
 FEWEST = 10
-#: The folds of the documents.
-FOLDS = 4
+#: The numbers of folds, the best first: the first is taken that leaves time for all steps.
+FOLDS = (4, 3, 2)
+#: The minutes for everything, by default.
+MINUTES = 8.0
+#: The fewest steps of a training, however slow the machine is.
+LEAST_STEPS = 30
 #: The model that is trained, by default.
 BASE = "default"
 _WORKING = "training"
+# Steps that tell how fast this machine trains.
+_PACE = 4
 
 Prediction = dict[str, Any]
 
@@ -91,6 +97,25 @@ class Improvement:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The folds of the cross-validation, and the steps of each training."""
+
+    folds: int
+    steps: int
+
+
+def plan_for(documents: int, seconds: float, pace: float) -> Plan:
+    """Returns the plan of trainings that together take these seconds, at `pace` seconds a step.
+
+    The model that is offered counts more than the precision of its measure: with little time there are fewer folds
+    first, and fewer steps then.
+    """
+    wanted = steps_for(documents)
+    folds = next((folds for folds in FOLDS if (folds + 1) * wanted * pace <= seconds), FOLDS[-1])
+    return Plan(folds, min(wanted, max(LEAST_STEPS, int(seconds / (folds + 1) / pace))))
+
+
 def steps_for(documents: int) -> int:
     """Returns the steps of a training on so many documents: 110 for twenty, at most 300."""
     return min(300, 60 + 5 * documents // 2)
@@ -103,14 +128,16 @@ def improve(
     device: str = "auto",
     report: Callable[[Stage], None] = lambda _: None,
     seed: int = 0,
+    minutes: float = MINUTES,
 ) -> Improvement:
     """Trains the candidate of a schema and measures it by cross-validation.
 
+    `steps` are those of each training; without them there are as many as fit into `minutes`.
     If it is interrupted, the same call goes on: finished folds, and the checkpoint of the one under way, are kept.
     Raises UsageError if fewer than ten corrected documents can be read.
     """
     check_enough(corrected)
-    return _Improving(corrected, out, steps, device, report, seed).run()
+    return _Improving(corrected, out, steps, device, report, seed, minutes).run()
 
 
 def check_enough(corrected: CorrectedSet) -> None:
@@ -139,6 +166,7 @@ class _Improving:
         device: str,
         report: Callable[[Stage], None],
         seed: int,
+        minutes: float,
     ) -> None:
         self.corrected, self.out, self.report, self.seed = corrected, out, report, seed
         self.device, self.precision = device_of(device), reading_precision()
@@ -148,16 +176,17 @@ class _Improving:
             key=lambda file: hashlib.sha256(f"{seed}:{file}".encode()).digest(),
         )
         self.truths = {line["file"]: line["truth"] for line in corrected.labelled.truths}
-        self.steps = steps_for(len(self.files)) if steps is None else steps
+        self.asked, self.minutes = steps, minutes
+        self.plan = Plan(FOLDS[0], steps or steps_for(len(self.files)))
         self.begun = time.monotonic()
         self.folder = models_of(out, corrected.labelled.name) / _WORKING / self._key()
         self.f1: float | None = None
-        # Each fold takes as long as its training and its reading; all documents are read once before.
-        self.units, self.passed = FOLDS + 1.5, 0.0
+        self.passed = 0.0
 
     def _key(self) -> str:
         """Names this work by all that it depends on: only the same work may go on from its state."""
-        parts = [self.truths, self.corrected.source.fingerprint, fingerprint_of(BASE), self.steps, self.seed]
+        parts = [self.truths, self.corrected.source.fingerprint, fingerprint_of(BASE)]
+        parts += [self.asked, self.minutes, self.seed]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
     def run(self) -> Improvement:
@@ -168,15 +197,16 @@ class _Improving:
         self._tell("measuring", 0.0)
         before = self._kept("before", lambda: self._predictions(*load_network(model_folder(BASE)), self.files))
         self.f1 = self._score(before)["f1"]
+        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(time.monotonic() - self.begun))))
         self.passed = 0.5
         after: dict[str, Prediction] = {}
-        for fold in range(FOLDS):
-            held = self.files[fold::FOLDS]
+        for fold in range(self.plan.folds):
+            held = self.files[fold :: self.plan.folds]
             after |= self._kept(f"fold-{fold}", lambda fold=fold, held=held: self._fold(fold, held))
             self.passed += 1
             measured = self.corrected.labelled.select(after).score(after)
             self._tell("measuring", 0.0, float(measured["f1"]))
-        network, wordpieces = self._trained("whole", self.files)
+        network, _ = self._trained("whole", self.files)
         self._tell("comparing", 1.0)
         model = self._saved(network)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -186,8 +216,18 @@ class _Improving:
         rest = [file for file in self.files if file not in set(held)]
         return self._predictions(*self._trained(f"fold-{fold}", rest), held)
 
-    def _kept(self, name: str, made: Callable[[], dict[str, Prediction]]) -> dict[str, Prediction]:
-        """Returns predictions, from an earlier call if there are any."""
+    def _planned(self, reading: float) -> Plan:
+        """Returns the folds and the steps for the minutes, if all documents are read in `reading` seconds."""
+        if self.asked is not None:
+            return self.plan
+        begun = time.monotonic()
+        self._trained("pace", self.files, _PACE)
+        pace = (time.monotonic() - begun) / _PACE
+        shutil.rmtree(self.folder / "pace", ignore_errors=True)
+        return plan_for(len(self.files), self.minutes * 60 - 2 * reading - pace * _PACE, pace)
+
+    def _kept(self, name: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Returns what `made` returns, from an earlier call if there was one."""
         path = self.folder / f"{name}.json"
         if path.is_file():
             return dict(json.loads(path.read_text(encoding="utf-8")))
@@ -197,15 +237,16 @@ class _Improving:
         write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
         return found
 
-    def _trained(self, name: str, files: Sequence[str]) -> tuple[Network, WordPieces]:
+    def _trained(self, name: str, files: Sequence[str], steps: int | None = None) -> tuple[Network, WordPieces]:
         """Returns the base after training on these documents."""
+        most = steps or self.plan.steps
         network, wordpieces = load_network(model_folder(BASE))
         documents = [self._labelled(file) for file in files]
         source = Source(name, 1.0, labelled_passages(documents, self.compiled.form, wordpieces))
-        config = FineTuning(steps=self.steps, seed=self.seed).config(len(files))
+        config = FineTuning(steps=most, seed=self.seed).config(len(files))
 
         def told(row: Mapping[str, float]) -> None:
-            self._tell("training", row["step"] / self.steps)
+            self._tell("training", row["step"] / most)
 
         train(network, [source], wordpieces, config, self.folder / name, told, self.device)
         return network, wordpieces
@@ -252,5 +293,6 @@ class _Improving:
 
     def _tell(self, stage: str, share: float, f1: float | None = None) -> None:
         self.f1 = f1 if f1 is not None else self.f1
-        done = min(1.0, (self.passed + share) / self.units)
+        # Each fold takes as long as its training; all documents are read once before, and once more by the folds.
+        done = min(1.0, (self.passed + share) / (self.plan.folds + 1.5))
         self.report(Stage(stage, round(done, 3), round(time.monotonic() - self.begun, 1), self.f1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -36,6 +37,9 @@ def improve(
     steps: Annotated[
         int | None, typer.Option(metavar="N", help="The steps of each training; by default by the documents.")
     ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(metavar="N", help="The most minutes, about; 8 by default.")
+    ] = None,
     device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
     as_json: AsJson = False,
     events: Annotated[bool, typer.Option("--events", help="A JSON object a line for each step of progress.")] = False,
@@ -68,7 +72,7 @@ def improve(
         remove(out, schema)
         print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
     else:
-        _train(out, schema, steps, device, as_json, events)
+        _train(out, schema, steps, minutes, device, as_json, events)
 
 
 def _tell_next(out: Path, schema: str, count: int, as_json: bool) -> None:
@@ -114,19 +118,23 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool) -> None:
         print(f"read again, because a value was less sure than {_UNSURE:g}: {summary.written} documents")
 
 
-def _train(out: Path, schema: str, steps: int | None, device: Device, as_json: bool, events: bool) -> None:
+def _train(
+    out: Path, schema: str, steps: int | None, minutes: float | None, device: Device, as_json: bool, events: bool
+) -> None:
     from cinnabar.extraction.quality.corrected_set import corrected_set
-    from cinnabar.extraction.quality.improving import Stage, check_enough, improve
+    from cinnabar.extraction.quality.improving import MINUTES, Stage, check_enough, improve
 
     if steps is not None and steps < 1:
         raise UsageError(f"--steps: expected at least 1, got {steps}")
+    if minutes is not None and (not 0 < minutes < math.inf or steps is not None):
+        raise UsageError(f"--minutes: expected a finite number above 0, without --steps, got {minutes:g}")
     report = _event if events else _line(sys.stderr.isatty())
     report(Stage("reading", 0.0, 0.0))
     corrected = corrected_set(out, schema)
     check_enough(corrected)
     for path in corrected.missing:
         print(f"cinnabar: {path}: not found or not readable any more, left out", file=sys.stderr)
-    found = improve(corrected, out, steps, device, report)
+    found = improve(corrected, out, steps, device, report, minutes=minutes or MINUTES)
     if events or as_json:
         print(json.dumps(({"event": "result"} if events else {}) | asdict(found)), flush=True)
     else:
