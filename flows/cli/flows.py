@@ -13,8 +13,8 @@ from cinnabar.flows.cli.model_in_use import model_in_use
 from cinnabar.flows.cli.options import (
     DeviceOption,
     Documents,
-    OwnModelOption,
     OutOption,
+    OwnModelOption,
     RayOption,
     RelatedOption,
     RouteOption,
