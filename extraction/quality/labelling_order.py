@@ -1,8 +1,8 @@
 """Chooses the documents whose labels would teach a model most.
 
 A set of documents is the better, the more of the others have one like them in it, and the more doubt about each field
-it holds. Both parts have diminishing returns (a submodular function, which the greedy choice brings to within 1 - 1/e of
-its best: Nemhauser, Wolsey and Fisher 1978; with few labels, typical documents of many kinds teach more than unsure
+it holds. Both parts have diminishing returns (a submodular function, which the greedy choice brings to within 1 - 1/e
+of its best: Nemhauser, Wolsey and Fisher 1978; with few labels, typical documents of many kinds teach more than unsure
 ones: Hacohen, Dekel and Weinshall 2022, arXiv 2202.02794).
 """
 

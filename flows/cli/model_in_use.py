@@ -1,4 +1,4 @@
-"""Which model a command runs if it names none: that which `cinnabar improve --keep` took into use, else the shipped one."""
+"""The model of a command that names none: the one that `cinnabar improve --keep` took into use, else the shipped one."""
 
 from __future__ import annotations
 
