@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 
 from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.housekeeping import MODEL_RUN
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.snapshot import files_as_table
 from cinnabar.extraction.watching.drift import (
@@ -154,7 +155,7 @@ class _Gathering:
         documents = 0
         for run_id, count in self._rows(
             "SELECT run_id, written + quarantined FROM runs WHERE schema_name = ? AND run_id < ?"
-            " AND finished IS NOT NULL AND written + quarantined > 0 ORDER BY run_id DESC LIMIT ?",
+            f" AND finished IS NOT NULL AND written + quarantined > 0 AND {MODEL_RUN} ORDER BY run_id DESC LIMIT ?",
             self._schema,
             self._run,
             _RUNS,
