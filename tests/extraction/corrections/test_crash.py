@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.faulty_disk import Faults
 from corrected_folder import digest_of, run, value_of
 
-from bench.faulty_disk import Faults
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.store import Store
