@@ -126,7 +126,7 @@ def sequence(steps):
 
 
 @given(st.lists(STEPS, min_size=3, max_size=6))
-@settings(max_examples=int(os.environ.get("CORRECTION_EXAMPLES", "6")), deadline=None, derandomize=True,
+@settings(max_examples=int(os.environ.get("CORRECTION_EXAMPLES", "3")), deadline=None, derandomize=True,
           suppress_health_check=list(HealthCheck))  # fmt: skip
 def test_random_sequences_lose_no_correction_and_can_be_taken_back(steps):
     sequence(steps)
