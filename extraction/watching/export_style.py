@@ -24,7 +24,7 @@ article h2{margin:.2rem 0;overflow-wrap:anywhere}h3{font-size:.85rem;color:var(-
 figure{margin:0 0 .8rem}figure svg{width:100%;background:#fff;border:1px solid var(--line)}
 figcaption{font-size:.85rem}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.5 ui-monospace,monospace;margin:0}
-tr.value{cursor:pointer}tr.value th{font-weight:500;font-size:.85rem;width:32%}
+tr.value{cursor:pointer;scroll-margin:9.5rem 0 3rem}tr.value th{font-weight:500;font-size:.85rem;width:32%}
 .about{color:var(--soft);font-size:.82rem}.corrected{color:var(--human)}
 .badge{white-space:nowrap;border-left:.25rem solid currentColor;padding-left:.35rem}
 .badge.sure{color:var(--sure)}.badge.likely{color:var(--likely)}.badge.doubtful{color:var(--doubtful)}

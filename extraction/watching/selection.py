@@ -24,6 +24,7 @@ from cinnabar.extraction.mailboxes.address import is_address
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.storage.reading import connect, question
+from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas.errors import CinnabarError, DocumentError, UsageError
 
@@ -83,9 +84,11 @@ def select_documents(
         wanted.append("schema_name = ?")
         values.append(schema_name)
     if paths:
-        wanted.append("(list_contains(?, path) OR len(list_filter(?, p -> ends_with(path, '/' || p))) > 0)")
-        named = [printable(str(Path(path))) for path in paths]
-        values += [named, [path.lstrip("/") for path in named]]
+        spelled = Spelling.of(out)
+        wanted.append(f"({' OR '.join(['path = ? OR path = ? OR ends_with(path, ?)'] * len(paths))})")
+        for path in paths:
+            plain = printable(str(Path(path)))
+            values += [plain, printable(spelled(path)), "/" + plain.lstrip("/")]
     with connect(out, "--where") as connection:
         connection.execute(f"CREATE TEMP VIEW chosen_outcomes AS {_OUTCOMES}")
         if where is not None:
