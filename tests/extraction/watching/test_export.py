@@ -12,9 +12,11 @@ from page_in_chromium import opened
 from reading_model import ReadingModel
 from reportlab.pdfgen.canvas import Canvas
 
+from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
+from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.watching import export
 from cinnabar.extraction.watching.export import export_page
 from cinnabar.schemas import load_schema
@@ -145,3 +147,16 @@ def test_an_export_leaves_the_old_file_if_it_fails(docs: Path, tmp_path: Path, m
     with pytest.raises(ValueError, match="no"):
         export_page(out, tmp_path / "e.html")
     assert (tmp_path / "e.html").read_text() == "old" and json.dumps([p.name for p in tmp_path.glob(".part*")]) == "[]"
+
+
+def test_corrections_are_shown_with_the_value_before(docs: Path, tmp_path: Path) -> None:
+    out = stored(docs, tmp_path / "out")
+    ((digest,),) = query(out, "select document from records where path like '%b.txt'").rows
+    corrector = Corrector(out)
+    corrector.correct(digest, "note", [Change(Action.VALUE, "/total", "44")], "ann <a@b>")
+    corrector.correct(digest, "note", [Change(Action.LIST, "/lines", '[{"n":5}]')], "bob")
+    export_page(out, tmp_path / "e.html", paths=["b.txt"], images=False)
+    page = (tmp_path / "e.html").read_text()
+    assert "<bdi>44</bdi>" in page and "changed from 3 by ann &lt;a@b&gt;" in page
+    assert "/lines: list" in page and '<span class="badge human">' in page
+    assert re.search(r'<tr id="d1v\d+" class="value human"', page)
