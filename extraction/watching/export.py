@@ -22,10 +22,10 @@ from cinnabar.extraction.watching.pages import page_end, page_start, shown
 from cinnabar.extraction.watching.selection import (
     Chosen,
     Corrected,
-    Reader,
+    TextReader,
     Texts,
     check_limit,
-    parts_of,
+    part_intervals,
     select_documents,
 )
 from cinnabar.schemas.pointers import escape
@@ -42,7 +42,7 @@ _WORDS = {"sure": "sure", "likely": "likely", "doubtful": "doubtful", "human": "
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportedPage:
     """An exported page: its path and bytes, its documents, the pictures of pages in it, and the selected documents that
     were left out beyond the limit."""
 
@@ -75,7 +75,7 @@ def export_page(
     paths: Sequence[str] = (),
     limit: int = LIMIT,
     images: bool = True,
-) -> Exported:
+) -> ExportedPage:
     """Writes the chosen documents with their records to an HTML file, the least sure first.
 
     where: an SQL condition on path, document, schema_name, outcome, code, detail, run_id, confidence, flags and
@@ -88,15 +88,15 @@ def export_page(
 
     def write(temporary: Path) -> None:
         nonlocal pages
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file, Reader(out) as reader:
+        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file, TextReader(out) as reader:
             pages = _write(file, chosen, left_out, reader, images)
 
     with failures(f"{to}: the export could not be written"):
         write_whole(to, write)
-    return Exported(to, len(chosen), left_out, pages, to.stat().st_size)
+    return ExportedPage(to, len(chosen), left_out, pages, to.stat().st_size)
 
 
-def _write(file: IO[str], chosen: Sequence[Chosen], left_out: int, reader: Reader, images: bool) -> int:
+def _write(file: IO[str], chosen: Sequence[Chosen], left_out: int, reader: TextReader, images: bool) -> int:
     """Writes the page document by document, and returns the number of pictures."""
     title = f"{counted(len(chosen), 'document')} · Cinnabar"
     file.write(page_start(title, EXPORT_STYLE, SCRIPT, images=True))
@@ -247,7 +247,7 @@ def _document(texts: Texts, pictures: Sequence[PagePicture], values: Sequence[_V
     if texts.document is None:
         return f'<p class="missing">{shown(texts.missing)}</p>'
     document = texts.document
-    owners = [*parts_of(document)]
+    owners = [*part_intervals(document)]
     drawn = {picture.part: picture for picture in pictures}
     marks = _marks(values)
     parts: list[str] = []

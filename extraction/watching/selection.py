@@ -150,7 +150,7 @@ class Texts:
     missing: str = ""
 
 
-class Reader:
+class TextReader:
     """Reads the files of chosen documents again, in the sandbox. A context manager."""
 
     def __init__(self, out: Path) -> None:
@@ -203,7 +203,7 @@ def check_limit(limit: int) -> None:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
 
 
-def parts_of(document: Document) -> Iterator[tuple[int, int, int]]:
+def part_intervals(document: Document) -> Iterator[tuple[int, int, int]]:
     """Yields the intervals [start, end) of a text with the index of the innermost part around each, -1 for none."""
     cuts = sorted({0, len(document.text), *(p.start for p in document.parts), *(p.end for p in document.parts)})
     owners = [-1] * len(cuts)
