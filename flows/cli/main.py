@@ -36,6 +36,7 @@ from cinnabar.flows.cli import (
     flows,
     forget,
     housekeeping,
+    improve,
     init,
     label,
     model,
@@ -88,6 +89,7 @@ app.add_typer(model.model_app, name="model")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
 app.command("label", short_help="Draft a labelled set to correct.")(label.label)
 app.command("truth", short_help="Take corrected drafts as the truth.")(label.truth)
+app.command("improve", short_help="Train a model on corrected documents.")(improve.improve)
 app.command("train", short_help="Train a model on labelled documents.")(train.train)
 app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
 
