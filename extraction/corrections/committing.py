@@ -238,8 +238,8 @@ def renew(store: Store) -> int:
         wanted = [pair for pair in rows.pairs if in_force(rows.of(pair))]
         groups: dict[tuple[str, str], list[State]] = defaultdict(list)
         for state in states(store.out, store.committed(), wanted, rows).values():
-            own = rows.runs[state.document, state.schema_name]
-            if state.record is not None and state.base is None and state.run_id not in own:
+            own = {state.base_run, *rows.runs[state.document, state.schema_name]}
+            if state.record is not None and state.run_id not in own:
                 rules = rules_of(store.out, state.schema_name, state.schema_fingerprint)
                 corrections = Entry("", state.document, state.schema_name, state.in_force)
                 before = replace(state, corrections=())

@@ -138,13 +138,17 @@ class _Editing:
         self._know_lists(pointer)
 
     def _check_parent(self, pointer: str) -> None:
-        parent, _, last = pointer.rpartition("/")
-        holder = at(self.draft.value, parent) if pointer else OUT
-        if isinstance(holder, list) and not (last.isdecimal() and int(last) <= len(holder)):
-            raise UsageError(f"{pointer}: expected the index of an item, 0 to {len(holder)}, got {last!r}")
-        if holder is not OUT and pointer and not isinstance(holder, (dict, list)) and holder is not None:
-            held = json_text(holder)[:60]
-            raise UsageError(f"{pointer}: expected a place of the record; {parent or '/'} holds {held}")
+        steps = pointer.split("/")[1:]
+        for number, step in enumerate(steps):
+            around = "".join(f"/{one}" for one in steps[:number])
+            holder = at(self.draft.value, around)
+            # One behind the last item is a new one.
+            most = len(holder) - (number + 1 < len(steps)) if isinstance(holder, list) else 0
+            if isinstance(holder, list) and not (step.isdecimal() and int(step) <= most):
+                raise UsageError(f"{pointer}: expected the index of an item, 0 to {most}, got {step!r}")
+            if holder is not OUT and holder is not None and not isinstance(holder, (dict, list)):
+                held = json_text(holder)[:60]
+                raise UsageError(f"{pointer}: expected a place of the record; {around} holds {held}")
 
     def _list(self, pointer: str, items: list[Any]) -> None:
         """Writes a list; an item that was there before keeps what was known of it."""

@@ -75,7 +75,8 @@ class Base:
 class State:
     """A document under one schema as it is stored; `record` is None if there is none.
 
-    `corrections` are all, oldest first. `base` is what models made of it; None if nobody corrected this record yet.
+    `corrections` are all, oldest first. `base` is what models made of it, stored by the run `base_run`; None if nobody
+    corrected this record yet.
     """
 
     document: str
@@ -91,6 +92,7 @@ class State:
     record: Record | None = None
     corrections: tuple[Correction, ...] = ()
     base: Base | None = None
+    base_run: str = ""
 
     @property
     def in_force(self) -> tuple[Correction, ...]:
@@ -229,7 +231,7 @@ def undo_row(one: Undo, of: Correction, run_id: str) -> dict[str, Any]:
 def _rows(
     out: Path, committed: Iterable[Manifest], table: str, documents: Collection[str] | None
 ) -> Iterator[dict[str, Any]]:
-    condition = None if documents is None else pc.field("document").isin(list(documents))
+    condition = None if documents is None else pc.field("document").isin(pa.array(documents, pa.string()))
     for entry in committed:
         for file in entry.files:
             if file.table == table and file.rows:
@@ -260,7 +262,7 @@ def states(
                 run_id, base = kept
                 # A later run may have written the record anew while no correction was in force.
                 if run_id >= state.run_id or state.run_id in rows.runs[pair]:
-                    whole = replace(whole, base=base)
+                    whole = replace(whole, base=base, base_run=run_id)
             found[pair] = _with_held_values(whole)
     return found
 

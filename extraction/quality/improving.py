@@ -43,7 +43,7 @@ from cinnabar.extraction.quality.scoring import Figures
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.routing.examples import Examples, load_examples, save_examples
 from cinnabar.extraction.routing.vectors import examples_of
-from cinnabar.extraction.storage.files import write_whole
+from cinnabar.extraction.storage.files import write_bytes
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -160,10 +160,6 @@ def check_enough(corrected: CorrectedSet) -> None:
     )
 
 
-def _write(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
 class _Improving:
     def __init__(
         self,
@@ -251,8 +247,7 @@ class _Improving:
             return dict(json.loads(path.read_text(encoding="utf-8")))
         found = made()
         self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(found)
-        write_whole(path, partial(_write, text))
+        write_bytes(path, json.dumps(found).encode())
         return found
 
     def _trained(self, name: str, files: Sequence[str], steps: int | None = None) -> tuple[Network, WordPieces]:
@@ -305,8 +300,7 @@ class _Improving:
         found = Improvement(
             len(self.files), was, now, fields, str(model), now > was, round(time.monotonic() - self.begun, 1)
         )
-        text = json.dumps(asdict(found), indent=1)
-        write_whole(model / "improvement.json", partial(_write, text))
+        write_bytes(model / "improvement.json", json.dumps(asdict(found), indent=1).encode())
         return found
 
     def _tell(self, stage: str, share: float, f1: float | None = None) -> None:

@@ -127,7 +127,7 @@ _WITHDRAWN = (
 _ALL = "true"
 _COUNTING = (
     "NOT EXISTS (SELECT 1 FROM _withdrawn AS w WHERE w.document = r.document"
-    " AND w.schema_fingerprint = r.schema_fingerprint AND w.run_id >= r.run_id)"
+    " AND w.schema_fingerprint = r.schema_fingerprint AND w.run_id > r.run_id)"
 )
 # Folders without checks or corrections hold no file of them.
 _OPTIONAL = {"checks": CHECKS, "corrections": CORRECTIONS, "uncorrected": UNCORRECTED}

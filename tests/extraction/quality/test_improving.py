@@ -51,7 +51,7 @@ def corrected(out: Path, kind: str, count: int = 12, partly: int = 0) -> Correct
 
 
 @pytest.fixture(scope="module")
-def wanted(base: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The kind that the untrained model gives less often."""
     out = tmp_path_factory.mktemp("asked")
     return min(KINDS, key=lambda kind: improve(corrected(out, kind, 10), out, steps=1).before)
@@ -129,7 +129,8 @@ def test_other_corrections_begin_anew(tmp_path: Path, wanted: str, monkeypatch: 
 
 
 def test_too_few_documents_are_told_with_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"at least 10 corrected documents, found 9 \(3 more .* not accepted as a whole"):
+    told = r"at least 10 corrected documents, found 9 \(3 more .* not accepted as a whole"
+    with pytest.raises(UsageError, match=told):
         improve(corrected(tmp_path, "letter", 9, partly=3), tmp_path)
 
 
