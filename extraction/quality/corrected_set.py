@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cinnabar.extraction.corrections import Action, Correction, corrections
-
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.batch_reader import BatchReader
+from cinnabar.extraction.corrections import Action, Correction, corrections
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input

@@ -1,4 +1,4 @@
-"""The model of a command that names none: the one that `cinnabar improve --keep` took into use, else the shipped one."""
+"""The model of a command that names none: the one kept by `cinnabar improve --keep`, else the shipped one."""
 
 from __future__ import annotations
 
