@@ -289,6 +289,15 @@ def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest]
     return next(name for name, fingerprint in names.items() if fingerprint == own[-1])
 
 
+def view_of_version(
+    connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], fingerprint: str
+) -> str | None:
+    """Returns the view of the records of this version of a schema in this connection, None if it has none."""
+    shown = [entry for entry in committed if any(file.table == "data" for file in entry.files)]
+    names = view_names(shown, reserved_words(connection))
+    return next((name for name, version in names.items() if version == fingerprint), None)
+
+
 def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"

@@ -42,6 +42,7 @@ from cinnabar.flows.cli import (
     model,
     quarantine,
     results,
+    review,
     schema,
     serve,
     text,
@@ -70,6 +71,7 @@ app.command("backfill", short_help="Bring records to a new version of a schema."
 app.command("text", short_help="Show what the parser reads from a file.")(text.text)
 app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
+app.command("review", short_help="Look at records and correct them in the browser.")(review.review)
 app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
 app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
