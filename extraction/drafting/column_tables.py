@@ -65,7 +65,8 @@ def _table(lines: Sequence[Line], number: int) -> FoundTable | None:
         at += 1
     if not rows or sum(sum(map(bool, row)) for row in rows) < len(rows) * max(2, len(heads) / 2):
         return None
-    figures = any(sum(any(map(str.isdigit, row[column])) for row in rows) * 2 > len(rows) for column in range(len(heads)))
+    counts = (sum(any(map(str.isdigit, row[column])) for row in rows) for column in range(len(heads)))
+    figures = any(count * 2 > len(rows) for count in counts)
     above = _heading(lines, number)
     keys = tuple(map(key_of, names))
     return FoundTable(tuple(names), keys, tuple(rows), number, until, above, ruled or (figures and len(rows) > 1))
@@ -76,7 +77,12 @@ def _is_head(name: str) -> bool:
 
 
 def _row(heads: Sequence[Cell], cells: Sequence[Cell]) -> tuple[str, ...] | None:
-    """The texts of a row by head: as many cells as heads stand in order, fewer stand below the heads they overlap."""
+    """The texts of a row by head: as many cells as heads stand in order, fewer stand below the heads they overlap.
+
+    A line with a label is no row.
+    """
+    if any(cell.text.endswith(":") for cell in cells):
+        return None
     if len(cells) == len(heads):
         return tuple(cell.text for cell in cells)
     if not 2 <= len(cells) <= len(heads):

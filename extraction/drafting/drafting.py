@@ -1,8 +1,9 @@
 """A proposal of a JSON Schema from a few documents of one kind: what several of them say in the same place.
 
-Four things are found, in this order: tables (equal heads in several documents), labels with their values, lists of bullets
-below a heading, and values of prose behind the same words. No rule knows a language or a name. A label that comes
-several times in most documents, together with others, makes a list of objects.
+The headers of mails are bound to their facts. Four things are found besides, in this order: tables (equal heads in
+several documents), labels with their values, lists of bullets below a heading, and values of prose behind the same
+words. No rule knows a language or a name. A label that comes several times in most documents, together with others,
+makes a list of objects.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.drafting.bound_facts import bound_facts, lines_of_facts
 from cinnabar.extraction.drafting.column_tables import FoundTable, tables_of
 from cinnabar.extraction.drafting.labelled_values import Labelled, labelled_values
 from cinnabar.extraction.drafting.naming import property_name, title_of
@@ -23,14 +25,16 @@ from cinnabar.extraction.drafting.value_types import Value, nullable, text_type
 
 #: The share of the documents in which a label, a table or words have to come, and at least two of several documents.
 SHARE_OF_DOCUMENTS = 0.25
-#: The same for a label without a colon, which may be two cells of any line.
-SHARE_UNJOINED = 0.5
+#: The same for a label without a colon, which may be two cells of any line, and for words before a value in prose.
+SHARE_UNJOINED, SHARE_PROSE = 0.5, 0.35
+#: The documents from which on a value that is the same in all of them belongs to the form, and is no field.
+SAME_IN_ALL = 4
 #: The mean number of times that a label comes in a document from which on it is one of a list.
 TIMES_IN_LIST = 1.5
 #: The share of both tables' heads that two variants of a table have in common.
 SAME_TABLE = 0.6
 #: The most properties of a proposal, those of the most documents first.
-MOST_FIELDS = 60
+MOST_FIELDS = 40
 #: The most characters of the first line of a document that is a heading.
 LONGEST_TITLE = 160
 _BULLETS = ("- ", "* ", "• ", "+ ")
@@ -65,15 +69,20 @@ def draft_schema(documents: Sequence[Document], name: str = "document") -> Draft
     """The proposal from these documents; `name` is the title where they begin with no common line."""
     pages = [page_of(document.text) for document in documents]
     least = 1 if len(pages) == 1 else max(2, math.ceil(SHARE_OF_DOCUMENTS * len(pages)))
+    facts = bound_facts(documents)
     tables, in_tables = _tables(pages, least)
+    if facts:
+        printed = [lines_of_facts(document, page) for document, page in zip(documents, pages, strict=True)]
+        in_tables = [lines | more for lines, more in zip(in_tables, printed, strict=True)]
     labelled = [labelled_values(page, taken) for page, taken in zip(pages, in_tables, strict=True)]
     fields = [*tables, *_labels(pages, labelled, least), *_bullets(pages, least)]
-    named = _title(pages, [{one.line for one in found} | taken for found, taken in zip(labelled, in_tables, strict=True)])
+    told = [{one.line for one in found} | lines for found, lines in zip(labelled, in_tables, strict=True)]
+    named = _title(pages, told)
     fields += [named] if named else []
     taken = [_intervals(page, found, lines) for page, found, lines in zip(pages, labelled, in_tables, strict=True)]
     fields += _prose(pages, taken, least)
     best = sorted(fields, key=lambda one: -one.documents())[:MOST_FIELDS]
-    return _schema(sorted(best, key=lambda one: one.place), pages, name)
+    return _schema(sorted(best, key=lambda one: one.place), pages, name, facts)
 
 
 def _tables(pages: Sequence[Page], least: int) -> tuple[list[DraftField], list[frozenset[int]]]:
@@ -92,7 +101,9 @@ def _tables(pages: Sequence[Page], least: int) -> tuple[list[DraftField], list[f
     fields, lines = [], [set[int]() for _ in pages]
     for keys, members in groups:
         documents = len({number for number, _ in members})
-        if documents < least or not (documents > 1 or all(table.sure for _, table in members)):
+        # Two cells above two others are often no table.
+        sure = sum(table.sure for _, table in members) * 2 > len(members)
+        if documents < least or not (sure or (documents > 1 and len(keys) > 2)):
             continue
         for number, table in members:
             lines[number] |= set(range(table.first, table.until))
@@ -146,9 +157,10 @@ def _labels(pages: Sequence[Page], labelled: Sequence[Sequence[Labelled]], least
 def _is_said(per_document: Sequence[Sequence[Labelled]], pages: int) -> bool:
     """Whether it is a label: joined to its value, or cells of many documents with other values behind them."""
     every = [one for found in per_document for one in found]
+    documents, different = sum(map(bool, per_document)), len({one.value for one in every})
     if sum(one.joined for one in every) * 2 >= len(every):
-        return True
-    return sum(map(bool, per_document)) >= max(2, SHARE_UNJOINED * pages) and len({one.value for one in every}) > 1
+        return different > 1 or documents < SAME_IN_ALL
+    return documents >= max(2, SHARE_UNJOINED * pages) and different > 1
 
 
 def _label_field(per_document: Sequence[Sequence[Labelled]], pages: Sequence[Page]) -> DraftField:
@@ -224,7 +236,7 @@ def _title(pages: Sequence[Page], taken: Sequence[set[int]]) -> DraftField | Non
 def _prose(pages: Sequence[Page], taken: Sequence[list[tuple[int, int]]], least: int) -> list[DraftField]:
     found = [phrases_of(page, intervals) for page, intervals in zip(pages, taken, strict=True)]
     fields = []
-    for words, values in common_phrases(found, least):
+    for words, values in common_phrases(found, max(least, math.ceil(SHARE_PROSE * len(pages)))):
         label = " ".join(words)
         every: list[tuple[int, Phrase]] = [(number, one) for number, page in enumerate(values) for one in page]
         if len(pages) > 1 and len({one.value for _, one in every}) == 1:
@@ -245,8 +257,10 @@ def _share(page: Page, line: int) -> float:
     return page.lines[line].start / max(1, len(page.text))
 
 
-def _schema(fields: Sequence[DraftField], pages: Sequence[Page], name: str) -> Draft:
-    properties: dict[str, Any] = {}
+def _schema(
+    fields: Sequence[DraftField], pages: Sequence[Page], name: str, facts: Mapping[str, dict[str, Any]]
+) -> Draft:
+    properties: dict[str, Any] = dict(facts)
     values: dict[str, Sequence[Sequence[str]]] = {}
     for one in fields:
         own = property_name(one.label, set(properties))

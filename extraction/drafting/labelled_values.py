@@ -12,8 +12,16 @@ from cinnabar.extraction.drafting.page_lines import Cell, Line, Page, is_label, 
 LONGEST_VALUE = 200
 
 # A label ends with a colon or an equals sign, perhaps behind emphasis; a colon within a time or a link ends none.
-_PAIR = re.compile(r"^(?P<label>[^:=：\n]{1,60}?)\s*(?:\*\*|__|\*)?\s*(?:[:：](?!//|\d\d\b)|=)(?:\*\*|__|\*)?\s*(?P<value>.*)$")
+_PAIR = re.compile(
+    r"^(?P<label>[^:=：\n]{1,60}?)\s*(?:\*\*|__|\*)?\s*(?:[:：](?!//|\d\d\b)|=)(?:\*\*|__|\*)?\s*(?P<value>.*)$"
+)
+# The element of a marked-up line, and a letter with a parenthesis before each part of a message.
+_ELEMENT = re.compile(r"^<(?P<label>[A-Za-z][\w.:-]*)>\s*(?P<value>[^<]+?)\s*(?:</(?P=label)>)?$")
+_LETTER = re.compile(r"^(?P<label>[A-Z]{1,2})\)\s*(?P<value>.+)$")
 _LEADER = re.compile(r"^(?P<label>.{1,60}?)\s?(?:\.{3,}|(?: \.){3,}|…+)\s*(?P<value>.+)$")
+
+
+_FORMS = (_PAIR, _ELEMENT, _LETTER, _LEADER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,7 @@ def _of_line(lines: Sequence[Line], number: int, line: Line) -> Iterator[Labelle
     at, any_joined = 0, False
     while at < len(cells):
         cell = cells[at]
-        match = _PAIR.match(cell.text) or _LEADER.match(cell.text)
+        match = next(filter(None, (form.match(cell.text) for form in _FORMS)), None)
         label = without_marks(match["label"]) if match else ""
         if match and is_label(label):
             any_joined = True
@@ -72,7 +80,7 @@ def _below(lines: Sequence[Line], number: int, label: Cell) -> str:
         if not line.cells:
             continue
         text = line.text.strip()
-        if line.cells[0].start < label.start or _PAIR.match(text) and is_label(without_marks(text.split(":")[0])):
+        if line.cells[0].start < label.start or (_PAIR.match(text) and is_label(without_marks(text.split(":")[0]))):
             return ""
         return "" if text[:2] in ("- ", "* ", "• ") else text
     return ""

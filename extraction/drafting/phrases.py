@@ -14,7 +14,7 @@ from cinnabar.extraction.drafting.page_lines import Page
 WORDS = 3
 #: The most characters of a text whose mentions are looked for.
 _MOST = 20_000
-_BEFORE = re.compile(r"([^\W\d_]+)[\s.,:()\[\]\"'*_/$€£#-]{1,4}$")
+_BEFORE = re.compile(r"([^\W\d_]+)[ \t.,:()\[\]\"'*_/$€£#-]{1,4}$")
 _MONEY_BEFORE = re.compile(r"(?:[A-Z]{3}|[$€£¥₹]|Rs\.?)\s?$")
 
 
@@ -36,6 +36,8 @@ def phrases_of(page: Page, taken: Sequence[tuple[int, int]]) -> list[Phrase]:
     for mention in sorted(scan(page.text[:_MOST], page.locale), key=lambda one: (one.start, -one.end)):
         if mention.start < last or any(start <= mention.start < end for start, end in taken):
             continue
+        if not any(map(str.isdigit, page.text[mention.start : mention.end])):
+            continue
         last = mention.end
         money = _MONEY_BEFORE.search(page.text, max(0, mention.start - 4), mention.start)
         start = money.start() if money and mention.kind == "number" else mention.start
@@ -54,11 +56,13 @@ def _words_before(text: str, at: int) -> list[str]:
     return words
 
 
-def common_phrases(pages: Sequence[Sequence[Phrase]], least: int) -> Iterator[tuple[tuple[str, ...], list[list[Phrase]]]]:
+def common_phrases(
+    pages: Sequence[Sequence[Phrase]], least: int
+) -> Iterator[tuple[tuple[str, ...], list[list[Phrase]]]]:
     """Yields words that stand before a value in at least so many documents, with the values of each document.
 
-    The longest words come first, and a value belongs to the first words that fit. Words that stand before several values
-    of most documents name none.
+    The longest words come first, and a value belongs to the first words that fit. Words that stand before several
+    values of most documents name none.
     """
     used: set[tuple[int, int]] = set()
     for length in range(WORDS, 0, -1):

@@ -77,6 +77,7 @@ app.command("verify", short_help="Check files, checksums and records.")(housekee
 app.command("forget", short_help="Remove all that is stored of a document.")(forget.forget)
 app.add_typer(flows.flows_app, name="flows")
 app.add_typer(quarantine.quarantine_app, name="quarantine")
+schema.schema_app.command("draft")(drafting.draft)
 schema.schema_app.command("infer")(drafting.infer)
 app.add_typer(schema.schema_app, name="schema")
 app.add_typer(model.model_app, name="model")
