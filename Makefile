@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -141,6 +141,13 @@ ray-report: setup  ## compare Ray with 2 local engines and one process with 2 th
 
 long-report: setup  ## measure how far one long text harms others, and time by length (ARGS="--parts beside --rounds 1")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.long_documents $(ARGS)
+
+server-report: setup  ## measure the server: a record alone, 32 clients at once, and whether they get the same (ARGS="--clients 8")
+	@$(PY) -m bench.server_report $(ARGS)
+
+client-check: setup  ## fetch the official client for Node (npm) and ask the server for the whole contract with it
+	@npm install --prefix build/node_client --no-audit --no-fund --ignore-scripts --silent openai@7
+	@$(PY) -m pytest -q -n 0 tests/flows/server/test_node_client.py
 
 faults: setup  ## break a run at each of its disk operations, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)

@@ -1,4 +1,6 @@
-"""A limit on the seconds that a model works on a request; models look at it between two passes.
+"""A limit on the seconds that a model works on a request, and the end of one that nobody waits for.
+
+Models look at both between two passes.
 
 The seconds are those of the thread on its processor. Waiting for other programs does not count, so that a busy machine
 quarantines no document.
@@ -7,7 +9,7 @@ quarantines no document.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -15,9 +17,12 @@ from cinnabar.schemas.errors import EngineFailure
 
 #: The code of a request whose model worked longer than the limit.
 TOO_SLOW = "too_slow"
+#: The code of a request that nobody waits for any more.
+GIVEN_UP = "cancelled"
 
 _seconds: ContextVar[float | None] = ContextVar("_seconds", default=None)
 _end: ContextVar[float | None] = ContextVar("_end", default=None)
+_abandoned: ContextVar[Callable[[], bool] | None] = ContextVar("_abandoned", default=None)
 
 
 @contextmanager
@@ -28,6 +33,16 @@ def limited(seconds: float | None) -> Iterator[None]:
         yield
     finally:
         _seconds.reset(token)
+
+
+@contextmanager
+def until(abandoned: Callable[[], bool]) -> Iterator[None]:
+    """Ends the batches of requests in this block as soon as this returns True."""
+    token = _abandoned.set(abandoned)
+    try:
+        yield
+    finally:
+        _abandoned.reset(token)
 
 
 @contextmanager
@@ -48,7 +63,10 @@ def deadline() -> float | None:
 
 
 def check_time() -> None:
-    """Raises EngineFailure with the code TOO_SLOW if the batch at work has used up its seconds."""
+    """Raises EngineFailure: TOO_SLOW if the batch at work has used up its seconds, GIVEN_UP if nobody waits for it."""
+    abandoned = _abandoned.get()
+    if abandoned is not None and abandoned():
+        raise EngineFailure(GIVEN_UP)
     check(_end.get())
 
 

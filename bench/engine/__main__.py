@@ -15,7 +15,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.engine import batches, constraint_cost, constraint_worth, graphs, held_back, mending, sharing, validity
+from bench.engine import (
+    batches,
+    constraint_cost,
+    constraint_worth,
+    graphs,
+    held_back,
+    mending,
+    sharing,
+    states,
+    validity,
+)
 from bench.engine.figures import Measure, Settings
 from bench.engine.workload import small_model
 from bench.reporting import machine_line, table
@@ -30,6 +40,7 @@ def measures() -> dict[str, Measure]:
     """Returns the measures by name; those of the baseline need the extra `bench`."""
     found: dict[str, Measure] = {
         "validity": validity.measure,
+        "states": states.measure,
         "pages": held_back.measure,
         "two-answers": held_back.measure_two_answers,
         "mending": mending.measure,

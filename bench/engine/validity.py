@@ -48,7 +48,7 @@ class Counts:
 def measure(settings: Settings) -> Iterator[Figure]:
     """Takes the figure."""
     model = small_model(settings)
-    cases = _cases(settings)
+    cases = cases_of(settings)
     counts = Counts()
     for at, case in enumerate(cases):
         try_case(case, list(EFFORTS)[at % len(EFFORTS)], model.traits, model.tokenizer, settings.seed + at, counts)
@@ -64,7 +64,8 @@ def measure(settings: Settings) -> Iterator[Figure]:
     )
 
 
-def _cases(settings: Settings) -> list[Case]:
+def cases_of(settings: Settings) -> list[Case]:
+    """The real schemas of the suites, or those of the library where there are none."""
     if (settings.suites / "jsonschemabench").is_dir():
         return spread(real(settings.suites), settings.some(SCHEMAS))
     return [Case(name, load_schema(name).schema, []) for name in LIBRARY]
@@ -113,7 +114,7 @@ def _problem(compiled: CompiledSchema, case: Case, found: object, shown: list[by
     """The first fault of a result and of the states before it; empty if there is none."""
     if not isinstance(found, Decoded):
         return str(found)
-    other = _other(case)
+    other = other_validator(case)
     for text in (*shown, found.text):
         try:
             said = text.decode()
@@ -126,7 +127,7 @@ def _problem(compiled: CompiledSchema, case: Case, found: object, shown: list[by
     return ""
 
 
-def _other(case: Case) -> jsonschema_rs.Validator | None:
+def other_validator(case: Case) -> jsonschema_rs.Validator | None:
     """The independent validator; None where it cannot read the schema."""
     named = isinstance(case.schema, dict) and "$schema" in case.schema
     try:

@@ -42,6 +42,7 @@ from cinnabar.flows.cli import (
     quarantine,
     results,
     schema,
+    serve,
     text,
     train,
 )
@@ -75,6 +76,7 @@ app.command("status", short_help="Show the content of a folder.")(housekeeping.s
 app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
 app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
 app.command("forget", short_help="Remove all that is stored of a document.")(forget.forget)
+app.command("serve", short_help="Answer clients of Mercury's API.")(serve.serve_model)
 app.add_typer(flows.flows_app, name="flows")
 app.add_typer(quarantine.quarantine_app, name="quarantine")
 schema.schema_app.command("draft")(drafting.draft)

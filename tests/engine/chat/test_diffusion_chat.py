@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from clients import NOTE, TOOLS, accepts, asked, done, ended, failed, serving, tiny, wanted
@@ -18,10 +20,16 @@ from clients import NOTE, TOOLS, accepts, asked, done, ended, failed, serving, t
 from cinnabar.engine.chat.diffusion_chat import DiffusionChat
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Edit, Event, Failed, Message, State
 from cinnabar.engine.diffusion.decoded import Run
+from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.thoughts import bound
 from cinnabar.engine.effort import EFFORTS
-from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.engine.scheduler import NO_NUMBERS
+from cinnabar.engine.training.diffusion.pages import Pages
+from cinnabar.schemas import compile_schema
+
+SMALL = Path(__file__).parents[2] / "data" / "small_diffusion_model"
 
 #: One request of each sort.
 SORTS: dict[str, dict[str, Any]] = {
@@ -341,3 +349,20 @@ def test_a_diffusion_chat_is_a_chat_model(chat: DiffusionChat) -> None:
     told: ChatModel = chat
     assert (told.name, told.context) == ("tiny", 2048)
     assert told.abilities == {"extract", "chat", "tools", "fim", "edit"}
+
+
+def test_the_chat_extracts_what_the_engine_extracts() -> None:
+    small = load_language_model(SMALL, "cpu", "float32")
+    pages = [Pages(held_back=True).labelled(random.Random(11), asked=3) for _ in range(4)]
+    nothing = np.zeros(0, np.int32)
+    requests = [
+        Request("", compile_schema(page.schema).form, Passage("", page.text, 0, nothing, nothing, np.zeros((0, 4))))
+        for page in pages
+    ]
+    engine = DiffusionEngine(small).fill(requests)
+    with serving(small) as chat:
+        assert chat.abilities == {"extract"}
+        for page, filled in zip(pages, engine, strict=True):
+            event = done(chat, wanted(text=page.text, schema=compile_schema(page.schema), max_tokens=None))
+            assert isinstance(filled, Filled) and event.text == filled.record
+        assert failed(chat, wanted()).code == "unsupported_parameter"

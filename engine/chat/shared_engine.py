@@ -1,0 +1,244 @@
+"""An engine that many threads ask at once: requests that wait share its batches, and leave one by one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cinnabar.engine.constraint import FIRST_LENGTH
+from cinnabar.engine.effort import Effort
+from cinnabar.engine.engine import Observer
+from cinnabar.engine.filler import Filler, Prompted
+from cinnabar.engine.request import Failed, Passage, Request, Result
+from cinnabar.engine.time_limit import GIVEN_UP, limited, until
+from cinnabar.schemas.form.form import Form
+
+#: The code of a request that was waiting when the engine was closed.
+CLOSED = "closed"
+#: Tokens of a batch, as of `Engine`; a request of more is filled alone, when no shorter one waits.
+_BUDGET = 16_384
+#: Seconds after which a long request waits no more for shorter ones.
+_PATIENCE = 20.0
+
+#: Receives the record of a request after each step: the number of steps, and the record's text.
+Watch = Callable[[int, str], None]
+#: Receives the requests, the tokens and the seconds of each batch.
+BatchWatch = Callable[[int, int, float], None]
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """A request with its effort, tokens and arrival, and the future of its result."""
+
+    request: Request
+    effort: Effort
+    cost: int
+    since: float
+    watch: Watch | None
+    result: Future[Result] = field(default_factory=Future)
+
+    def settle(self, result: Result) -> None:
+        """Sets the result unless there is one: a request that was given up has one already."""
+        with suppress(Exception):
+            self.result.set_result(result)
+
+
+class Observed(Filler, Protocol):
+    """An engine: a filler that shows its records after each step."""
+
+    def fill(self, requests: Sequence[Request], observer: Observer | None = None) -> list[Result]: ...
+
+
+class SharedEngine:
+    """Engines of one model, one for each effort, and the thread that fills what waits for them.
+
+    engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
+    sets no limit. kept: the most engines at a time. told: hears of each batch. The results are those of an engine that
+    is asked one request at a time.
+    """
+
+    def __init__(
+        self,
+        engine_of: Callable[[Effort], Observed],
+        max_seconds: float | None = None,
+        told: BatchWatch | None = None,
+        kept: int = 16,
+    ) -> None:
+        self._engine_of, self._max_seconds, self._told, self._kept = engine_of, max_seconds, told, kept
+        self._engines: dict[Effort, Observed] = {}
+        self._queue: deque[_Waiting] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="shared engine", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait for a batch."""
+        return len(self._queue)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread that fills is at work."""
+        return self._thread.is_alive()
+
+    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]:
+        """Returns the future of the request's result; `give_up` ends it early.
+
+        The caller's thread counts the tokens. `watch` is called by the engine's thread, so it must not wait.
+        """
+        cost = self.engine(effort).count_tokens(request.passage.text) + FIRST_LENGTH * len(request.form.slots)
+        one = _Waiting(request, effort, cost, time.monotonic(), watch)
+        with self._changed:
+            if self._closed:
+                one.settle(Failed(request.id, CLOSED))
+            else:
+                self._queue.append(one)
+                self._changed.notify()
+        return one.result
+
+    def give_up(self, result: Future[Result]) -> None:
+        """Ends a request with the code GIVEN_UP; a batch of which all requests end so is left."""
+        with self._changed:
+            found = next((one for one in self._queue if one.result is result), None)
+            if found is not None:
+                self._queue.remove(found)
+        with suppress(Exception):
+            result.set_result(Failed("" if found is None else found.request.id, GIVEN_UP))
+
+    def filler(self, effort: Effort) -> SharedFiller:
+        """Returns a filler whose requests share the batches."""
+        prompted = isinstance(self.engine(effort), Prompted)
+        return (PromptedSharedFiller if prompted else SharedFiller)(self, effort)
+
+    def engine(self, effort: Effort) -> Observed:
+        """Returns the engine of this effort."""
+        with self._changed:
+            found = self._engines.get(effort)
+            if found is None:
+                if len(self._engines) >= self._kept:
+                    self._engines.pop(next(iter(self._engines)))
+                found = self._engines[effort] = self._engine_of(effort)
+            return found
+
+    def close(self) -> None:
+        """Ends all requests that wait with the code CLOSED, and the thread after the batch at work."""
+        with self._changed:
+            self._closed = True
+            left = [*self._queue]
+            self._queue.clear()
+            self._changed.notify_all()
+        for one in left:
+            one.settle(Failed(one.request.id, CLOSED))
+
+    def _work(self) -> None:
+        while (batch := self._next()) is not None:
+            self._fill(batch)
+
+    def _next(self) -> list[_Waiting] | None:
+        """Waits for requests, and returns those of the next batch; None once the engine is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._closed)
+            if self._closed:
+                return None
+            batch = self._chosen()
+            for one in batch:
+                self._queue.remove(one)
+            return batch
+
+    def _chosen(self) -> list[_Waiting]:
+        """Returns the oldest request, and those behind it of its effort that share its batch.
+
+        A long request is the oldest one only if all that wait are long, or after it has waited long enough.
+        """
+        now = time.monotonic()
+        first = next(
+            (one for one in self._queue if one.cost <= _BUDGET or now - one.since > _PATIENCE), self._queue[0]
+        )
+        batch, room = [first], _BUDGET - first.cost
+        for one in self._queue:
+            if one is not first and one.effort == first.effort and one.cost <= room:
+                batch.append(one)
+                room -= one.cost
+        return batch
+
+    def _fill(self, batch: Sequence[_Waiting]) -> None:
+        begun = time.monotonic()
+
+        def observe(step: int, records: list[str]) -> None:
+            # Of a batch that was halved after a failure nobody knows which requests the records belong to.
+            if len(records) == len(batch):
+                for one, record in zip(batch, records, strict=True):
+                    if one.watch is not None and not one.result.done():
+                        one.watch(step, record)
+
+        watched = any(one.watch is not None for one in batch)
+        try:
+            with limited(self._max_seconds), until(lambda: all(one.result.done() for one in batch)):
+                engine = self.engine(batch[0].effort)
+                results = engine.fill([one.request for one in batch], observe if watched else None)
+        except Exception as error:
+            results = [Failed(one.request.id, "engine_error", type(error).__name__) for one in batch]
+        for one, result in zip(batch, results, strict=True):
+            one.settle(result)
+        if self._told is not None:
+            self._told(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
+
+
+class SharedFiller:
+    """A filler of one client, whose requests share the batches of others; `give_up` ends what it asked for."""
+
+    def __init__(self, shared: SharedEngine, effort: Effort) -> None:
+        self._shared, self._effort, self._engine = shared, effort, shared.engine(effort)
+        self._lock = threading.Lock()
+        self._asked: list[Future[Result]] = []
+        self._given_up = False
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the engine of this effort."""
+        return self._engine.fingerprint
+
+    @property
+    def context_tokens(self) -> int:
+        """The most tokens of one passage."""
+        return self._engine.context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Returns the number of tokens of this text, for chunking."""
+        return self._engine.count_tokens(text)
+
+    def windows(self, passage: Passage) -> list[tuple[int, int]]:
+        """Returns the characters [start, end) that the model reads as one window, for chunking."""
+        return self._engine.windows(passage)
+
+    def fill(self, requests: Sequence[Request]) -> list[Result]:
+        """Returns exactly one result for each request, in their order; waits for the batches that they are part of."""
+        with self._lock:
+            if self._given_up:
+                return [Failed(request.id, GIVEN_UP) for request in requests]
+            self._asked = [self._shared.submit(request, self._effort) for request in requests]
+        return [one.result() for one in self._asked]
+
+    def give_up(self) -> None:
+        """Ends all requests of this filler with the code GIVEN_UP, also later ones; from any thread."""
+        with self._lock:
+            self._given_up = True
+            asked = self._asked
+        for one in asked:
+            self._shared.give_up(one)
+
+
+class PromptedSharedFiller(SharedFiller):
+    """A filler of an engine whose prompt tells the form in words."""
+
+    def context_beside(self, form: Form) -> int:
+        """Returns the most tokens of a passage beside this form and its answer. Raises UsageError if none is left."""
+        assert isinstance(self._engine, Prompted)
+        return self._engine.context_beside(form)

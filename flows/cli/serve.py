@@ -1,0 +1,123 @@
+"""`cinnabar serve` answers clients of Mercury's and OpenAI's API with a model on this machine."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.flows.cli.options import DeviceOption, ModelOption, run_options
+from cinnabar.schemas.errors import UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.quality.prompt_examples import PromptExamples
+    from cinnabar.extraction.run_options import RunOptions
+    from cinnabar.extraction.sources import Source
+    from cinnabar.schemas import SchemaSource
+
+
+@run_options(
+    "effort", "max_tokens", "max_seconds", "password_file", "examples", "hidden", "ocr", "ocr_engine", "workers"
+)
+def serve_model(
+    model: ModelOption = "default",
+    device: DeviceOption = "auto",
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model's name for clients, such as mercury-2.")
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = 8000,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name of this server in a request's Host; repeatable.")
+    ] = None,
+    api_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the key that clients have to show.")
+    ] = None,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option(metavar="S", help="A schema that clients of /v1/extract may name; repeatable."),
+    ] = None,
+    max_clients: Annotated[
+        int, typer.Option(metavar="N", help="Requests that are worked on or wait; more get status 429.")
+    ] = 256,
+    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that a request may take.")] = 600.0,
+    max_body: Annotated[int, typer.Option(metavar="MB", help="Megabytes of a request.")] = 64,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
+    ] = False,
+    **options: Any,
+) -> int:
+    """Serve a model: chat completions with a schema, files into records, by HTTP on this machine.
+
+    It speaks Mercury's API, which is OpenAI's with `diffusing`; docs/server.md tells which model answers what. SIGTERM
+    ends it: what is in flight is finished, new requests get status 503.
+
+    \b
+    Examples:
+      cinnabar serve
+      cinnabar serve --port 8080 --schema claims.json
+      cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host models.example.org
+    """
+    from cinnabar.extraction.run_options import RunOptions
+    from cinnabar.extraction.sources import model_source
+    from cinnabar.flows.server.settings import ServerSettings
+    from cinnabar.schemas import load_schema
+
+    settings = ServerSettings(
+        host,
+        port,
+        tuple(allowed_host or ()),
+        None if api_key_file is None else _key(api_key_file),
+        max_clients,
+        timeout,
+        max_body << 20,
+    )
+    chosen = RunOptions(**options)
+    schemas = [load_schema(one) for one in schema or ()]
+    source = model_source(model, device)
+    examples = _examples(chosen, schemas, source)
+    from cinnabar.flows.server.assembly import assemble, model_name
+    from cinnabar.flows.server.serving import address, bound, run_server
+
+    listener = bound(settings)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
+    for other in ("httpx", "asyncio", "prefect", "multipart", "python_multipart"):
+        logging.getLogger(other).setLevel(logging.WARNING)
+    with listener:
+        server = assemble(source, name or model_name(model), chosen, settings, schemas, examples)
+        url = address(settings, listener)
+        if as_json:
+            print(json.dumps({"url": url, "model": server.name}), flush=True)
+        print(f"cinnabar: {server.name} at {url}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
+        run_server(server.gate, settings, listener, server.close)
+    return 0
+
+
+def _examples(options: RunOptions, schemas: Sequence[SchemaSource], model: Source) -> PromptExamples | None:
+    """Returns the examples of the options: of the schemas that were named, else of each set's own schema."""
+    from cinnabar.extraction.quality.prompt_examples import prompt_examples
+
+    own = [*schemas]
+    if options.examples is not None and not own:
+        from cinnabar.extraction.quality.evaluation import find_sets
+        from cinnabar.schemas import load_schema
+
+        own = [load_schema(one.folder / "schema.json") for one in find_sets(Path(options.examples))]
+    return prompt_examples(options, own, model)
+
+
+def _key(file: Path) -> str:
+    """Returns the key in a file. Raises UsageError if there is none."""
+    try:
+        key = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no text in UTF-8"
+        raise UsageError(f"--api-key-file {file}: cannot be read: {reason}") from error
+    if not key or not key.isascii() or any(letter.isspace() for letter in key):
+        raise UsageError(f"--api-key-file {file}: expected one line of ASCII letters, digits and signs")
+    return key

@@ -1,0 +1,117 @@
+"""Reads the bodies of requests, within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from typing import Any, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from cinnabar.flows.server.errors import ApiError, invalid
+from cinnabar.flows.server.gate import Gate
+from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.texts import read_schema
+
+#: Bytes of JSON above which a thread parses it, so that the loop serves others.
+_LARGE = 1 << 16
+#: Seconds that a client may take to send its request.
+_SECONDS = 60.0
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+
+B = TypeVar("B", bound=BaseModel)
+
+
+async def read_bytes(request: Request, gate: Gate) -> bytes:
+    """Returns the body of a request. Raises ApiError if it is too large, packed, or slow."""
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise ApiError(415, "unsupported_encoding", "expected a request without Content-Encoding")
+    # Told before a byte is read.
+    said = request.headers.get("content-length", "")
+    claimed = int(said) if said.isdecimal() and len(said) < 19 else 0
+    gate.reserve(request.scope["state"], claimed)
+    pieces, size = [], 0
+    left = min(_SECONDS, request.state.deadline - time.monotonic())
+    try:
+        async with asyncio.timeout(max(left, 0.1)):
+            async for piece in request.stream():
+                size += len(piece)
+                if size > claimed:
+                    gate.reserve(request.scope["state"], size - claimed)
+                    claimed = size
+                pieces.append(piece)
+    except TimeoutError:
+        raise ApiError(408, "request_timeout", f"expected the whole request within {_SECONDS:g} s") from None
+    return b"".join(pieces)
+
+
+async def read_json(request: Request, gate: Gate) -> dict[str, Any]:
+    """Returns the JSON object in the body of a request, with exact numbers. Raises ApiError."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        # A form of a page of another host cannot send this type without asking first.
+        raise ApiError(415, "unsupported_media_type", f"expected Content-Type: application/json, got {kind[:80]!r}")
+    data = await read_bytes(request, gate)
+    return await asyncio.to_thread(parsed, data) if len(data) > _LARGE else parsed(data)
+
+
+def parsed(data: bytes) -> dict[str, Any]:
+    """Returns the JSON object in these bytes. Raises ApiError if there is none."""
+    try:
+        text = data.decode("utf-8")
+        value = read_schema(text)
+    except UnsupportedSchema as error:
+        raise ApiError(400, "invalid_json", f"{error.pointer[:200]}: {error.reason}") from None
+    except ValueError as error:
+        told = "text in UTF-8" if isinstance(error, UnicodeDecodeError) else f"JSON, got {str(error)[:200]}"
+        raise ApiError(400, "invalid_json", f"the body of the request: expected {told}") from None
+    if not isinstance(value, dict):
+        raise ApiError(400, "invalid_json", f"expected a JSON object, got {type(value).__name__}")
+    if _SURROGATE.search(text):
+        _check_unicode(value)
+    return value
+
+
+def _check_unicode(value: Any) -> None:
+    """Raises ApiError if any text has a lone surrogate, which no UTF-8 text can hold."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str):
+            try:
+                one.encode()
+            except UnicodeEncodeError:
+                raise ApiError(400, "invalid_json", "expected valid Unicode, got a lone surrogate") from None
+        elif isinstance(one, dict):
+            pending += [*one, *one.values()]
+        elif isinstance(one, list):
+            pending += one
+
+
+def checked(model: type[B], value: dict[str, Any]) -> B:
+    """Returns the parameters of a request. Raises ApiError, which names the first one that is wrong."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise _told(error.errors(include_url=False, include_context=False)[0]) from None
+
+
+def _told(wrong: ErrorDetails) -> ApiError:
+    param = ""
+    for step in wrong["loc"]:
+        if isinstance(step, int):
+            param += f"[{step}]"
+        elif not step.startswith("<"):
+            param += f".{step}" if param else step
+    if wrong["type"] == "extra_forbidden":
+        return invalid(f"{param}: this server knows no such parameter; docs/server.md lists them", param,
+                       "unknown_parameter")  # fmt: skip
+    if wrong["type"] == "missing":
+        return invalid(f"{param}: expected a value, got none", param, "missing_parameter")
+    said = wrong["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    got = repr(wrong["input"])
+    shown = f", got {got[:60]}" if isinstance(wrong["input"], (str, int, float, bool)) and len(got) <= 62 else ""
+    return invalid(f"{param or 'the request'}: expected {said}{shown}", param or None)

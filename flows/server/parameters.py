@@ -1,0 +1,238 @@
+"""The parameters of requests, as Mercury's and OpenAI's documentation has them; unknown ones are refused by name."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+
+EffortName = Literal["instant", "low", "medium", "high"]
+#: Numbers come exactly, as Decimal where a float would round; settings need no such exactness.
+_Number = Annotated[float, BeforeValidator(lambda value: float(value) if isinstance(value, Decimal) else value)]
+
+
+class _Parameters(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TextPart(_Parameters):
+    """A part of a message; others than text are refused."""
+
+    type: Literal["text"]
+    text: str
+
+
+def _text_or_parts(value: Any) -> str:
+    return "<parts>" if isinstance(value, list) else "<text>"
+
+
+Content = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[list[TextPart], Tag("<parts>")], Discriminator(_text_or_parts)
+]
+
+
+class FunctionCall(_Parameters):
+    """The name and the arguments, as JSON text, of a tool that was called."""
+
+    name: str
+    arguments: str
+
+
+class CallBody(_Parameters):
+    """A call of a tool in an earlier answer."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: FunctionCall
+
+
+class MessageBody(_Parameters):
+    """A message; `refusal`, `annotations` and `audio` of earlier answers may come back, empty."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: Content | None = None
+    name: str | None = None
+    tool_calls: list[CallBody] | None = None
+    tool_call_id: str | None = None
+    reasoning_summary: str | None = None
+    refusal: None = None
+    annotations: Annotated[list[Any], Field(max_length=0)] | None = None
+    audio: None = None
+    function_call: None = None
+
+
+class JsonSchemaBody(_Parameters):
+    """A schema for the answer; it is enforced whatever `strict` says."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
+
+    name: str
+    schema_: dict[str, Any] | bool = Field(alias="schema")
+    description: str | None = None
+    strict: bool | None = None
+
+
+class TextFormat(_Parameters):
+    """Free text."""
+
+    type: Literal["text"]
+
+
+class ObjectFormat(_Parameters):
+    """Any JSON object."""
+
+    type: Literal["json_object"]
+
+
+class SchemaFormat(_Parameters):
+    """A JSON value of this schema."""
+
+    type: Literal["json_schema"]
+    json_schema: JsonSchemaBody
+
+
+def _format(value: Any) -> str | None:
+    return f"<{value.get('type')}>" if isinstance(value, dict) else None
+
+
+Format = Annotated[
+    Annotated[TextFormat, Tag("<text>")]
+    | Annotated[ObjectFormat, Tag("<json_object>")]
+    | Annotated[SchemaFormat, Tag("<json_schema>")],
+    Discriminator(
+        _format,
+        custom_error_type="format",
+        custom_error_message="Input should be an object of the type text, json_object or json_schema",
+    ),
+]
+
+
+class FunctionBody(_Parameters):
+    """A tool; its arguments are enforced whatever `strict` says."""
+
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
+    description: str | None = None
+    parameters: dict[str, Any] | bool | None = None
+    strict: bool | None = None
+
+
+class ToolBody(_Parameters):
+    """A tool that the model may call."""
+
+    type: Literal["function"]
+    function: FunctionBody
+
+
+class ChosenFunction(_Parameters):
+    """The name of a tool."""
+
+    name: str
+
+
+class ChosenTool(_Parameters):
+    """The tool that has to be called."""
+
+    type: Literal["function"]
+    function: ChosenFunction
+
+
+def _name_or_tool(value: Any) -> str:
+    return "<tool>" if isinstance(value, dict) else "<name>"
+
+
+class StreamOptions(_Parameters):
+    """What a stream holds beside the answer."""
+
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+class _Answering(_Parameters):
+    """The parameters of all requests for an answer; some are accepted with the value alone that changes nothing."""
+
+    model: str
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    temperature: Annotated[_Number, Field(ge=0, le=2)] | None = None
+    stop: str | Annotated[list[str], Field(max_length=4)] | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    diffusing: bool | None = None
+    n: Literal[1] | None = None
+    top_p: Literal[1] | None = None
+    presence_penalty: Literal[0] | None = None
+    frequency_penalty: Literal[0] | None = None
+    seed: int | None = None
+    user: str | None = None
+    metadata: dict[str, str] | None = None
+
+
+class ChatBody(_Answering):
+    """A request to /v1/chat/completions."""
+
+    messages: Annotated[list[MessageBody], Field(min_length=1)]
+    response_format: Format | None = None
+    tools: Annotated[list[ToolBody], Field(max_length=128)] | None = None
+    tool_choice: (
+        Annotated[
+            Annotated[Literal["none", "auto", "required"], Tag("<name>")] | Annotated[ChosenTool, Tag("<tool>")],
+            Discriminator(_name_or_tool),
+        ]
+        | None
+    ) = None
+    parallel_tool_calls: bool | None = None
+    reasoning_effort: EffortName | None = None
+    reasoning_summary: bool | None = None
+    realtime: bool | None = None
+    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    logprobs: Literal[False] | None = None
+    top_logprobs: Literal[0] | None = None
+    logit_bias: Annotated[dict[str, Any], Field(max_length=0)] | None = None
+    store: Literal[False] | None = None
+    service_tier: Literal["auto", "default"] | None = None
+    modalities: list[Literal["text"]] | None = None
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None
+
+
+class FimBody(_Answering):
+    """A request to /v1/fim/completions: the texts before and behind the wanted one."""
+
+    prompt: str
+    suffix: str = ""
+
+
+class EditBody(_Parameters):
+    """A request to /v1/edit/completions: one user message in Mercury's form, without streaming."""
+
+    model: str
+    messages: Annotated[list[MessageBody], Field(min_length=1, max_length=1)]
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    temperature: Annotated[_Number, Field(ge=0, le=2)] | None = None
+    stream: Literal[False] | None = None
+    n: Literal[1] | None = None
+    seed: int | None = None
+    user: str | None = None
+    metadata: dict[str, str] | None = None
+
+
+class FileBody(_Parameters):
+    """A file as base64; its name decides the format where the content does not."""
+
+    name: str = "document"
+    content: str
+
+
+class ExtractBody(_Parameters):
+    """A request to /v1/extract as JSON. `schema` is a JSON Schema or the name of one that the server knows."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
+
+    schema_: dict[str, Any] | bool | str = Field(alias="schema")
+    files: Annotated[list[FileBody], Field(min_length=1)]
+    model: str | None = None
+    reasoning_effort: EffortName | None = None
+    on_missing: Literal["quarantine", "guess"] = "quarantine"
+    on_check: Literal["flag", "quarantine"] = "flag"
+    min_confidence: Annotated[_Number, Field(ge=0, le=1)] = 0.0

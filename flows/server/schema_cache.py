@@ -1,0 +1,105 @@
+"""Compiled schemas of clients: each is compiled once, in a thread of its own, and the latest are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from cinnabar.extraction.records.checks.checks import Checks
+from cinnabar.extraction.records.validation import Validator
+from cinnabar.flows.server.errors import ApiError, of_schema
+from cinnabar.flows.server.metrics import Metrics
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
+from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import CinnabarError, SchemaError
+from cinnabar.schemas.texts import schema_text
+
+#: Schemas that are kept, and threads that compile.
+_KEPT, _THREADS = 128, 4
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A schema that is ready: its form is laid out. `validator` and `checks` are made when they are needed."""
+
+    source: SchemaSource
+    compiled: CompiledSchema
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @cached_property
+    def validator(self) -> Validator:
+        """The independent validator of records."""
+        return Validator(self.source)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """The checks between fields."""
+        return Checks(self.source, self.compiled)
+
+    def judges(self) -> tuple[Validator, Checks]:
+        """Returns the validator and the checks. Raises CinnabarError for a schema that they cannot take."""
+        with self._lock:
+            return self.validator, self.checks
+
+
+class SchemaCache:
+    """Compiles the schemas of clients, each at most once at a time; `seconds` is how long a client waits for one."""
+
+    def __init__(self, seconds: float, metrics: Metrics) -> None:
+        self._seconds, self._metrics = seconds, metrics
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="schemas")
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Future[Prepared]] = OrderedDict()
+
+    async def prepared(self, schema: dict[str, Any] | bool, param: str) -> Prepared:
+        """Returns the schema, ready to fill. Raises ApiError, with the pointer of a keyword that cannot be enforced."""
+        try:
+            # Exact decimals and the order of properties, which decides that of a record's, are part of the key.
+            key = hashlib.sha256(schema_text(schema).encode()).hexdigest()
+        except (RecursionError, ValueError):
+            raise ApiError(400, "invalid_schema", "the schema nests too deeply or holds no JSON", param) from None
+        return await self._kept_or_new(key, lambda: _prepared(load_schema(schema)), param)
+
+    async def prepared_source(self, source: SchemaSource, param: str) -> Prepared:
+        """Returns a schema that the server was started with. Raises ApiError as `prepared`."""
+        return await self._kept_or_new(f"{source.name} {source.fingerprint}", lambda: _prepared(source), param)
+
+    async def _kept_or_new(self, key: str, make: Callable[[], Prepared], param: str) -> Prepared:
+        with self._lock:
+            found = self._kept.get(key)
+            self._metrics.schemas.labels("compiled" if found is None else "kept").inc()
+            if found is None:
+                found = self._kept[key] = self._threads.submit(make)
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+        waiting = asyncio.wrap_future(found)
+        # A client that left does not hear of a failure, which else would be logged.
+        waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            return await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
+        except TimeoutError:
+            told = f"the schema takes more than {self._seconds:g} s to compile; make its patterns smaller"
+            raise ApiError(400, "invalid_schema", told, param) from None
+        except CinnabarError as problem:
+            raise of_schema(problem, param) from None
+
+    def close(self) -> None:
+        """Ends the threads after what they compile."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _prepared(source: SchemaSource) -> Prepared:
+    try:
+        compiled = compile_schema(source.schema)
+        _ = compiled.form
+        return Prepared(source, compiled)
+    except (RecursionError, MemoryError) as error:
+        raise SchemaError(f"the schema is too large ({type(error).__name__})") from None
