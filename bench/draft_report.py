@@ -26,7 +26,7 @@ from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.readings import readings
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.drafting.drafting import Draft, draft_schema
+from cinnabar.extraction.drafting.drafting import SchemaDraft, draft_schema
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.pipeline import Job, Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
@@ -44,7 +44,7 @@ class Drafted:
     """A set, its draft, the number of true fields with a value, and the counterpart of each that has one."""
 
     labelled: EvaluationSet
-    draft: Draft
+    draft: SchemaDraft
     fields: int
     counterparts: Mapping[str, str]
     values: float

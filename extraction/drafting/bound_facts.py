@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.drafting.page_lines import Page
+from cinnabar.extraction.drafting.page_lines import CellPage
 from cinnabar.schemas.facts import FACTS
 from cinnabar.schemas.reading.schema_object import BINDING
 
@@ -34,7 +34,7 @@ def bound_facts(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def lines_of_facts(document: Document, page: Page) -> frozenset[int]:
+def lines_of_facts(document: Document, page: CellPage) -> frozenset[int]:
     """The lines of a page on which facts of a mail are printed."""
     spans = [span for name, fact in document.facts.items() if name.startswith("mail.") for span in fact.spans]
     return frozenset(

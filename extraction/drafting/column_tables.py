@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cinnabar.extraction.drafting.page_lines import Cell, Line, Page, is_label, key_of, without_marks
+from cinnabar.extraction.drafting.page_lines import Cell, CellLine, CellPage, is_label, key_of, without_marks
 
 #: The most blank and drawn lines between the heads and the first row.
 _GAP = 2
@@ -27,7 +27,7 @@ class FoundTable:
     sure: bool
 
 
-def tables_of(page: Page) -> list[FoundTable]:
+def tables_of(page: CellPage) -> list[FoundTable]:
     """The tables of a page in reading order; they do not overlap."""
     found: list[FoundTable] = []
     number = 0
@@ -41,7 +41,7 @@ def tables_of(page: Page) -> list[FoundTable]:
     return found
 
 
-def _table(lines: Sequence[Line], number: int) -> FoundTable | None:
+def _table(lines: Sequence[CellLine], number: int) -> FoundTable | None:
     heads = lines[number].cells
     names = [without_marks(cell.text.rstrip(":")) for cell in heads]
     if len(heads) < 2 or not all(map(_is_head, names)) or len({key_of(name) for name in names}) < len(names):
@@ -96,7 +96,7 @@ def _row(heads: Sequence[Cell], cells: Sequence[Cell]) -> tuple[str, ...] | None
     return tuple(row)
 
 
-def _heading(lines: Sequence[Line], number: int) -> str:
+def _heading(lines: Sequence[CellLine], number: int) -> str:
     """The short line above the heads, "" if there is none."""
     for line in reversed(lines[max(0, number - 3) : number]):
         if line.cells:

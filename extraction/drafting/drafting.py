@@ -17,9 +17,9 @@ from typing import Any
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.drafting.bound_facts import bound_facts, lines_of_facts
 from cinnabar.extraction.drafting.column_tables import FoundTable, tables_of
-from cinnabar.extraction.drafting.labelled_values import Labelled, labelled_values
+from cinnabar.extraction.drafting.labelled_values import LabelledValue, labelled_values
 from cinnabar.extraction.drafting.naming import property_name, title_of
-from cinnabar.extraction.drafting.page_lines import Page, key_of, page_of, without_marks
+from cinnabar.extraction.drafting.page_lines import CellPage, cell_page, key_of, without_marks
 from cinnabar.extraction.drafting.phrases import Phrase, common_phrases, phrases_of
 from cinnabar.extraction.drafting.value_types import Value, nullable, text_type
 
@@ -58,16 +58,16 @@ class DraftField:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SchemaDraft:
     """A proposed schema, and the texts of each document behind each of its fields by JSON pointer (`*` for an item)."""
 
     schema: dict[str, Any]
     values: Mapping[str, Sequence[Sequence[str]]]
 
 
-def draft_schema(documents: Sequence[Document], name: str = "document") -> Draft:
+def draft_schema(documents: Sequence[Document], name: str = "document") -> SchemaDraft:
     """The proposal from these documents; `name` is the title where they begin with no common line."""
-    pages = [page_of(document.text) for document in documents]
+    pages = [cell_page(document.text) for document in documents]
     least = 1 if len(pages) == 1 else max(2, math.ceil(SHARE_OF_DOCUMENTS * len(pages)))
     facts = bound_facts(documents)
     tables, in_tables = _tables(pages, least)
@@ -85,7 +85,7 @@ def draft_schema(documents: Sequence[Document], name: str = "document") -> Draft
     return _schema(sorted(best, key=lambda one: one.place), pages, name, facts)
 
 
-def _tables(pages: Sequence[Page], least: int) -> tuple[list[DraftField], list[frozenset[int]]]:
+def _tables(pages: Sequence[CellPage], least: int) -> tuple[list[DraftField], list[frozenset[int]]]:
     """The tables of several documents as fields, and the lines of each document that they take."""
     groups: list[tuple[Counter[str], list[tuple[int, FoundTable]]]] = []
     for number, page in enumerate(pages):
@@ -111,7 +111,9 @@ def _tables(pages: Sequence[Page], least: int) -> tuple[list[DraftField], list[f
     return fields, [frozenset(found) for found in lines]
 
 
-def _table_field(keys: Counter[str], members: Sequence[tuple[int, FoundTable]], pages: Sequence[Page]) -> DraftField:
+def _table_field(
+    keys: Counter[str], members: Sequence[tuple[int, FoundTable]], pages: Sequence[CellPage]
+) -> DraftField:
     heads: dict[str, Counter[str]] = defaultdict(Counter)
     cells: dict[str, list[list[str]]] = {key: [[] for _ in pages] for key in keys}
     for number, table in members:
@@ -134,13 +136,13 @@ def _table_field(keys: Counter[str], members: Sequence[tuple[int, FoundTable]], 
     return DraftField(heading or "rows", about, [[] for _ in pages], place, columns, many=True)
 
 
-def _labels(pages: Sequence[Page], labelled: Sequence[Sequence[Labelled]], least: int) -> list[DraftField]:
-    by_key: dict[str, list[list[Labelled]]] = defaultdict(lambda: [[] for _ in pages])
+def _labels(pages: Sequence[CellPage], labelled: Sequence[Sequence[LabelledValue]], least: int) -> list[DraftField]:
+    by_key: dict[str, list[list[LabelledValue]]] = defaultdict(lambda: [[] for _ in pages])
     for number, found in enumerate(labelled):
         for one in found:
             by_key[one.key][number].append(one)
     single: list[DraftField] = []
-    repeated: dict[str, list[list[Labelled]]] = {}
+    repeated: dict[str, list[list[LabelledValue]]] = {}
     for key, per_document in by_key.items():
         documents = sum(map(bool, per_document))
         every = [one for found in per_document for one in found]
@@ -154,7 +156,7 @@ def _labels(pages: Sequence[Page], labelled: Sequence[Sequence[Labelled]], least
     return [*single, *_lists(repeated, pages)]
 
 
-def _is_said(per_document: Sequence[Sequence[Labelled]], pages: int) -> bool:
+def _is_said(per_document: Sequence[Sequence[LabelledValue]], pages: int) -> bool:
     """Whether it is a label: joined to its value, or cells of many documents with other values behind them."""
     every = [one for found in per_document for one in found]
     documents, different = sum(map(bool, per_document)), len({one.value for one in every})
@@ -163,7 +165,7 @@ def _is_said(per_document: Sequence[Sequence[Labelled]], pages: int) -> bool:
     return documents >= max(2, SHARE_UNJOINED * pages) and different > 1
 
 
-def _label_field(per_document: Sequence[Sequence[Labelled]], pages: Sequence[Page]) -> DraftField:
+def _label_field(per_document: Sequence[Sequence[LabelledValue]], pages: Sequence[CellPage]) -> DraftField:
     every = [(number, one) for number, found in enumerate(per_document) for one in found]
     label = Counter(one.label for _, one in every).most_common(1)[0][0]
     place = sum(_share(pages[number], one.line) for number, one in every) / len(every)
@@ -171,7 +173,7 @@ def _label_field(per_document: Sequence[Sequence[Labelled]], pages: Sequence[Pag
     return DraftField(label, f'The value behind "{label}".', values, place)
 
 
-def _lists(repeated: Mapping[str, list[list[Labelled]]], pages: Sequence[Page]) -> list[DraftField]:
+def _lists(repeated: Mapping[str, list[list[LabelledValue]]], pages: Sequence[CellPage]) -> list[DraftField]:
     """Labels that come equally often in most documents as one list of objects, a label alone as a list of values."""
     groups: list[list[str]] = []
     for key, found in repeated.items():
@@ -197,7 +199,7 @@ def _lists(repeated: Mapping[str, list[list[Labelled]]], pages: Sequence[Page]) 
     return fields
 
 
-def _bullets(pages: Sequence[Page], least: int) -> list[DraftField]:
+def _bullets(pages: Sequence[CellPage], least: int) -> list[DraftField]:
     """Lists of bullets below the same line in several documents."""
     found: dict[str, list[list[str]]] = defaultdict(lambda: [[] for _ in pages])
     labels: dict[str, tuple[str, float]] = {}
@@ -220,7 +222,7 @@ def _bullets(pages: Sequence[Page], least: int) -> list[DraftField]:
     return fields
 
 
-def _title(pages: Sequence[Page], taken: Sequence[set[int]]) -> DraftField | None:
+def _title(pages: Sequence[CellPage], taken: Sequence[set[int]]) -> DraftField | None:
     """The first line of each document, if most begin with a line of their own that is no label."""
     values: list[list[str]] = []
     for page, lines in zip(pages, taken, strict=True):
@@ -233,7 +235,7 @@ def _title(pages: Sequence[Page], taken: Sequence[set[int]]) -> DraftField | Non
     return DraftField("Heading", "The first line of the document.", values, -1.0)
 
 
-def _prose(pages: Sequence[Page], taken: Sequence[list[tuple[int, int]]], least: int) -> list[DraftField]:
+def _prose(pages: Sequence[CellPage], taken: Sequence[list[tuple[int, int]]], least: int) -> list[DraftField]:
     found = [phrases_of(page, intervals) for page, intervals in zip(pages, taken, strict=True)]
     fields = []
     for words, values in common_phrases(found, max(least, math.ceil(SHARE_PROSE * len(pages)))):
@@ -247,19 +249,19 @@ def _prose(pages: Sequence[Page], taken: Sequence[list[tuple[int, int]]], least:
     return fields
 
 
-def _intervals(page: Page, labelled: Sequence[Labelled], lines: frozenset[int]) -> list[tuple[int, int]]:
+def _intervals(page: CellPage, labelled: Sequence[LabelledValue], lines: frozenset[int]) -> list[tuple[int, int]]:
     """The characters of the lines that labels and tables take."""
     numbers = {one.line for one in labelled if one.joined} | lines
     return [(page.lines[at].start, page.lines[at].start + len(page.lines[at].text) + 1) for at in sorted(numbers)]
 
 
-def _share(page: Page, line: int) -> float:
+def _share(page: CellPage, line: int) -> float:
     return page.lines[line].start / max(1, len(page.text))
 
 
 def _schema(
-    fields: Sequence[DraftField], pages: Sequence[Page], name: str, facts: Mapping[str, dict[str, Any]]
-) -> Draft:
+    fields: Sequence[DraftField], pages: Sequence[CellPage], name: str, facts: Mapping[str, dict[str, Any]]
+) -> SchemaDraft:
     properties: dict[str, Any] = dict(facts)
     values: dict[str, Sequence[Sequence[str]]] = {}
     for one in fields:
@@ -287,10 +289,10 @@ def _schema(
         "required": [*properties],
         "properties": properties,
     }
-    return Draft(schema, values)
+    return SchemaDraft(schema, values)
 
 
-def _scalar(one: DraftField, pages: Sequence[Page], *, null: bool = True) -> dict[str, Any]:
+def _scalar(one: DraftField, pages: Sequence[CellPage], *, null: bool = True) -> dict[str, Any]:
     texts = [Value(text, page.locale) for found, page in zip(one.values, pages, strict=True) for text in found]
     schema = text_type(texts)
     more = f", {schema.pop('description')}" if "description" in schema else ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cinnabar.extraction.drafting.page_lines import Cell, Line, Page, is_label, key_of, without_marks
+from cinnabar.extraction.drafting.page_lines import Cell, CellLine, CellPage, is_label, key_of, without_marks
 
 #: The most characters of a value; what is longer is prose.
 LONGEST_VALUE = 200
@@ -25,7 +25,7 @@ _FORMS = (_PAIR, _ELEMENT, _LETTER, _LEADER)
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledValue:
     """A label with its value: their texts, the line of the label, and whether a colon or leader joins them."""
 
     label: str
@@ -36,9 +36,9 @@ class Labelled:
     joined: bool
 
 
-def labelled_values(page: Page, skipped: frozenset[int] = frozenset()) -> list[Labelled]:
+def labelled_values(page: CellPage, skipped: frozenset[int] = frozenset()) -> list[LabelledValue]:
     """The labels of a page in reading order, without those in these lines; a value may be empty."""
-    found: list[Labelled] = []
+    found: list[LabelledValue] = []
     for number, line in enumerate(page.lines):
         if number in skipped or not line.cells:
             continue
@@ -46,7 +46,7 @@ def labelled_values(page: Page, skipped: frozenset[int] = frozenset()) -> list[L
     return found
 
 
-def _of_line(lines: Sequence[Line], number: int, line: Line) -> Iterator[Labelled]:
+def _of_line(lines: Sequence[CellLine], number: int, line: CellLine) -> Iterator[LabelledValue]:
     cells = list(line.cells)
     at, any_joined = 0, False
     while at < len(cells):
@@ -61,12 +61,12 @@ def _of_line(lines: Sequence[Line], number: int, line: Line) -> Iterator[Labelle
                 value = cells[at].text
             elif not value and len(cells) == 1:
                 value = _below(lines, number, cell)
-            yield Labelled(label, key_of(label), _plain(value), number, cell.start, True)
+            yield LabelledValue(label, key_of(label), _plain(value), number, cell.start, True)
         at += 1
     if not any_joined and len(cells) == 2:
         label = without_marks(cells[0].text)
         if is_label(label) and not any(sign.isdigit() for sign in label):
-            yield Labelled(label, key_of(label), _plain(cells[1].text), number, cells[0].start, False)
+            yield LabelledValue(label, key_of(label), _plain(cells[1].text), number, cells[0].start, False)
 
 
 def _ends_label(text: str) -> bool:
@@ -74,7 +74,7 @@ def _ends_label(text: str) -> bool:
     return match is not None and is_label(without_marks(match["label"])) and not match["value"]
 
 
-def _below(lines: Sequence[Line], number: int, label: Cell) -> str:
+def _below(lines: Sequence[CellLine], number: int, label: Cell) -> str:
     """The line below a label that has a line of its own, unless that is a label, too."""
     for line in lines[number + 1 : number + 3]:
         if not line.cells:

@@ -29,7 +29,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CellLine:
     """A line with its cells; `start` is its first character in the document, `ruled` says that it is a drawn line."""
 
     text: str
@@ -39,26 +39,26 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CellPage:
     """The lines of a document and its conventions for dates and numbers."""
 
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[CellLine, ...]
     locale: Locale
 
 
-def page_of(text: str) -> Page:
+def cell_page(text: str) -> CellPage:
     """The beginning of a document as lines of cells."""
     text = text[:MOST_CHARACTERS]
-    return Page(text, tuple(_lines(text)), document_locale(text))
+    return CellPage(text, tuple(_lines(text)), document_locale(text))
 
 
-def _lines(text: str) -> Iterator[Line]:
+def _lines(text: str) -> Iterator[CellLine]:
     start = 0
     for line in text.split("\n"):
         ruled = _RULER.fullmatch(line) is not None
         cells = () if ruled else tuple(Cell(m[0], m.start(), m.end()) for m in _CELL.finditer(line))
-        yield Line(line, start, cells, ruled)
+        yield CellLine(line, start, cells, ruled)
         start += len(line) + 1
 
 

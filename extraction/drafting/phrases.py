@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cinnabar.engine.readings.scan import scan
-from cinnabar.extraction.drafting.page_lines import Page
+from cinnabar.extraction.drafting.page_lines import CellPage
 
 #: The most words before a value that name it.
-WORDS = 3
+WORDS_BEFORE = 3
 #: The most characters of a text whose mentions are looked for.
 _MOST = 20_000
 _BEFORE = re.compile(r"([^\W\d_]+)[ \t.,:()\[\]\"'*_/$€£#-]{1,4}$")
@@ -28,7 +28,7 @@ class Phrase:
     words: tuple[str, ...]
 
 
-def phrases_of(page: Page, taken: Sequence[tuple[int, int]]) -> list[Phrase]:
+def phrases_of(page: CellPage, taken: Sequence[tuple[int, int]]) -> list[Phrase]:
     """The values of a page that lie in none of these intervals, each with its words."""
     found: list[Phrase] = []
     last = -1
@@ -50,7 +50,7 @@ def phrases_of(page: Page, taken: Sequence[tuple[int, int]]) -> list[Phrase]:
 def _words_before(text: str, at: int) -> list[str]:
     words: list[str] = []
     window = text[max(0, at - 80) : at]
-    while len(words) < WORDS and (match := _BEFORE.search(window)):
+    while len(words) < WORDS_BEFORE and (match := _BEFORE.search(window)):
         words.insert(0, match[1].casefold())
         window = window[: match.start()]
     return words
@@ -65,7 +65,7 @@ def common_phrases(
     values of most documents name none.
     """
     used: set[tuple[int, int]] = set()
-    for length in range(WORDS, 0, -1):
+    for length in range(WORDS_BEFORE, 0, -1):
         groups: dict[tuple[str, ...], list[list[Phrase]]] = defaultdict(lambda: [[] for _ in pages])
         for number, page in enumerate(pages):
             for phrase in page:

@@ -47,6 +47,7 @@ from cinnabar.flows.cli import (
     train,
 )
 from cinnabar.flows.cli.console import harmless
+from cinnabar.flows.cli.quiet import give_quiet
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
 #: Typer returns this status, without a message, if a command was interrupted.
@@ -57,7 +58,6 @@ _YOUNG_OBJECTS = 50_000
 app = typer.Typer(
     name="cinnabar",
     help="Folders of PDFs and e-mails into tables, with the evidence behind every value.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -88,6 +88,7 @@ app.command("label", short_help="Draft a labelled set to correct.")(label.label)
 app.command("truth", short_help="Take corrected drafts as the truth.")(label.truth)
 app.command("train", short_help="Train a model on labelled documents.")(train.train)
 app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
+give_quiet(app)
 
 
 def _version(asked: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.drafting.drafting import Draft, draft_schema
+from cinnabar.extraction.drafting.drafting import SchemaDraft, draft_schema
 from cinnabar.extraction.ingest import parse
 from cinnabar.schemas import compile_schema, load_schema
 
@@ -42,11 +42,11 @@ def documents(texts: list[str], name: str = "a.txt") -> list[Document]:
 
 
 @pytest.fixture
-def invoices() -> Draft:
+def invoices() -> SchemaDraft:
     return draft_schema(documents([INVOICE.format(**dict(zip(NAMES, row, strict=True))) for row in ROWS]), "invoice")
 
 
-def test_labels_tables_and_phrases_become_fields_with_types(invoices: Draft) -> None:
+def test_labels_tables_and_phrases_become_fields_with_types(invoices: SchemaDraft) -> None:
     properties = invoices.schema["properties"]
     assert [*properties] == ["heading", "invoice_no", "date", "payment", "items", "total", "please_pay_before"]
     assert properties["date"] == {
@@ -62,16 +62,16 @@ def test_labels_tables_and_phrases_become_fields_with_types(invoices: Draft) -> 
     }  # fmt: skip
 
 
-def test_what_is_the_same_in_all_documents_belongs_to_the_form(invoices: Draft) -> None:
+def test_what_is_the_same_in_all_documents_belongs_to_the_form(invoices: SchemaDraft) -> None:
     assert not {"terms", "our_telephone"} & set(invoices.schema["properties"])
 
 
-def test_the_texts_behind_each_field_are_told_by_document(invoices: Draft) -> None:
+def test_the_texts_behind_each_field_are_told_by_document(invoices: SchemaDraft) -> None:
     assert invoices.values["/payment"] == [["card"], ["cash"], ["card"], ["card"]]
     assert invoices.values["/items/*/quantity"] == [["1", "4"], ["2", "4"], ["3", "4"], ["3", "4"]]
 
 
-def test_a_draft_is_a_schema_that_can_be_enforced(invoices: Draft) -> None:
+def test_a_draft_is_a_schema_that_can_be_enforced(invoices: SchemaDraft) -> None:
     compiled = compile_schema(load_schema(invoices.schema).schema)
     assert compiled.accepts(compiled.minimal())
     assert len(compiled.form.slots) == 9
