@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
@@ -31,7 +32,8 @@ _Found = Document | DocumentError
 class BatchReader:
     """Parses batches of inputs in `workers` processes, which start at the first use.
 
-    Batches may be added meanwhile. Documents of more than `max_tokens` words are refused. A context manager.
+    Batches may be added meanwhile. Documents of more than `max_tokens` words are refused. `seconds` counts those in
+    which it was parsing. A context manager.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class BatchReader:
     ) -> None:
         self._batches, self._workers, self._max_tokens, self._settings = batches, workers, max_tokens, settings
         self._pages = pages
+        self.seconds = 0.0
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="reader")
         self._pool: ParserPool | None = None
         self._reading: dict[int, Future[list[Read | None]]] = {}
@@ -99,6 +102,7 @@ class BatchReader:
     def _parse(self, items: Sequence[Input], patient: bool = False) -> list[Read | None]:
         if len(items) == 1 and (kept := self._kept.pop(items[0].path, None)) is not None:
             return [kept]
+        started = time.perf_counter()
         coming: dict[str, Future[_Found]] = {}
         for item in items:
             begun = self._late.pop(item.path, None)
@@ -108,10 +112,12 @@ class BatchReader:
         # Imports torch, so it comes last: the first documents are parsed meanwhile.
         from cinnabar.extraction.pipeline import Read
 
-        return [
+        found = [
             None if item.path in late else Read(item.path, item.digest, coming[item.path].result())
             for item in items
         ]
+        self.seconds += time.perf_counter() - started
+        return found
 
     def _overdue(self, coming: dict[str, Future[_Found]]) -> set[str]:
         """Waits for the documents, and returns the late ones."""

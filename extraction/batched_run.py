@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from cinnabar.engine.timing import timed
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_filling import fill_batch
 from cinnabar.extraction.committing import BackgroundCommits
@@ -47,7 +48,8 @@ class Summary:
     decimal text, and `left`, the documents that the run skipped for lack of budget. With an escalation it also holds
     `escalated_documents` and `escalated_fields`; if no server took part, it holds these, `model` and `left` alone.
     `skips` counts the codes of skipped inputs. `routed` has the counts of each schema of a run that chooses among
-    schemas, and `routing_ms` the mean time of a choice; both are None in other runs.
+    schemas, and `routing_ms` the mean time of a choice; both are None in other runs. `report` is the path of the run's
+    report, None if it could not be written.
     """
 
     run_id: str
@@ -63,6 +65,7 @@ class Summary:
     skips: Mapping[str, int] = field(default_factory=dict)
     routed: Sequence[Mapping[str, Any]] | None = None
     routing_ms: float | None = None
+    report: str | None = None
 
     @classmethod
     def of(
@@ -143,6 +146,8 @@ class BatchedRun(ABC):
         self._steps = 0
         # Documents of batches with a choice of schemas, and its time in ms.
         self._routed, self._routing = 0, 0.0
+        # The seconds of the stages that are measured batch by batch.
+        self._seconds: dict[str, float] = {}
         # The numbers of the first batches that are not done, and the long or late documents of the others with their
         # tokens.
         self._open: set[int] | None = None
@@ -228,7 +233,10 @@ class BatchedRun(ABC):
 
     def commit(self, batch: Batch) -> list[Outcome]:
         """Commits the outcomes of a filled batch; a second call changes nothing."""
-        self._begun().commit_batch(batch.outcomes)
+        with timed(self._seconds, "store"):
+            self._begun().commit_batch(batch.outcomes)
+        for stage, seconds in batch.seconds.items():
+            self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
         self._steps += batch.steps
         if self.assignment.routing is not None:
             self._routed += len(batch.outcomes)
@@ -240,7 +248,22 @@ class BatchedRun(ABC):
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
         usage = self._usage()
         took = round(self._routing / self._routed, 1) if self._routed else None
-        return Summary.of(self._begun().finish(usage), self._steps, usage, took)
+        summary = Summary.of(self._begun().finish(usage), self._steps, usage, took)
+        from cinnabar.extraction.watching.reports import report_of_run
+
+        out, ids = self._opening.store.out, self._begun().ids
+        report = report_of_run(out, ids, self._stages(), lambda text: self._progress.note(text))
+        return summary if report is None else replace(summary, report=str(report))
+
+    def _stages(self) -> dict[str, float]:
+        """Returns the seconds of the stages; those of a model's own steps are named `fill/STEP`."""
+        found = {"parse": self._parsing()} | self._seconds
+        timings = getattr(self._job.engine, "timings", {}) if self._job is not None else {}
+        return found | {f"fill/{step}": seconds for step, seconds in timings.items()}
+
+    @abstractmethod
+    def _parsing(self) -> float:
+        """Returns the seconds in which this process waited for parsers; 0 if others parsed."""
 
     def _fill(self, number: int) -> Batch:
         """Reads and fills the batch with this number, except for its long documents."""

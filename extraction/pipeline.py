@@ -10,6 +10,7 @@ from typing import Protocol
 from cinnabar.engine.filler import Filler, Metered
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.time_limit import limited
+from cinnabar.engine.timing import timed
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document, Evidence, Span
 from cinnabar.extraction.filling import LONG, Asked, fill_documents, with_advice
@@ -33,6 +34,9 @@ from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
+
+#: The stages of a batch.
+STAGES = ("fill", "judge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class Batch:
     documents and fields that went to the stronger model; `routing` is the time in ms that choosing schemas took.
 
     `set_aside` maps the places of inputs without an outcome in the batch to their tokens: long documents, which others
-    overtake.
+    overtake. `seconds` are those of the stages `fill` (the model) and `judge` (all around it).
     """
 
     outcomes: list[Outcome]
@@ -97,6 +101,7 @@ class Batch:
     escalated: Escalated = field(default_factory=Escalated)
     set_aside: Mapping[int, int] = field(default_factory=dict)
     routing: float = 0.0
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
@@ -142,15 +147,18 @@ def in_order(
         ),
         aside,
         routing + sum(batch.routing for batch in batches),
+        {stage: sum(batch.seconds.get(stage, 0.0) for batch in batches) for stage in STAGES},
     )
 
 
 def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
+    begun, filling = time.perf_counter(), dict[str, float]()
     found = [_plan(item, job, overtakes) for item in read]
     aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
     plans = [plan for plan in found if not isinstance(plan, Long)]
     asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
-    results = iter(fill_documents(asked, job.engine, job.max_seconds))
+    with timed(filling, "fill"):
+        results = iter(fill_documents(asked, job.engine, job.max_seconds))
     merged: list[Outcome | MergedRecord] = []
     steps = 0
     for plan in plans:
@@ -160,13 +168,20 @@ def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
         filled = next(results)
         steps += sum(result.steps for result in filled if isinstance(result, Filled))
         merged.append(_merge(plan, filled, job))
-    finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
+    with timed(filling, "fill"):
+        finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
     final = iter(settled(finals, job.compiled, job.checks))
     outcomes = [
         one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
         for plan, one in zip(plans, merged, strict=True)
     ]
-    return Batch(with_checks(outcomes, job.checks, job.on_check), steps, escalated, aside)
+    outcomes = with_checks(outcomes, job.checks, job.on_check)
+    return Batch(outcomes, steps, escalated, aside, seconds=stages_since(begun, filling["fill"]))
+
+
+def stages_since(begun: float, fill: float) -> dict[str, float]:
+    """Returns the seconds of a batch's stages: of the model, and of all else since `begun` (perf_counter)."""
+    return {"fill": fill, "judge": time.perf_counter() - begun - fill}
 
 
 @dataclass(frozen=True, slots=True)

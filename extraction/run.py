@@ -157,6 +157,9 @@ class Extraction(BatchedRun):
     def _read(self, number: int) -> tuple[list[Read | None], None]:
         return self._reader.read(number), None
 
+    def _parsing(self) -> float:
+        return self._reader.seconds
+
     def _sorted_out(self, number: int, read: Sequence[Read | None], batch: Batch) -> Batch:
         batch = super()._sorted_out(number, read, batch)
         self._reader.keep([one for at in batch.set_aside if (one := read[at]) is not None])

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
-from prefect.artifacts import create_progress_artifact, create_table_artifact, update_progress_artifact
+from prefect.artifacts import (
+    create_link_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
 
 from cinnabar.extraction.progress import OutcomeTally
 from cinnabar.extraction.storage.records import Outcome
@@ -17,9 +23,17 @@ if TYPE_CHECKING:
     from cinnabar.extraction.cost_estimate import CostEstimate
 
 # The keys under which Prefect lists the artifacts of all runs.
-_PROGRESS, _RESULTS = "cinnabar-progress", "cinnabar-results"
+_PROGRESS, _RESULTS, _REPORT = "cinnabar-progress", "cinnabar-results", "cinnabar-report"
 # Seconds between two updates. One takes about 10 ms.
 _EVERY = 2.0
+
+
+def link_report(report: str | None, what: str) -> None:
+    """Creates an artifact that names a run's report, if there is one, with a link to its file."""
+    if report is not None:
+        # Prefect's page does not follow links to files, so the path can be copied from its text.
+        link = Path(report).absolute().as_uri()
+        create_link_artifact(link, Path(report).name, key=_REPORT, description=f"{what}: {report}")
 
 
 class Artifacts(OutcomeTally):
@@ -56,8 +70,9 @@ class Artifacts(OutcomeTally):
         if time.monotonic() - self._shown >= _EVERY:
             self._show()
 
-    def end(self, failure: str = "") -> None:
-        """Creates the table of outcomes, with the reason if the run failed."""
+    def end(self, failure: str = "", report: str | None = None) -> None:
+        """Creates the table of outcomes, with the reason if the run failed, and a link to the report."""
+        link_report(report, self._what)
         if self._progress is None:
             return
         self._show()

@@ -20,6 +20,7 @@ from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import model_source
 from cinnabar.extraction.storage.stored_records import Selection
+from cinnabar.flows.artifacts import link_report
 from cinnabar.flows.output_lock import begun_alone
 from cinnabar.flows.parameters import Seconds, Share, check_given, takes_run_options
 from cinnabar.flows.prefect_server import secret
@@ -93,6 +94,7 @@ def backfill_folder(
             return {}
         work_on(begun, cluster)
         summary = begun.finish()
+    link_report(summary.report, f"{version.name} in {out}")
     get_run_logger().info(
         "%d written, %d quarantined, %d skipped", summary.written, summary.quarantined, summary.skipped
     )

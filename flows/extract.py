@@ -102,7 +102,7 @@ def extract_folder(
     except Exception as error:
         artifacts.end(f"{type(error).__name__}: {error}")
         raise
-    artifacts.end()
+    artifacts.end(report=summary.report)
     if not summary.inputs:
         get_run_logger().info("nothing to do: there is no file to read")
     get_run_logger().info(

@@ -85,6 +85,11 @@ class DiffusionChat:
         """See `ChatModel`."""
         return self._planner.abilities
 
+    @property
+    def waiting(self) -> int:
+        """See `ChatModel`."""
+        return self._waiting.count
+
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
         """See `ChatModel`."""
         opened = _Open(request, deliver)
@@ -285,13 +290,8 @@ class _Open:
                 _log.exception("request %s: the last event could not be delivered", self.request.identity)
 
     def _settled(self, run: Run) -> int:
-        """Returns how many characters of a free text stay as they are.
-
-        A block behind the open one, and behind the one that is scored again, is never opened any more. A judge may
-        send an answer back to its beginning.
-        """
-        block = run.sequence.checked or run.sequence.block
-        text = b"" if block is None else run.text(block.begin)
+        """Returns how many characters of a free text stay as they are; a judge may send any other answer back."""
+        text = run.settled()
         kind = self.plan.answer.of(text) if isinstance(self.plan.answer, CallOr) else self.plan.answer
         if not isinstance(kind, FreeText | Region) or (isinstance(kind, Region) and kind.shown):
             return 0
@@ -330,14 +330,18 @@ class _Waiting:
         self._admitted: dict[int, _Open] = {}
         self._begun: set[int] = set()
 
+    @property
+    def count(self) -> int:
+        """The number of requests that wait."""
+        return len(self._admitted) - len(self._begun)
+
     def admit(self, opened: _Open) -> Failed | None:
         """Admits a request; returns why not, if it cannot."""
         with self._ready:
             if self.closed:
                 return _CLOSED
-            waiting = len(self._admitted) - len(self._begun)
-            if waiting >= self._most:
-                return Failed("overloaded", f"{waiting} requests are waiting already, try again later")
+            if self.count >= self._most:
+                return Failed("overloaded", f"{self.count} requests are waiting already, try again later")
             self._admitted[id(opened)] = opened
             return None
 

@@ -81,15 +81,17 @@ class Run:
             failure = failure_of("", error)
             self.failed = Undecoded(failure.code, failure.detail)
 
-    def text(self, end: int) -> bytes:
-        """Returns the text of the committed tokens at the answer's beginning that stand before this position."""
+    def settled(self) -> bytes:
+        """Returns the beginning of the answer whose blocks are not opened any more, if no judge sends it back."""
         tokens, _ = self._part()
+        block = self.sequence.checked or self.sequence.block
+        end = self.sequence.limit if block is None else block.begin
         return self._texts.text(tokens[: max(end - self.sequence.begin, 0)].tolist())
 
     def ended(self) -> bool:
-        """Whether the task's answer ends with the tokens that are committed at its beginning."""
+        """Whether the task's answer ends with its settled beginning."""
         ends = self.sequence.task.ends
-        return ends is not None and ends(self._texts.text(self._part()[0].tolist()))
+        return ends is not None and ends(self.settled())
 
     def check_time(self) -> None:
         """Raises EngineFailure with the code TOO_SLOW if the batch has worked too long since the task began."""

@@ -182,6 +182,9 @@ class Backfill(BatchedRun):
     def _read(self, number: int) -> tuple[list[Read | None], Known]:
         return self._reader.read(number)
 
+    def _parsing(self) -> float:
+        return self._reader.seconds
+
     def _add(self, batch: Sequence[Item]) -> None:
         self._reader.add(batch)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.engine.timing import timed
 from cinnabar.extraction.backfill.freezing import Frozen, freeze, splice
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.documents import Document
@@ -25,6 +26,7 @@ from cinnabar.extraction.pipeline import (
     record_of,
     run_batch,
     said_of,
+    stages_since,
     tokens_or_long,
 )
 from cinnabar.extraction.planning import chunks_for, passage_of
@@ -91,11 +93,13 @@ def _routed(read: Sequence[Read], job: Job, found: dict[int, Outcome]) -> Job:
 
 def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Batch:
     """Fills documents with a stored record."""
+    begun, filling = time.perf_counter(), dict[str, float]()
     records = [record for record in known.records if record is not None]
     found = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, records, strict=True)]
     aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
     plans = [plan for plan in found if not isinstance(plan, Long)]
-    steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
+    with timed(filling, "fill"):
+        steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
     again = [at for at, outcome in enumerate(outcomes) if outcome is None]
     for at in again:
@@ -103,11 +107,13 @@ def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Ba
         assert isinstance(plan, _Plan)
         plans[at] = replace(plan, frozen=None, results=[])
     whole = [plan for at in again if isinstance(plan := plans[at], _Plan)]
-    steps += _fill(whole, job)
+    with timed(filling, "fill"):
+        steps += _fill(whole, job)
     for at, plan in zip(again, whole, strict=True):
         outcomes[at] = plan.outcome(job)
     final = [outcome for outcome in outcomes if outcome is not None]
-    return Batch(with_checks(final, job.checks, job.on_check), steps, set_aside=aside)
+    final = with_checks(final, job.checks, job.on_check)
+    return Batch(final, steps, set_aside=aside, seconds=stages_since(begun, filling["fill"]))
 
 
 @dataclass(slots=True)

@@ -71,6 +71,11 @@ class Rereader:
         records = [record for record, one in zip(known.records, read, strict=True) if one is not None]
         return read, replace(known, records=records)
 
+    @property
+    def seconds(self) -> float:
+        """Returns the seconds of parsing so far."""
+        return self._reader.seconds
+
     def add(self, batch: Sequence[Item]) -> None:
         """Adds a batch behind the others."""
         self._batches.append(batch)

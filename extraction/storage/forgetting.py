@@ -36,6 +36,7 @@ from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.watching.reports import naming_reports, remove_reports, write_anew
 from cinnabar.schemas.errors import UsageError
 
 #: Stands in a run's arguments for the path of a forgotten document.
@@ -81,6 +82,7 @@ class Forgotten:
     pages: int = 0
     encodings: int = 0
     journals: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
 
 
 def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
@@ -105,6 +107,7 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
                 store.replace(partial(_copy_without, store.out, entry, found))
             store.publish()
             store.remove_replaced()
+            write_anew(store.out, found.reports)
     return found
 
 
@@ -220,6 +223,7 @@ def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forg
         pages=sum(1 for digest in one.digests for path in (out / PAGES / digest).glob("*.json")),
         encodings=sum(1 for path in (out / ENCODINGS).rglob("*") if path.is_file()),
         journals=tuple(within(out, path) for path in _journals(out)),
+        reports=tuple(naming_reports(out, one.paths, one.digests)),
     )
 
 
@@ -341,3 +345,4 @@ def _remove_caches(out: Path, found: Forgotten) -> None:
         Journal(out / name, "").close(settled=True)
     for name in found.aside:
         shutil.rmtree(out / name)
+    remove_reports(out, found.reports)

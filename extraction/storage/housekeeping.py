@@ -7,7 +7,7 @@ import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,8 @@ LARGE = 128 << 20
 class RunRow:
     """A run as it is stored; its counts and `seconds` are None if it did not end.
 
-    `model` is None if an older version, which did not store it, made the run.
+    `model` is None if an older version, which did not store it, made the run. `report` is the path of its report, None
+    if there is none.
     """
 
     run_id: str
@@ -45,6 +46,7 @@ class RunRow:
     written: int | None
     quarantined: int | None
     skipped: int | None
+    report: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ def runs(out: Path, limit: int | None = None) -> list[RunRow]:
             " ORDER BY run_id DESC LIMIT ?",
             [limit],
         ).fetchall()
-    return [_run(*row) for row in found]
+    rows = [_run(*row) for row in found]
+    reports = {row.run_id: out / manifests.REPORTS / f"{row.run_id}.html" for row in rows}
+    return [replace(row, report=str(path)) if (path := reports[row.run_id]).is_file() else row for row in rows]
 
 
 def _run(
@@ -103,7 +107,8 @@ def _run(
     # The clock may have been set back during the run.
     seconds = None if finished is None else max(0.0, (finished - started) / 1e6)
     began = datetime.fromtimestamp(started / 1e6, manifests.now().tzinfo)
-    return RunRow(run_id, began, seconds, schema, model, engine, *counts)
+    inputs, written, quarantined, skipped = counts
+    return RunRow(run_id, began, seconds, schema, model, engine, inputs, written, quarantined, skipped)
 
 
 def status(out: Path) -> Status:

@@ -22,11 +22,14 @@ REPLACED = f"{FOLDER}/replaced"
 _MEND = "restore it, or run `cinnabar verify` to set its batch aside; the next run fills it again"
 #: The folders that hold Parquet files, by table.
 TABLES = ("data", "fields", "documents", "outcomes", "runs", "checks")
+#: The folder with a report of each run (extraction/watching/reports.py).
+REPORTS = "reports"
 _NAME = re.compile(r"batch-(\d{10})\.json")
 # Cleanup removes only file names that this package writes.
 _BATCH = re.compile(r"batch-\d{10}\.parquet")
 _UNFINISHED = re.compile(
-    rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|([0-9a-f]+|folders)\.json|cinnabar\.duckdb(\.\w+)?)"
+    rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|([0-9a-f]+|folders)\.json"
+    r"|[0-9TZ]+-[0-9a-f]+\.(json|html)|cinnabar\.duckdb(\.\w+)?)"
 )
 
 
@@ -270,7 +273,7 @@ def leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
     """Returns the files that unfinished batches left in this folder."""
     named = {out / file.path for manifest in manifests for file in manifest.files}
     found = list(out.glob(f"{TEMPORARY}*"))
-    for folder in (*TABLES, FOLDER, "schemas"):
+    for folder in (*TABLES, FOLDER, "schemas", REPORTS):
         found += (out / folder).rglob(f"{TEMPORARY}*")
     left = [path for path in found if _UNFINISHED.fullmatch(path.name)]
     for table in TABLES:

@@ -104,6 +104,11 @@ class Run:
         """Returns the run's id; ids sort in the order in which runs began."""
         return self.key.run_id
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Returns the ids of this run and of no other, as a group of runs has several."""
+        return (self.id,)
+
     def _new_id(self) -> str:
         # Later than every stored run, even if the clock was set back: the newest run's record counts.
         stamp = self._started

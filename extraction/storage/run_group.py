@@ -58,6 +58,11 @@ class RunGroup:
         """Returns the id of the first run."""
         return self._runs[self._first].id
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Returns the ids of all runs, that of the first schema first."""
+        return tuple(run.id for run in self._runs.values())
+
     def done(self, digest: str) -> bool:
         """Returns True if this routing sent the document to a schema that has it, or to none."""
         return digest in self._elsewhere or any(

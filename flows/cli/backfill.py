@@ -218,6 +218,8 @@ def _report(summary: Summary, out: Path) -> None:
         f"{summary.written} written, {summary.quarantined} quarantined{f' ({reasons})' if reasons else ''},"
         f" {summary.skipped} skipped{_of_another_kind(summary)} in {summary.seconds:.1f} s"
     )
+    if summary.report is not None:
+        print(harmless(f"Report: {summary.report}"))
 
 
 def _of_another_kind(summary: Summary) -> str:

@@ -64,6 +64,8 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
+    if summary.report is not None:
+        console.print(f"Report: {summary.report}", markup=False)
 
 
 def _failing(run_id: str, out: Path) -> int:

@@ -114,6 +114,8 @@ def _tell(verb: str, found: Forgotten | None, drafted: list[ForgottenInSet]) -> 
             _say(f"{verb}: {counted(found.encodings, 'encoding')} of all documents; the model makes them again")
         for name in found.journals:
             _say(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
+        if found.reports:
+            _say(f"{verb}: {counted(len(found.reports), 'report')} that named it; those are written anew")
         for name in found.aside:
             _say(f"{verb}: {name}, a batch that had been set aside")
     for one in drafted:

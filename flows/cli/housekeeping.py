@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,7 +33,7 @@ def runs(
     if as_json:
         print(json.dumps([asdict(run) | {"started": run.started.isoformat()} for run in found]))
         return
-    columns = ("run", "started", "seconds", "schema", "model", "inputs", "written", "quarantined", "skipped")
+    columns = ("run", "started", "seconds", "schema", "model", "inputs", "written", "quarantined", "skipped", "report")
     rows = [
         (
             run.run_id,
@@ -44,10 +45,38 @@ def runs(
             run.written,
             run.quarantined,
             run.skipped,
+            "" if run.report is None else Path(run.report).relative_to(out),
         )
         for run in found
     ]
     standard_output().print(table(columns, rows))
+
+
+def report(
+    out: Out,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run's id; by default the last one.")] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the report of a run anew: its speed, outcomes, confidence, quarantine, and drift against earlier runs.
+
+    Each run leaves its report as DIR/reports/RUN.html, one file without a script that fetches nothing. A new one
+    counts what people corrected since.
+
+    \b
+    Examples:
+      cinnabar report --out tables
+      cinnabar report 20260301T120000000Z-1a2b3c4d --out tables --to report.html
+    """
+    from cinnabar.extraction.storage.housekeeping import runs as stored
+    from cinnabar.extraction.watching.reports import write_report
+    from cinnabar.flows.cli.console import harmless
+
+    # A person's corrections are runs, too, but no model took part.
+    found = [] if run is not None else stored(out)
+    run_id = run if run is not None else next((one for one in found if one.model), found[0]).run_id
+    path = write_report(out, run_id, to)
+    print(json.dumps({"run_id": run_id, "report": str(path)}) if as_json else harmless(str(path)))
 
 
 def status(out: Out, as_json: AsJson = False) -> None:

@@ -128,6 +128,14 @@ def test_the_settled_beginning_of_a_text_stays_as_it_is(chat: DiffusionChat) -> 
     assert settled > 20
 
 
+def test_nothing_is_settled_that_a_stop_may_still_cut(chat: DiffusionChat) -> None:
+    whole = done(chat, wanted(text="abc")).text
+    for at in range(0, len(whole) - 6, 3):
+        states, event = asked(chat, wanted(text="abc", states=True, stop=(whole[at : at + 6],)))
+        assert isinstance(event, Done) and event.text == whole[: whole.index(whole[at : at + 6])]
+        assert all(event.text.startswith(state.text[: state.settled]) for state in states)
+
+
 def test_a_text_ends_before_the_first_stop(chat: DiffusionChat) -> None:
     whole = done(chat, wanted(text="abc"))
     stop = whole.text[5:8]
@@ -159,6 +167,13 @@ def test_a_shared_prefix_is_not_read_again(chat: DiffusionChat) -> None:
     assert first.usage.cached_tokens == 0 and 0 < second.usage.cached_tokens <= second.usage.prompt_tokens
 
 
+def test_what_is_forced_behind_a_prompt_is_no_cached_part_of_it(chat: DiffusionChat) -> None:
+    for length in range(0, 64, 8):
+        request = wanted(text="a" * length, tools=TOOLS, tool_choice="weather")
+        usage = [done(chat, request).usage for _ in range(2)][1]
+        assert 0 < usage.cached_tokens <= usage.prompt_tokens
+
+
 @pytest.mark.parametrize(
     ("settings", "code", "param", "said"),
     [
@@ -188,23 +203,26 @@ def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, mon
     with serving(model) as chat:
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
         step, steps, go_on = chat._denoiser._step, threading.Semaphore(0), threading.Semaphore(0)
+        seen = list[bool]()
 
         def slow(runs: list[Run]) -> bool:
             steps.release()
             assert go_on.acquire(timeout=30)
+            seen.append(any(run.sequence.limit - run.sequence.begin == 201 for run in runs))
             return step(runs)
 
         monkeypatch.setattr(chat._denoiser, "_step", slow)
-        cancels = [
-            chat.submit(wanted(f"r{at}", schema=NOTE, states=not at, max_tokens=200), events.put)
-            for at, events in enumerate(found)
-        ]
+        cancels = [chat.submit(wanted("r0", schema=NOTE, states=True, max_tokens=200), found[0].put)]
         assert steps.acquire(timeout=30)
+        for events in found[1:]:
+            cancels.append(chat.submit(wanted("r1", schema=NOTE, max_tokens=199), events.put))
         cancels[0]()
         for _ in range(100):
             go_on.release()
         first, *others = [ended(one)[1] for one in found]
         assert isinstance(first, Failed) and first.code == "cancelled"
+        # It takes part in no pass but the one that was going on.
+        assert seen[0] and not any(seen[1:])
         assert all(isinstance(one, Done) for one in others) and plain(others[0]) == plain(others[1])
         for late in cancels:
             late()
@@ -339,6 +357,9 @@ def test_thoughts_count_as_written_and_stay_within_max_tokens(chat: DiffusionCha
     event = done(chat, wanted(schema=NOTE, effort=EFFORTS["high"], max_tokens=120, reasoning=True))
     assert event.reasoning and event.usage.completion_tokens <= 120
     assert accepts(NOTE, event.text)
+    for most in range(16, 90, 6):
+        short = done(chat, wanted(schema=NOTE, effort=EFFORTS["high"], max_tokens=most, reasoning=True))
+        assert accepts(NOTE, short.text) and short.usage.completion_tokens <= most
     quiet = done(chat, wanted(schema=NOTE, effort=EFFORTS["high"], max_tokens=120))
     assert (quiet.reasoning, quiet.text) == ("", event.text)
     settings = chat._planner.plan(wanted(schema=NOTE, effort=EFFORTS["high"])).task.settings

@@ -106,6 +106,15 @@ def test_a_forced_token_behind_an_open_one_is_not_forced_yet() -> None:
     assert after.posterior[1] > found.posterior[1] and 1 < after.choices[1] <= 64
 
 
+def test_an_end_that_an_open_token_forces_is_not_forced_yet() -> None:
+    graph = graph_of(text_until(b"a"), VOCABULARY)
+    logits, letter = np.zeros((3, VOCABULARY.size)), TOKENIZER.encode("a")[0]
+    logits[0, letter] = 9.0
+    found = outlook(graph, np.full(3, -1, np.int64), logits)
+    assert found.witness.tolist() == [letter, END, END] and (found.choices > 1).all()
+    assert outlook(graph, np.array([letter, -1, -1]), logits).choices.tolist()[1:] == [1, 1]
+
+
 def test_a_committed_token_is_judged_beside_the_others() -> None:
     letter, other = TOKENIZER.encode("x")[0], TOKENIZER.encode("y")[0]
     logits = np.zeros((2, VOCABULARY.size))

@@ -24,6 +24,8 @@ from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
+from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.time_limit import limited
 
@@ -84,6 +86,18 @@ def test_a_request_gives_what_it_gives_alone(
     context = denoiser._context
     if isinstance(context, PagedContext):
         assert context.cache.pool.room == context.cache.pool.pages
+
+
+@pytest.mark.parametrize("kind", CACHED)
+def test_tasks_with_efforts_of_their_own_share_a_batch(kind: str) -> None:
+    asked = [replace(made(at % 3, 5, False), settings=settings_of(name)) for at, name in enumerate([*EFFORTS] * 2)]
+    found = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium").decode(asked)
+    for one, result in zip(asked, found, strict=True):
+        assert one.settings is not None
+        (alone,) = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, one.settings).decode([replace(one, settings=None)])
+        same(result, alone)
+    if kind == "block":
+        assert len({one.passes for one in found[::3] if isinstance(one, Decoded)}) > 1
 
 
 @pytest.mark.parametrize("kind", CACHED)
