@@ -34,7 +34,7 @@ TIMES_IN_LIST = 1.5
 #: The share of both tables' heads that two variants of a table have in common.
 SAME_TABLE = 0.6
 #: The most properties of a proposal, those of the most documents first.
-MOST_FIELDS = 40
+MOST_PROPERTIES = 40
 #: The most characters of the first line of a document that is a heading.
 LONGEST_TITLE = 160
 _BULLETS = ("- ", "* ", "• ", "+ ")
@@ -81,7 +81,7 @@ def draft_schema(documents: Sequence[Document], name: str = "document") -> Schem
     fields += [named] if named else []
     taken = [_intervals(page, found, lines) for page, found, lines in zip(pages, labelled, in_tables, strict=True)]
     fields += _prose(pages, taken, least)
-    best = sorted(fields, key=lambda one: -one.documents())[:MOST_FIELDS]
+    best = sorted(fields, key=lambda one: -one.documents())[:MOST_PROPERTIES]
     return _schema(sorted(best, key=lambda one: one.place), pages, name, facts)
 
 
