@@ -64,6 +64,13 @@ ModelOption = Annotated[
         autocompletion=completion.models,
     ),
 ]
+OwnModelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="M",
+        help="`default`, the folder of a model, mercury-2, or openai:NAME; without it the one kept by `improve`.",
+    ),
+]
 DeviceOption = Annotated[Device, typer.Option(help="The device of the model.")]
 FromOption = Annotated[
     list[str] | None,
