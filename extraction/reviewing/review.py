@@ -15,7 +15,7 @@ from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.reviewing.blocks import blocks_of, text_of
 from cinnabar.extraction.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
 from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
-from cinnabar.extraction.reviewing.listing import Listing, Marks, ListPage, ListSelection
+from cinnabar.extraction.reviewing.listing import Listing, ListPage, ListSelection, Marks
 from cinnabar.extraction.reviewing.picking import values_of
 from cinnabar.extraction.reviewing.states import leaves_of
 from cinnabar.extraction.storage.quarantine import source_of
