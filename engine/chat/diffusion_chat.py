@@ -85,6 +85,11 @@ class DiffusionChat:
         """See `ChatModel`."""
         return self._planner.abilities
 
+    @property
+    def waiting(self) -> int:
+        """See `ChatModel`."""
+        return self._waiting.count
+
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
         """See `ChatModel`."""
         opened = _Open(request, deliver)
@@ -325,14 +330,18 @@ class _Waiting:
         self._admitted: dict[int, _Open] = {}
         self._begun: set[int] = set()
 
+    @property
+    def count(self) -> int:
+        """The number of requests that wait."""
+        return len(self._admitted) - len(self._begun)
+
     def admit(self, opened: _Open) -> Failed | None:
         """Admits a request; returns why not, if it cannot."""
         with self._ready:
             if self.closed:
                 return _CLOSED
-            waiting = len(self._admitted) - len(self._begun)
-            if waiting >= self._most:
-                return Failed("overloaded", f"{waiting} requests are waiting already, try again later")
+            if self.count >= self._most:
+                return Failed("overloaded", f"{self.count} requests are waiting already, try again later")
             self._admitted[id(opened)] = opened
             return None
 

@@ -32,6 +32,8 @@ from cinnabar.schemas.errors import CinnabarError
 
 #: How to get a model that can do the rest.
 _INSTEAD = "start the server with a language model that denoises: cinnabar serve --model FOLDER"
+#: Characters of a token in the longest of texts.
+_CHARACTERS = 32
 #: Threads that cut texts into words and count their tokens.
 _THREADS = 2
 #: Codes of a result of the engine, as codes of a failure.
@@ -74,6 +76,11 @@ class ReaderChat:
         """The most tokens of a document."""
         return self._model.context_tokens
 
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait for a batch, also those of others that share the engine."""
+        return self._engine.waiting
+
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
         """Takes a request in and returns at once; a request for anything but a record fails before that."""
         asked = _asked(request)
@@ -101,10 +108,12 @@ class ReaderChat:
 
     def _begin(self, request: ChatRequest, asked: _Asked, progress: _Progress, deliver: Deliver) -> None:
         try:
-            passage = self._passage_of(asked.document)
-            tokens = self._model.count_tokens(passage.text)
+            # Told before the rest of a vast text is read.
+            passage = self._passage_of(asked.document[: _CHARACTERS * self.context + 1])
+            vast = max(len(passage.word_start), len(passage.text) // _CHARACTERS) > self.context
+            tokens = self.context + 1 if vast else self._model.count_tokens(passage.text)
             if tokens > self.context:
-                told = f"the document has {tokens} tokens, expected at most {self.context}; cut it"
+                told = f"expected a document of at most {self.context} tokens; cut it, or send it to /v1/extract"
                 deliver(Failed("context_length_exceeded", told, "messages"))
                 return
             filled = Request(request.identity, asked.schema.form, passage)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -22,6 +23,7 @@ from cinnabar.extraction.ingest.dispatch import PARSE
 from cinnabar.extraction.ingest.message import Message, Sent
 from cinnabar.extraction.ingest.ocr.page_store import PageKeeper
 from cinnabar.extraction.ingest.ocr.pool import OcrPool
+from cinnabar.extraction.ingest.page_drawing import DRAW
 from cinnabar.extraction.ingest.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.ingest.wire import HEADER, BadFrame, lengths, unpack
@@ -141,6 +143,9 @@ class ParserPool:
         self._careful = replace(self._settings, careful=True)
         self._pool = WorkerPool[_Parser](workers, "parser")
         self._ocr = OcrPool(workers, settings, pages)
+        self._limits = (time_limit, memory_limit, restart_after, max_bytes)
+        self._drawers = threading.Lock()
+        self._drawing: ParserPool | None = None
 
     def __enter__(self) -> ParserPool:
         return self
@@ -154,6 +159,8 @@ class ParserPool:
         """Ends all workers; outstanding requests get no answer."""
         # A parser's thread waits for the pages of its document.
         self._ocr.close()
+        if self._drawing is not None:
+            self._drawing.close()
         self._pool.close()
 
     def parse_many(self, items: Iterable[_SomeContent]) -> Iterator[tuple[_SomeContent, _Outcome]]:
@@ -179,6 +186,25 @@ class ParserPool:
     def submit(self, item: _Content) -> Future[_Outcome]:
         """Begins to parse a file or mail as soon as a worker is free."""
         return self._pool.submit(self._parse, item)
+
+    def drawn(self, item: _Content) -> _Outcome:
+        """Returns a document whose pictures are its pages, for a person to look at (`page_pictures`).
+
+        One process more draws them, under the same limits; it starts with the first call.
+        """
+        with self._drawers:
+            if self._drawing is None:
+                time_limit, memory_limit, restart_after, max_bytes = self._limits
+                self._drawing = ParserPool(
+                    1,
+                    time_limit,
+                    memory_limit,
+                    restart_after,
+                    max_bytes=max_bytes,
+                    settings=replace(self._settings, ocr="never"),
+                    parser=DRAW,
+                )
+        return self._drawing._parsed(item)
 
     def _parse(self, item: _Content) -> _Outcome:
         found = self._parsed(item)

@@ -154,7 +154,9 @@ class _Gathering:
         documents = 0
         for run_id, count in self._rows(
             "SELECT run_id, written + quarantined FROM runs WHERE schema_name = ? AND run_id < ?"
-            " AND finished IS NOT NULL AND written + quarantined > 0 ORDER BY run_id DESC LIMIT ?",
+            # A person's corrections are runs without a model.
+            " AND finished IS NOT NULL AND written + quarantined > 0 AND arguments ->> 'model' IS NOT NULL"
+            " ORDER BY run_id DESC LIMIT ?",
             self._schema,
             self._run,
             _RUNS,
@@ -322,7 +324,7 @@ class _Gathering:
         # What a person decided on the document's values under this schema; the last decision counts.
         for at, seen, changed in self._rows(
             "WITH decided AS (SELECT document, pointer, arg_max(action, made) AS action FROM corrections"
-            " WHERE schema_name = ? GROUP BY 1, 2),"
+            " WHERE schema_name = ? AND undone IS NULL GROUP BY 1, 2),"
             f" own AS (SELECT document, pointer, {_BIN} AS bin FROM own_values"
             " WHERE run_id = ? AND origin <> 'human')"
             " SELECT bin, count(*), count(*) FILTER (d.action IN ('value', 'absent')) FROM own"

@@ -72,7 +72,9 @@ def report(
     from cinnabar.extraction.watching.reports import write_report
     from cinnabar.flows.cli.console import harmless
 
-    run_id = run if run is not None else next(iter(stored(out, 1))).run_id
+    # A person's corrections are runs, too, but no model took part.
+    found = [] if run is not None else stored(out)
+    run_id = run if run is not None else next((one for one in found if one.model), found[0]).run_id
     path = write_report(out, run_id, to)
     print(json.dumps({"run_id": run_id, "report": str(path)}) if as_json else harmless(str(path)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,12 +81,11 @@ def serve_model(
     source = model_source(model, device)
     examples = _examples(chosen, schemas, source)
     from cinnabar.flows.server.assembly import assemble, model_name
+    from cinnabar.flows.server.logs import start_log
     from cinnabar.flows.server.serving import address, bound, run_server
 
     listener = bound(settings)
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
-    for other in ("httpx", "asyncio", "prefect", "multipart", "python_multipart"):
-        logging.getLogger(other).setLevel(logging.WARNING)
+    start_log()
     with listener:
         server = assemble(source, name or model_name(model), chosen, settings, schemas, examples)
         url = address(settings, listener)

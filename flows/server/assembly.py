@@ -67,9 +67,10 @@ def assemble(
     gate = Gate(app, settings, metrics)
     shown = None if examples is None else examples.examples
     chat, engine = _models(model, name, options, metrics, shown)
-    metrics.watch_queue(lambda: engine.waiting)
+    metrics.watch_queue(lambda: chat.waiting if isinstance(chat, ReaderChat) else chat.waiting + engine.waiting)
     pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
     cache = SchemaCache(settings.compile_seconds, metrics)
+    cache.warm()
     completions = Completions(chat, name, options.effort, cache, gate, metrics, shown)
     named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
     limits = Limits(options.max_tokens, options.max_seconds)

@@ -18,6 +18,8 @@ from cinnabar.schemas.texts import read_schema
 
 #: Bytes of JSON above which a thread parses it, so that the loop serves others.
 _LARGE = 1 << 16
+#: The most values of a body, commas in texts included, and the bytes of memory that a value takes at most, or so.
+_VALUES, _VALUE = 2_000_000, 100
 #: Seconds that a client may take to send its request.
 _SECONDS = 60.0
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
@@ -55,6 +57,10 @@ async def read_json(request: Request, gate: Gate) -> dict[str, Any]:
         # A form of a page of another host cannot send this type without asking first.
         raise ApiError(415, "unsupported_media_type", f"expected Content-Type: application/json, got {kind[:80]!r}")
     data = await read_bytes(request, gate)
+    values = sum(map(data.count, (b",", b"[", b"{")))
+    if values > _VALUES:
+        raise ApiError(413, "request_too_large", f"expected JSON of at most {_VALUES} values")
+    gate.hold(request.scope["state"], values * _VALUE)
     return await asyncio.to_thread(parsed, data) if len(data) > _LARGE else parsed(data)
 
 

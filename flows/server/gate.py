@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hmac
 import logging
-import os
 import re
 import time
-import traceback
 import uuid
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -73,11 +70,8 @@ class Gate:
             await self._app(scope, receive, answer)
         except ApiError as error:
             await error.response()(scope, receive, answer)
-        except Exception as error:
-            # The message of an exception may hold text of a document, its place does not.
-            log.error("%s failed: %s at %s", identity, type(error).__name__, _place(error))
-            if os.environ.get("CINNABAR_DEBUG"):
-                traceback.print_exc()
+        except Exception:
+            log.exception("%s failed", identity)
             if not status:
                 told = f"an error within the server; its log names the request {identity}"
                 await ApiError(500, "internal_error", told).response()(scope, receive, answer)
@@ -121,11 +115,15 @@ class Gate:
         if held + size > self._settings.max_body:
             told = f"expected a request of at most {self._settings.max_body} bytes; --max-body of the server sets this"
             raise ApiError(413, "request_too_large", told)
+        self.hold(state, size)
+
+    def hold(self, state: dict[str, Any], size: int) -> None:
+        """Takes room for so many bytes that a parsed body takes beside itself. Raises ApiError if there is none."""
         if self.bodies + size > max(self._settings.max_bodies, self._settings.max_body):
             told = "the requests in flight take all the memory that is set aside for them; ask again later"
             raise ApiError(429, "overloaded", told, headers={"retry-after": "1"})
         self.bodies += size
-        state["body"] = held + size
+        state["body"] = state.get("body", 0) + size
 
     def _count(self, scope: Scope, status: int, seconds: float, identity: str) -> None:
         route = getattr(scope.get("route"), "path", "unknown")
@@ -133,10 +131,3 @@ class Gate:
         self._metrics.requests.labels(route, str(status or 499)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         log.info("%s %s %s %d %.3f s", identity, method, route, status or 499, seconds)
-
-
-def _place(error: BaseException) -> str:
-    """Returns the file and line of our own that an exception came through last."""
-    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "site-packages" not in frame.filename] or frames
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown"

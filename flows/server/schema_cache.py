@@ -1,4 +1,4 @@
-"""Compiled schemas of clients: each is compiled once, in a thread of its own, and the latest are kept."""
+"""Compiled schemas of clients: each is compiled once, first in a process of its own; the latest are kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,13 +16,14 @@ from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.flows.server.errors import ApiError, of_schema
 from cinnabar.flows.server.metrics import Metrics
+from cinnabar.flows.server.schema_lanes import SchemaLanes
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError, SchemaError
 from cinnabar.schemas.texts import schema_text
 
-#: Schemas that are kept, and threads that compile.
-_KEPT, _THREADS = 128, 4
+#: Schemas that are kept, and threads that wait for the processes that compile first.
+_KEPT, _THREADS = 128, 32
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class SchemaCache:
     """Compiles the schemas of clients, each at most once at a time; `seconds` is how long a client waits for one."""
 
     def __init__(self, seconds: float, metrics: Metrics) -> None:
-        self._seconds, self._metrics = seconds, metrics
+        self._seconds, self._metrics, self._lanes = seconds, metrics, SchemaLanes(seconds)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="schemas")
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, Future[Prepared]] = OrderedDict()
@@ -62,10 +63,15 @@ class SchemaCache:
         """Returns the schema, ready to fill. Raises ApiError, with the pointer of a keyword that cannot be enforced."""
         try:
             # Exact decimals and the order of properties, which decides that of a record's, are part of the key.
-            key = hashlib.sha256(schema_text(schema).encode()).hexdigest()
+            text = schema_text(schema).encode()
         except (RecursionError, ValueError):
             raise ApiError(400, "invalid_schema", "the schema nests too deeply or holds no JSON", param) from None
-        return await self._kept_or_new(key, lambda: _prepared(load_schema(schema)), param)
+
+        def make() -> Prepared:
+            self._lanes.check(text, param)
+            return _prepared(load_schema(schema))
+
+        return await self._kept_or_new(hashlib.sha256(text).hexdigest(), make, param)
 
     async def prepared_source(self, source: SchemaSource, param: str) -> Prepared:
         """Returns a schema that the server was started with. Raises ApiError as `prepared`."""
@@ -86,13 +92,21 @@ class SchemaCache:
         try:
             return await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
         except TimeoutError:
-            told = f"the schema takes more than {self._seconds:g} s to compile; make its patterns smaller"
-            raise ApiError(400, "invalid_schema", told, param) from None
+            told = f"the schema waits for others that take long to compile, more than {self._seconds:g} s; ask again"
+            raise ApiError(429, "overloaded", told, param, headers={"retry-after": "5"}) from None
+        except ApiError as problem:
+            # The same schema may be another parameter of another client.
+            raise replace(problem, param=param) from None
         except CinnabarError as problem:
             raise of_schema(problem, param) from None
 
+    def warm(self) -> None:
+        """Starts what compiles, so that no client waits for that."""
+        self._lanes.warm()
+
     def close(self) -> None:
-        """Ends the threads after what they compile."""
+        """Ends the processes, and the threads after what they compile."""
+        self._lanes.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -174,7 +174,8 @@ class StaticPass:
             self._run(self._numbers)
         torch.cuda.current_stream().wait_stream(beside)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=pool):
+        # Another thread may use the device meanwhile, as behind a server.
+        with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
             self._made = self._run(self._numbers)
         self._graph = graph
         return graph.pool()

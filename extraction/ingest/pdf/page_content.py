@@ -144,7 +144,7 @@ def loaded_page(pdf: Any, index: int, groups: set[str]) -> Iterator[tuple[Any, P
 
 def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spent: Spent) -> PageContent:
     """Returns what is on an open page."""
-    frame = _frame(page)
+    frame = frame_of(page)
     content = PageContent(frame.size)
     words, hidden, nonsense = _words(content, page, frame, settings, spent)
     always = settings.ocr == "always"
@@ -164,7 +164,7 @@ def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spen
 
 def plain_content(page: Any, entries: PageEntries, settings: ParserSettings) -> PageContent:
     """Returns the text of an open page as pdfium orders it, without boxes; hidden text is not told apart."""
-    frame = _frame(page)
+    frame = frame_of(page)
     content = PageContent(frame.size, plain=_plain_text(page))
     shown = squeezed(content.plain)
     if not shown:
@@ -209,7 +209,8 @@ def _plain_text(page: Any) -> str:
     return clean(text.replace("\x02", "-\n").replace("\ufffe", "-\n")).strip("\n")
 
 
-def _frame(page: Any) -> Frame:
+def frame_of(page: Any) -> Frame:
+    """Returns the rectangle and the rotation of an open page."""
     rectangle = pdfium.FS_RECTF()
     if not pdfium.FPDF_GetPageBoundingBox(page, ctypes.byref(rectangle)):
         rectangle = pdfium.FS_RECTF(0.0, 792.0, 612.0, 0.0)

@@ -49,7 +49,7 @@ def add_pdf(reading: Reading, data: bytes) -> None:
     builder = reading.builder
     mark = builder.part_count
     try:
-        with _opened(data, reading.settings.passwords) as pdf:
+        with opened_pdf(data, reading.settings.passwords) as pdf:
             pages = len(pdf)
             # Drawing annotations into a page takes the form out of the open file.
             kind = pdfium.FPDF_GetFormType(pdf.raw)
@@ -84,7 +84,7 @@ def add_pdf(reading: Reading, data: bytes) -> None:
 
 
 @contextmanager
-def _opened(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
+def opened_pdf(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
     """Opens a file with the first password that is right, the empty one first, and closes it."""
     error: pdfium2.PdfiumError | None = None
     pdf, locked = None, False

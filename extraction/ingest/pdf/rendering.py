@@ -1,4 +1,4 @@
-"""Draws pages of a PDF in grey: for OCR, and to see which words show."""
+"""Draws pages of a PDF: in grey for OCR, and to see which words show; in colour for a person to look at."""
 
 from __future__ import annotations
 
@@ -42,6 +42,32 @@ def grey_pixels(page: Any, frame: Frame, scale: float) -> _Pixels | None:
     pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, across, down, 0, flags)
     pdfium.FPDFBitmap_Destroy(bitmap)
     return pixels
+
+
+def colour_picture(page: Any, frame: Frame, most: int) -> tuple[bytes, float] | None:
+    """Returns a page in colour, of at most so many pixels, as a JPEG and its pixels to a point; None if it has no size.
+
+    The longer side has at most 150 pixels to an inch.
+    """
+    from PIL import Image
+
+    width, height = frame.size
+    if width < 1 or height < 1:
+        return None
+    scale = min(150 / 72, (most / (width * height)) ** 0.5)
+    across, down = max(1, round(width * scale)), max(1, round(height * scale))
+    if across * down > 2 * most:  # a page of extreme proportions
+        return None
+    pixels = np.full((down, across, 4), 255, np.uint8)
+    address = ctypes.cast(pixels.ctypes.data, ctypes.c_void_p)
+    bitmap = pdfium.FPDFBitmap_CreateEx(across, down, pdfium.FPDFBitmap_BGRx, address, across * 4)
+    if not bitmap:
+        return None
+    pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, across, down, 0, pdfium.FPDF_RENDER_LIMITEDIMAGECACHE)
+    pdfium.FPDFBitmap_Destroy(bitmap)
+    encoded = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels[:, :, 2::-1])).save(encoded, "JPEG", quality=72)
+    return encoded.getvalue(), across / width
 
 
 def picture_of(page: Any, frame: Frame, dpi: float) -> tuple[bytes, float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from pydantic import BaseModel, Field
 from server_process import FORMAT, INVOICE, NAME, ServerProcess, invoice
 
 from cinnabar.schemas import compile_schema
@@ -231,3 +233,41 @@ def test_the_official_python_client_reads_models_answers_streams_and_errors(serv
         with pytest.raises(openai.NotFoundError) as missing:
             client.chat.completions.create(**{**asked, "model": "gpt"})
         assert missing.value.code == "model_not_found" and missing.value.request_id
+
+
+class Address(BaseModel):
+    """The `Seller` of an invoice as the client's own helpers take it."""
+
+    name: str | None = Field(description="name of the seller")
+
+
+class Bill(BaseModel):
+    number: str | None = Field(description="number of the invoice")
+    seller: Address
+    total: float | None
+
+
+def test_the_helpers_of_the_python_client_take_pydantic_classes(served: ServerProcess) -> None:
+    message: Any = {"role": "user", "content": invoice()}
+    with openai.OpenAI(base_url=served.url, api_key="none", max_retries=0) as client:
+        found = client.chat.completions.parse(model=NAME, messages=[message], response_format=Bill)
+        bill = found.choices[0].message.parsed
+        assert bill is not None and (bill.number, bill.seller.name, bill.total) == ("2024-117", "Brook Ltd", 136)
+        with client.chat.completions.stream(model=NAME, messages=[message], response_format=Bill) as stream:
+            assert stream.get_final_completion().choices[0].message.parsed == bill
+        tool = openai.pydantic_function_tool(Bill, name="save")
+        called = client.chat.completions.parse(
+            model=NAME, messages=[message], tools=[tool], tool_choice="required"
+        )
+        (call,) = called.choices[0].message.tool_calls or []
+        assert call.function.parsed_arguments == bill
+
+    async def ask() -> str | None:
+        async with openai.AsyncOpenAI(base_url=served.url, api_key="none", max_retries=0) as client:
+            answers = await asyncio.gather(
+                *(client.chat.completions.parse(model=NAME, messages=[message], response_format=Bill) for _ in range(4))
+            )
+            (content,) = {one.choices[0].message.content for one in answers}
+            return content
+
+    assert json.loads(asyncio.run(ask()) or "")["total"] == 136

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -146,6 +147,17 @@ def test_files_are_read_with_evidence(tiny: ServerProcess) -> None:
     for one in answer.json()["results"]:
         assert one["status"] == "written" and {field["pointer"] for field in one["fields"]} >= {"/number"}
         assert compile_schema(NOTE).accepts(json.dumps(one["record"]))
+
+
+def test_a_client_that_leaves_a_stream_ends_its_request(tiny: ServerProcess) -> None:
+    body = {"model": "tiny", "messages": [{"role": "user", "content": "x"}], "stream": True, "diffusing": True}
+    with httpx.stream("POST", f"{tiny.url}/chat/completions", json=body | {"max_tokens": 1900}) as answer:
+        assert next(answer.iter_lines()).startswith("data: ")
+    until = time.monotonic() + 20
+    while "cinnabar_requests_in_flight 0.0" not in httpx.get(f"{tiny.root}/metrics").text:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert choice(ask(tiny))
 
 
 def test_a_folder_that_is_no_model_here_is_refused(tmp_path: Path) -> None:

@@ -55,6 +55,13 @@ def test_a_body_that_is_no_json_object_is_refused(served: ServerProcess, body: b
     assert found["code"] == "invalid_json"
 
 
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(served: ServerProcess) -> None:
+    body = b'{"a": [' + b"[],".join([b""] * 1_500_000) + b"0]}"
+    headers = {"content-type": "application/json"}
+    found = error(httpx.post(f"{served.url}/chat/completions", content=body, headers=headers, timeout=60), 413)
+    assert found["code"] == "request_too_large" and "values" in found["message"]
+
+
 def test_the_id_of_a_request_is_the_clients_or_a_new_one(served: ServerProcess) -> None:
     own = httpx.get(f"{served.url}/models", headers={"x-request-id": "mine-1"})
     assert own.headers["x-request-id"] == "mine-1" and own.headers["x-content-type-options"] == "nosniff"
@@ -149,7 +156,7 @@ def test_more_clients_than_the_server_takes_are_told_when_to_come_again(locked: 
         assert time.monotonic() < until
 
 
-def long_text(count: int = 60) -> str:
+def long_text(count: int = 30) -> str:
     return "\n".join(invoice(number) for number in range(100, 100 + count))
 
 
@@ -175,7 +182,7 @@ def test_a_signal_lets_requests_in_flight_finish_and_refuses_new_ones() -> None:
 
 def test_a_request_takes_no_longer_than_its_time_and_one_whose_client_left_ends() -> None:
     with running("--timeout", "1.5") as server:
-        answer = server.chat(long_text(200))
+        answer = server.chat(long_text(100))
         assert error(answer, 504)["code"] == "timeout" and answer.headers["x-should-retry"] == "false"
         with pytest.raises(httpx.ReadTimeout):
             body = {"model": NAME, "messages": [{"role": "user", "content": long_text()}], "response_format": FORMAT}

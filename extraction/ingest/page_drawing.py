@@ -1,0 +1,103 @@
+"""Draws the pages of a file in a parser process, which decodes hostile bytes: PDFs in colour, scans as they are."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cinnabar.extraction.documents import Document, Picture
+from cinnabar.extraction.ingest.formats import content_format
+from cinnabar.extraction.ingest.reading import Reading
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
+from cinnabar.schemas.errors import DocumentError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+#: The worker's name for `draw`.
+DRAW = "cinnabar.extraction.ingest.page_drawing:draw"
+#: Pages of a document that are drawn, and pixels of one: A4 at 110 dots an inch.
+MAX_DRAWN, DRAWN_PIXELS = 40, 1_200_000
+# Seconds for the pages of a file, well below the limit of a parser.
+_SECONDS = 15.0
+_PDF = "application/pdf"
+
+
+def draw(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Document:
+    """Returns a document with a picture for each of its first pages, and whatever text comes with them.
+
+    Raises DocumentError as the parser does.
+    """
+    found = content_format(data, path)
+    if found.media_type == _PDF:
+        return _draw_pdf(data, path, settings)
+    reading = Reading(settings=replace(settings, ocr="always"), name=path)
+    found.reader()(reading, data)
+    document = reading.builder.build(data, path, found.media_type)
+    return replace(document, pictures=tuple(_shrunk(document.pictures)))
+
+
+def _shrunk(pictures: Sequence[Picture]) -> list[Picture]:
+    """Returns the first pictures as small JPEGs; one that cannot be decoded is left out."""
+    from PIL import Image
+
+    from cinnabar.extraction.ingest.ocr.pictures import decoded
+
+    begun, found = time.monotonic(), []
+    for picture in pictures[:MAX_DRAWN]:
+        if time.monotonic() - begun > _SECONDS:
+            break
+        try:
+            pixels, reduced, _ = decoded(picture.data)
+            image = Image.fromarray(np.ascontiguousarray(pixels[:, :, ::-1]))
+            jpeg, scale = _jpeg(image, min(1.0, (DRAWN_PIXELS / (image.width * image.height)) ** 0.5))
+        # Pillow's decoders fail in several ways on damaged files.
+        except Exception:
+            continue
+        found.append(Picture(picture.part, jpeg, picture.scale * reduced * scale))
+    return found
+
+
+def _jpeg(image: Image.Image, scale: float) -> tuple[bytes, float]:
+    from PIL import Image
+
+    if scale < 1.0:
+        size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+        image = image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    encoded = io.BytesIO()
+    image.convert("RGB").save(encoded, "JPEG", quality=72)
+    return encoded.getvalue(), scale
+
+
+def _draw_pdf(data: bytes, path: str, settings: ParserSettings) -> Document:
+    """Returns the pages of a PDF in colour; a page that cannot be drawn has no picture."""
+    from cinnabar.extraction.ingest.pdf.page_content import frame_of, loaded_page
+    from cinnabar.extraction.ingest.pdf.reader import opened_pdf
+    from cinnabar.extraction.ingest.pdf.rendering import colour_picture
+
+    reading = Reading(settings=settings, name=path)
+    builder = reading.builder
+    begun = time.monotonic()
+    with opened_pdf(data, settings.passwords) as pdf:
+        groups: set[str] = set()
+        for index in range(min(len(pdf), MAX_DRAWN)):
+            if time.monotonic() - begun > _SECONDS:
+                break
+            with loaded_page(pdf, index, groups) as (page, _):
+                if not page:
+                    continue
+                frame = frame_of(page)
+                picture: Any = colour_picture(page, frame, DRAWN_PIXELS)
+                width, height = frame.size
+                builder.open("page", page=index + 1, width=width, height=height)
+                if picture is not None:
+                    builder.show(*picture)
+                builder.close()
+    if not builder.part_count:
+        raise DocumentError("broken", "no page can be drawn")
+    return builder.build(data, path, _PDF)

@@ -1,0 +1,51 @@
+"""The log of the server, without a word of a document: an exception is told by its type and place alone."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+#: Loggers that tell each request of others, or each part of a form.
+_LOUD = ("httpx", "asyncio", "prefect", "multipart", "python_multipart")
+
+
+def start_log() -> None:
+    """Sends what the server logs to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(WithoutTexts("%(asctime)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    for name in _LOUD:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class WithoutTexts(logging.Formatter):
+    """Writes one line a record. Messages of exceptions and representations of objects may hold texts of clients.
+
+    CINNABAR_DEBUG=1 shows all of them.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Returns the line of a record."""
+        if os.environ.get("CINNABAR_DEBUG"):
+            return super().format(record)
+        plain = logging.makeLogRecord(record.__dict__ | {"exc_info": None, "exc_text": None, "stack_info": None})
+        if isinstance(record.args, tuple):
+            plain.args = tuple(_told(one) if isinstance(one, BaseException) else one for one in record.args)
+        # Behind the first line asyncio shows tasks with their exceptions.
+        found = super().format(plain).split("\n", 1)[0]
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        return found if error is None else f"{found}: {_told(error)}"
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__} at {place_of(error)}"
+
+
+def place_of(error: BaseException) -> str:
+    """Returns the file and line of our own that an exception came through last."""
+    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "site-packages" not in frame.filename] or frames
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown"
