@@ -10,6 +10,7 @@ from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.ingest.sandbox import name_of
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.store import OTHER_KIND
 from cinnabar.schemas.errors import DocumentError
 
 
@@ -17,11 +18,14 @@ class _Finished(Protocol):
     """The things that earlier runs have done."""
 
     def done(self, digest: str) -> bool: ...
+    def refused(self, digest: str) -> bool: ...
     def known_problem(self, path: str, problem: DocumentError) -> bool: ...
 
 
 def sift(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], list[Input]]:
-    """Returns the outcomes of inputs that are unreadable, done or duplicates, and the inputs left to read.
+    """Returns the outcomes of inputs that need no reading, and the inputs left to read.
+
+    The former are unreadable, done, duplicates, or of another kind as a person said.
 
     A duplicate has the same bytes as an earlier path. An unreadable input whose problem is in quarantine is done.
     """
@@ -41,7 +45,9 @@ def sift(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], l
             settled.append(Outcome(item.path, "skipped", "duplicate", digest=item.digest, duplicate_of=other))
         else:
             first[item.digest] = item.path
-            if finished.done(item.digest):
+            if finished.refused(item.digest):
+                settled.append(Outcome(item.path, "skipped", OTHER_KIND, digest=item.digest))
+            elif finished.done(item.digest):
                 settled.append(Outcome(item.path, "skipped", "done", digest=item.digest))
             else:
                 left.append(item)

@@ -16,6 +16,7 @@ from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.parser_settings import passwords_in
+from cinnabar.extraction.quality.kept_models import model_for
 from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import model_source
@@ -38,7 +39,7 @@ def backfill_folder(
     below: Share | None = None,
     where: str | None = None,
     related: Share | None = None,
-    model: str = "default",
+    model: str | None = None,
     device: Device = "auto",
     ray: str | None = None,
     others: list[str] | None = None,
@@ -62,7 +63,8 @@ def backfill_folder(
         where: Only records that meet this SQL condition on the columns of their table.
         related: Documents that are of the schema's kind with a probability below this are skipped; documents that
             earlier runs skipped as other_kind are compared again.
-        model: The model that fills: `default`, or the folder of a model or a language model.
+        model: The model that fills: `default`, or the folder of a model or a language model; without it the one that
+            `cinnabar improve --keep` took into use, if there is one.
         device: The device of the model; auto takes a GPU if there is one.
         ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
         others: Files, folders and mailboxes to search for documents that have moved.
@@ -75,7 +77,9 @@ def backfill_folder(
     options = RunOptions(**said)
     if document_password_block is not None:
         options = options.with_passwords(passwords_in(secret(document_password_block)()))
-    version, filler = load_schema(record_schema), model_source(model, device)
+    version = load_schema(record_schema)
+    model = model_for(Path(out), [version.name], model)
+    filler = model_source(model, device)
     routing = routing_of([version], False, related, model)
     password = secret(password_block) if password_block else password_of_environment
     lying = located(others or [], password)

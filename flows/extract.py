@@ -15,6 +15,7 @@ from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.parser_settings import passwords_in
+from cinnabar.extraction.quality.kept_models import model_for
 from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.run_options import Device, RunOptions
@@ -34,7 +35,7 @@ def extract_folder(
     paths: list[str],
     record_schema: str | list[str],
     out: str,
-    model: str = "default",
+    model: str | None = None,
     device: Device = "auto",
     max_error_rate: Share | None = None,
     remote: Server | None = None,
@@ -58,7 +59,8 @@ def extract_folder(
         record_schema: A name of the library, the path of a JSON Schema, or module:Class; of a list of these each
             document gets the one that fits, or none.
         out: The folder for the results. One run at a time writes to it.
-        model: `default`, the folder of a model or of a language model, mercury-2, or openai:NAME.
+        model: `default`, the folder of a model or of a language model, mercury-2, or openai:NAME; without it the one
+            that `cinnabar improve --keep` took into use, if there is one.
         device: The device of the model; auto takes a GPU if there is one.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine.
         remote: The settings for a model behind a server.
@@ -76,6 +78,7 @@ def extract_folder(
     if document_password_block is not None:
         options = options.with_passwords(passwords_in(secret(document_password_block)()))
     sources = [load_schema(one) for one in ([record_schema] if isinstance(record_schema, str) else record_schema)]
+    model = model_for(Path(out), [source.name for source in sources], model)
     routing = routing_of(sources, len(sources) > 1, related, model)
     server = remote or Server()
     check_models(model, escalate_to, None, options.steps, server.model_dump(exclude_unset=True))

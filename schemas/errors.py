@@ -6,6 +6,7 @@ CinnabarError
 │   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
 │   ├── NotUnited              versions of a schema with types that one table cannot hold: pointer, both types
 │   ├── InUse                  a folder that another run is writing to: folder, what
+│   ├── Refused                a correction after which a record would break its schema: places
 │   ├── NoMailbox              a mailbox that its server does not have
 │   ├── TooLarge               an automaton past the cap on states
 │   ├── TooMuchWork            patterns that would together take too much work to compile
@@ -66,6 +67,18 @@ class InUse(UsageError):
         self.folder = folder
         self.what = f"{folder}: another run is writing here (process {process})"
         super().__init__(f"{self.what}; wait for it to end, or choose another --out")
+
+
+class Refused(UsageError):
+    """A correction after which a record would break its schema.
+
+    `places` has the JSON pointers (RFC 6901) of the wrong values, each with the reason.
+    """
+
+    def __init__(self, document: str, places: list[tuple[str, str]]) -> None:
+        self.places = places
+        said = "; ".join(f"{pointer or '/'}: {message}" for pointer, message in places[:5])
+        super().__init__(f"{document}: the corrected record would break its schema at {said}; nothing was changed")
 
 
 class NoMailbox(UsageError):

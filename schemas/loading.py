@@ -15,6 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.python_types import is_type, name_of, schema_of
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.texts import read_schema
 from cinnabar.schemas.yaml_texts import SUFFIXES, YamlText, is_yaml, read_yaml
@@ -30,13 +31,14 @@ class SchemaSource:
     """A loaded schema.
 
     `name` is for people and file names: the library's name, else the title, else the file's or class's name.
-    `model` is the Pydantic class if the schema came from one. `fingerprint` is the SHA-256 of the schema as JSON
+    `model` is the type if the schema came from one that Pydantic can judge values by, mostly a Pydantic class.
+    `fingerprint` is the SHA-256 of the schema as JSON
     with sorted keys, annotations included, since the model reads them.
     """
 
     name: str
     schema: dict[str, Any] | bool
-    model: type[BaseModel] | None
+    model: Any | None
     fingerprint: str
 
 
@@ -44,9 +46,10 @@ def load_schema(spec: Any) -> SchemaSource:
     """The schema that `spec` names or is.
 
     `spec` is a name of the library, a path of a JSON Schema file (YAML by its ending, else JSON), `module:Class`
-    (searched in the current directory too), a dict or a boolean, a Pydantic class, or an `outlines.types.JsonSchema`.
-    Raises SchemaError if there is no such schema or if it does not meet the standard's meta-schema. Raises
-    UnsupportedSchema with the pointer of the keyword if it is beyond the limits in `reading/limits.py`.
+    (searched in the current directory too), a dict or a boolean, a Pydantic class, another type (a dataclass,
+    TypedDict, Enum, Literal, union, list), a function (its arguments), or a type of outlines. Raises SchemaError if
+    there is no such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer
+    of the keyword if it is beyond the limits in `reading/limits.py`.
     """
     if isinstance(spec, str):
         return _named(spec)
@@ -56,12 +59,13 @@ def load_schema(spec: Any) -> SchemaSource:
         return _source("schema", spec, None)
     if isinstance(spec, type) and issubclass(spec, BaseModel):
         return _model(spec.__name__, spec)
-    # Outlines takes seconds to import, and an object of its type exists only after an import.
-    outlines = sys.modules.get("outlines.types")
-    if outlines is not None and isinstance(spec, outlines.JsonSchema):
-        return _source("schema", _parse(spec.schema, "outlines.types.JsonSchema"), None)
+    found = schema_of(spec, _DecimalsAsNumbers)
+    if isinstance(found, str):
+        return _source("schema", _parse(found, "outlines.types.JsonSchema"), None)
+    if found is not None:
+        return _source(name_of(spec), found, spec if is_type(spec) else None)
     raise SchemaError(
-        "expected a name, a path, module:Class, a dict, a Pydantic class or an outlines JsonSchema, "
+        "expected a name, a path, module:Class, a dict, a Pydantic class, another type, or a type of outlines, "
         f"got {type(spec).__name__}"
     )
 
@@ -183,7 +187,7 @@ def _model(name: str, model: type[BaseModel], keep_name: bool = False) -> Schema
 def _source(
     name: str,
     schema: dict[str, Any] | bool,
-    model: type[BaseModel] | None,
+    model: Any | None,
     keep_name: bool = False,
     lines: YamlText | None = None,
 ) -> SchemaSource:

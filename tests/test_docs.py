@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("flows", "extraction", "engine", "kernels", "schemas", "data", "docs", "scripts", "tests")
+FOLDERS = ("interface", "flows", "extraction", "engine", "kernels", "schemas", "data", "docs", "scripts", "tests")
 PAGES = sorted([
     *ROOT.glob("*.md"),
     *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md")),
@@ -200,9 +200,16 @@ def test_every_target_is_listed_by_make_help() -> None:
 
 
 @pytest.mark.parametrize("fence", marked("python", "run"))
-def test_python_snippets_run(fence: Fence) -> None:
-    code = compile("\n" * fence.line + fence.text, str(fence.page), "exec", dont_inherit=True)
-    exec(code, {"__name__": "snippet"})
+def test_python_snippets_run(fence: Fence, tmp_path: Path) -> None:
+    put_files(fence.page, tmp_path)
+    # A process of its own, so that its modules and warnings are those of a user.
+    code = "\n" * fence.line + fence.text
+    program = f"exec(compile({code!r}, {str(fence.page)!r}, 'exec'), {{'__name__': '__main__'}})"
+    env = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{fence.name}\n{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("fence", marked("sh", "run"))
@@ -220,12 +227,17 @@ def test_the_example_of_the_readme_reads_all_four_values(
     assert re.search(r"NK 7730 1182 +2026-03-14 +M\. Albrecht +2\.4\b", printed), printed
 
 
+def put_files(page: Path, folder: Path) -> None:
+    """Writes the fences of a page that are marked as files."""
+    for fence in fences(page):
+        for name in (mark.removeprefix("file=") for mark in fence.marks if mark.startswith("file=")):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(fence.text, "utf-8")
+
+
 def run_shell(fence: Fence, tmp_path: Path) -> str:
     """Runs a shell snippet in a folder with the files of its page, and returns its standard output."""
-    for other in fences(fence.page):
-        for name in (mark.removeprefix("file=") for mark in other.marks if mark.startswith("file=")):
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(other.text, "utf-8")
+    put_files(fence.page, tmp_path)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "PREFECT_HOME": str(tmp_path / ".prefect"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(

@@ -17,19 +17,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("flows", "extraction", "engine", "kernels", "schemas")
+FOLDERS = ("interface", "flows", "extraction", "engine", "kernels", "schemas")
+# The folder that is cinnabar itself: its modules are cinnabar.<module>.
+TOP = "interface"
 # The folders below each folder, from which it may import.
 BELOW = {
+    "interface": {"extraction", "engine", "schemas"},
     "flows": {"extraction", "engine", "schemas"},
     "extraction": {"engine", "schemas"},
     "engine": {"kernels", "schemas"},
     "kernels": set[str](),
     "schemas": set[str](),
 }
+# The modules and names of cinnabar itself, which none of the other folders may import.
+OWN = {path.stem for path in (ROOT / TOP).glob("*.py")}
 # schemas/ ends at bytes and knows no tensors; NumPy's arrays and Arrow's types are not tensors.
 NO_TENSORS = {"torch", "triton", "safetensors", "tokenizers"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
+
+
+def package(folder: str) -> str:
+    """The package that a folder is imported as, given its path from the root with dots."""
+    return "cinnabar" if folder == TOP else f"cinnabar.{folder}"
 
 
 def sources() -> Iterator[Path]:
@@ -50,18 +60,24 @@ def imported(path: Path) -> set[str]:
 
 
 def test_the_packages_are_the_folders_that_hold_python() -> None:
-    here = {".".join(["cinnabar", *p.parent.relative_to(ROOT).parts]) for p in sources()}
+    here = {package(".".join(p.parent.relative_to(ROOT).parts)) for p in sources()}
     assert sorted(SETUPTOOLS["packages"]) == sorted(here)
 
 
 def test_every_top_level_package_is_a_folder_of_its_name() -> None:
-    assert SETUPTOOLS["package-dir"] == {f"cinnabar.{folder}": folder for folder in FOLDERS}
+    assert SETUPTOOLS["package-dir"] == {package(folder): folder for folder in FOLDERS}
+
+
+def test_the_type_checker_finds_each_folder_and_module_where_python_does() -> None:
+    links = {path.name: path.resolve() for path in (ROOT / ".typing" / "cinnabar").iterdir()}
+    modules = {path.name: path for path in (ROOT / TOP).iterdir() if path.name != "__pycache__"}
+    assert links == modules | {folder: ROOT / folder for folder in FOLDERS if folder != TOP}
 
 
 def test_other_files_than_python_are_packaged_or_known() -> None:
     patterns = [
-        f"{package.removeprefix('cinnabar.').replace('.', '/')}/{pattern.replace('**/', '')}"
-        for package, found in SETUPTOOLS["package-data"].items()
+        f"{name.removeprefix('cinnabar.').replace('.', '/') if '.' in name else TOP}/{pattern.replace('**/', '')}"
+        for name, found in SETUPTOOLS["package-data"].items()
         for pattern in found
     ]
     tracked = subprocess.run(
@@ -91,7 +107,7 @@ def test_imports_only_go_down(folder: str) -> None:
         for path in sources()
         if path.relative_to(ROOT).parts[0] == folder
         for name in imported(path)
-        if name.startswith("cinnabar.") and name.split(".")[1] not in allowed
+        if name.startswith("cinnabar.") and name.split(".")[1] not in allowed | (OWN if folder == TOP else set())
     ]
     assert not wrong
 
@@ -136,7 +152,9 @@ def test_an_import_cycle_is_found_among_modules_that_lead_to_it_and_from_it() ->
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
     modules = {
-        ".".join(("cinnabar", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+        ".".join(("cinnabar", *path.relative_to(ROOT).with_suffix("").parts))
+        .removesuffix(".__init__")
+        .replace(f"cinnabar.{TOP}", "cinnabar"): path
         for path in sources()
     }
     imports = {

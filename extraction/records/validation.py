@@ -1,4 +1,4 @@
-"""Validates records with an independent JSON Schema validator, then with the Pydantic model if there is one.
+"""Validates records with an independent JSON Schema validator, then with the Pydantic class if there is one.
 
 jsonschema-rs checks the text itself, with exact numbers and asserted `format`, under the draft of the schema's
 `$schema` (2020-12 by default). Our own schema code takes no part, except for the parser of patterns
@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 import jsonschema_rs
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from cinnabar.extraction.records.routes import check_routes
 from cinnabar.extraction.records.translation import ECMA_PATTERN, DecimalPlaces, EcmaPattern, translated
@@ -42,7 +42,7 @@ class Validator:
     """
 
     def __init__(self, source: SchemaSource) -> None:
-        self._model = source.model
+        self._model: TypeAdapter[Any] | None = None if source.model is None else TypeAdapter(source.model)
         check_routes(source.schema)
         try:
             named = isinstance(source.schema, dict) and "$schema" in source.schema
@@ -82,7 +82,7 @@ class Validator:
         if self._model is None:
             return []
         try:
-            self._model.model_validate_json(record_text)
+            self._model.validate_json(record_text)
         except ValidationError as error:
             # Pydantic's locations also hold union branches; such a pointer names the nearest place it can.
             return [Violation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]

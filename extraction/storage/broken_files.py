@@ -32,6 +32,8 @@ _FIXED = {
     "outcomes": tables.OUTCOMES,
     "runs": tables.RUNS,
 }
+# The tables of which readable files stay: no run makes them again.
+_KEPT = ("runs", "corrections", "uncorrected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +110,12 @@ def _copy(out: Path, folder: Path, paths: Sequence[str]) -> None:
 
 
 def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Manifest:
-    """Returns a batch that replaces a broken one: without its documents, but with its readable runs."""
-    runs = [file for file in entry.files if file.table == "runs" and file.path not in bad]
-    contents = (
-        {"runs": pa.concat_tables([pq.read_table(store.out / file.path) for file in runs])} if runs else {}
-    )
+    """Returns a batch that replaces a broken one: without its documents, but with its readable runs and corrections."""
+    contents = {}
+    for table in _KEPT:
+        kept = [store.out / file.path for file in entry.files if file.table == table and file.path not in bad]
+        if kept:
+            contents[table] = pa.concat_tables([pq.read_table(path) for path in kept])
     others = [other for other in store.committed() if other.number != entry.number]
     # A table without any file has no view.
     for table, schema in _FIXED.items():

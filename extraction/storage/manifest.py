@@ -21,7 +21,7 @@ FOLDER = "manifest"
 REPLACED = f"{FOLDER}/replaced"
 _MEND = "restore it, or run `cinnabar verify` to set its batch aside; the next run fills it again"
 #: The folders that hold Parquet files, by table.
-TABLES = ("data", "fields", "documents", "outcomes", "runs", "checks")
+TABLES = ("data", "fields", "documents", "outcomes", "runs", "checks", "corrections", "uncorrected")
 #: The folder with a report of each run (extraction/watching/reports.py).
 REPORTS = "reports"
 _NAME = re.compile(r"batch-(\d{10})\.json")

@@ -12,6 +12,8 @@ from cinnabar.schemas.facts import FactValue
 
 _Status = Literal["written", "quarantined", "skipped"]
 STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
+#: Where a stored value comes from: a model, a fact, or a person who corrected or accepted it.
+LeafOrigin = Origin | Literal["human"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class LeafRow:
     pointer: str
     value: str | None
     confidence: float
-    origin: Origin
+    origin: LeafOrigin
     missing: bool = False
     evidence: Evidence | None = None
     page: int = 0

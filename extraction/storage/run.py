@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pyarrow as pa
@@ -21,13 +21,19 @@ from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import STATUSES, Outcome
-from cinnabar.extraction.storage.store import PASSWORD_COUNT, Store
+from cinnabar.extraction.storage.store import OTHER_KIND, PASSWORD_COUNT, Store
 from cinnabar.extraction.storage.tables import Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError, RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.texts import schema_text
+
+# Only folders with corrections need them.
+if TYPE_CHECKING:
+    from cinnabar.extraction.corrections.committing import CorrectedRun
+    from cinnabar.extraction.corrections.stored import State
+    from cinnabar.extraction.run_options import OnCheck
 
 #: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
 PUBLISH_EVERY = 2.0
@@ -76,6 +82,10 @@ class Run:
         self._record_schema = arrow_schema(compiled)
         self._columns = RecordColumns.of(self._record_schema)
         self._expected = None if inputs is None else set(inputs)
+        self._source, self._compiled = source, compiled
+        self._on_check: OnCheck = arguments.get("on_check", "flag")
+        # A backfill freezes the values that people corrected.
+        self._keeps = "backfill" in arguments
         self._arguments = orjson.dumps(dict(arguments), default=str).decode()
         self._accounted: set[str] = set()
         self._written: dict[str, str] = {}
@@ -84,7 +94,7 @@ class Run:
         self._clock = time.monotonic()
         with store.mutex:
             self._check_columns(source)
-            self.key = Key(self._new_id(), source.name, source.fingerprint, engine_fingerprint)
+            self.key = Key(store.new_run_id(self._started), source.name, source.fingerprint, engine_fingerprint)
             self._done = store.done_keys(
                 source.fingerprint,
                 engine_fingerprint,
@@ -108,16 +118,6 @@ class Run:
     def ids(self) -> tuple[str, ...]:
         """Returns the ids of this run and of no other, as a group of runs has several."""
         return (self.id,)
-
-    def _new_id(self) -> str:
-        # Later than every stored run, even if the clock was set back: the newest run's record counts.
-        stamp = self._started
-        for path in self._store.files("runs"):
-            with reading(path):
-                rows = pq.read_table(path, columns=["run_id"])
-            for run_id in rows["run_id"].to_pylist():
-                stamp = max(stamp, _time_of(str(run_id)) + timedelta(milliseconds=1))
-        return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
 
     def _check_columns(self, source: SchemaSource) -> None:
         for path in self._store.files("data", source.fingerprint)[-1:]:
@@ -160,6 +160,8 @@ class Run:
         RunError if the disk fails; then nothing of the batch counts.
         """
         with self._store.mutex:
+            self._store.commit_waiting()
+            batch, corrected = self._corrected(batch)
             accepted, records, leaves = self._accept(batch)
             if not accepted:
                 return
@@ -173,10 +175,57 @@ class Run:
             if records:
                 content[f"data/{self._folder}"] = pa.Table.from_batches(records).combine_chunks()
                 content[f"fields/{self._folder}"] = pa.concat_tables(leaves).combine_chunks()
-            self._commit(content)
+            self._commit(self._with_corrected(content, accepted, corrected))
             self._accounted.update(outcome.path for outcome in accepted)
             self._written |= {o.digest: o.path for o in accepted if o.status != "skipped" and o.digest}
             self._store.publish_within(PUBLISH_EVERY)
+
+    def _corrected(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, State]]:
+        """Returns the outcomes with the corrections in force, and the states of the corrected documents by digest."""
+        rows = self._store.correction_rows()
+        if rows is None:
+            return batch, {}
+        return self._corrections.revised(self._store, batch, rows)
+
+    @cached_property
+    def _corrections(self) -> CorrectedRun:
+        from cinnabar.extraction.corrections.committing import CorrectedRun
+        from cinnabar.extraction.corrections.revising import Rules
+        from cinnabar.extraction.records.checks.checks import Checks
+        from cinnabar.extraction.records.validation import Validator
+
+        source, compiled = self._source, self._compiled
+        rules = Rules(source, compiled, Validator(source), Checks(source, compiled), self._on_check)
+        return CorrectedRun(rules, self._keeps)
+
+    def _with_corrected(
+        self, content: dict[str, pa.Table], accepted: Sequence[Outcome], corrected: Mapping[str, State]
+    ) -> dict[str, pa.Table]:
+        """Returns the tables of a batch with what the run made of corrected documents."""
+        own = [(corrected[one.digest], one) for one in accepted if one.status != "skipped" and one.digest in corrected]
+        if not own:
+            return content
+        from cinnabar.extraction.corrections.committing import corrected_again
+        from cinnabar.extraction.corrections.stored import base_table
+
+        name, fingerprint = self.key.schema_name, self.key.schema_fingerprint
+        bases = [(state.document, name, fingerprint, self.id, state.base) for state, _ in own if state.base]
+        tables_of = [content, {"uncorrected": base_table(bases)}]
+        if later := [(state, one) for state, one in own if state.run_id > self.id]:
+            tables_of.append(corrected_again(self._store, later, self.key))
+        folders = dict.fromkeys(folder for one in tables_of for folder in one)
+        return {
+            folder: pa.concat_tables([one[folder] for one in tables_of if folder in one]).combine_chunks()
+            for folder in folders
+        }
+
+    def refused(self, digest: str) -> bool:
+        """Returns True if a person said that this document is not of this schema."""
+        rows = self._store.correction_rows()
+        if rows is None:
+            return False
+        found = rows.of((digest, self.key.schema_name))
+        return any(one.action == OTHER_KIND and one.undone is None for one in found)
 
     def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
         """Returns the new outcomes in their final form, and the records and leaves of the written ones."""
@@ -214,6 +263,7 @@ class Run:
         RunError if an input has no outcome, or the stored outcomes differ from the accepted ones.
         """
         with self._store.mutex:
+            self._store.commit_waiting()
             outcomes, codes = self._stored_outcomes()
             self._check_sum(outcomes)
             self._commit({"runs": self._run_row(manifests.now(), outcomes, usage or {})})
@@ -284,6 +334,3 @@ class Run:
 def _skipped(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:
     return Outcome(outcome.path, "skipped", code, digest=outcome.digest, duplicate_of=duplicate_of)
 
-
-def _time_of(run_id: str) -> datetime:
-    return datetime.strptime(run_id.split("-")[0], "%Y%m%dT%H%M%S%fZ").replace(tzinfo=manifests.now().tzinfo)

@@ -69,6 +69,10 @@ class RunGroup:
             digest in finished and digest in self._placed[name] for name, finished in self._finished.items()
         )
 
+    def refused(self, digest: str) -> bool:
+        """Returns True if a person said that this document is of none of these schemas."""
+        return all(run.refused(digest) for run in self._runs.values())
+
     def known_problem(self, path: str, problem: DocumentError) -> bool:
         """Returns True if the path is in quarantine with this problem, in the run that gets such outcomes."""
         return self._runs[self._first].known_problem(path, problem)

@@ -74,6 +74,7 @@ _PLAIN = {
     "bool": "BOOLEAN",
     "date32[day]": "DATE",
     "double": "DOUBLE",
+    "float": "FLOAT",
     "int32": "INTEGER",
     "int64": "BIGINT",
     "string": "VARCHAR",

@@ -19,7 +19,7 @@ from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier, literal, quoted
 from cinnabar.extraction.storage.schema_versions import sql_type, united_source
-from cinnabar.extraction.storage.tables import DOCUMENTS
+from cinnabar.extraction.storage.tables import CHECKS, CORRECTIONS, DOCUMENTS, UNCORRECTED
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
@@ -34,6 +34,14 @@ _READABLE: dict[str, str | bool | int | float | list[str]] = {"storage_compatibi
 #: The views of every snapshot, beside one for each schema, in order of creation.
 VIEWS = {
     "outcomes": "SELECT * FROM {outcomes}",
+    # What people changed, with the step that took it back.
+    "corrections": "SELECT c.identity, c.document, o.path, c.schema_name, action, pointer, before, after, who, made,"
+    " u.undone, u.undone_by, evidence_text, spans, boxes, place, c.schema_fingerprint, c.run_id"
+    " FROM {corrections} AS c LEFT JOIN (SELECT undoes AS identity, arg_min(made, run_id) AS undone,"
+    " arg_min(who, run_id) AS undone_by FROM {corrections} WHERE undoes IS NOT NULL GROUP BY ALL) AS u"
+    " USING (identity) LEFT JOIN (SELECT document, arg_max(path, run_id) AS path FROM outcomes"
+    " WHERE document IN (SELECT document FROM {corrections}) GROUP BY ALL) AS o ON o.document = c.document"
+    " WHERE undoes IS NULL",
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
     "runs": "SELECT * FROM {runs}"
     " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
@@ -45,7 +53,7 @@ VIEWS = {
     # in 64 held back .28 processor seconds instead of 1.16.
     "quarantine": "SELECT run_id, path, code, detail, pointers, document, schema_name, schema_fingerprint,"
     " engine_fingerprint, record_json FROM ("
-    "SELECT * FROM outcomes WHERE outcome <> 'skipped'"
+    "SELECT * FROM outcomes AS r WHERE outcome <> 'skipped' AND {counting}"
     " AND (path IN (SELECT path FROM outcomes WHERE outcome = 'quarantined') OR document IN"
     " (SELECT document FROM outcomes WHERE outcome = 'quarantined' AND document IS NOT NULL))"
     " QUALIFY outcome = 'quarantined'"
@@ -61,7 +69,8 @@ VIEWS = {
     " USING (run_id, path, schema_fingerprint)",
     # All records ever written; `latest` marks the one that counts for its document and schema.
     "records": "SELECT *, row_number() OVER"
-    " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AS latest FROM ({records})",
+    " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AND {counting} AS latest"
+    " FROM ({records}) AS r",
     # All values ever written, each beside the value of the run before.
     "history": "SELECT document, schema_name, pointer, field, run_id, started, value_json ->> '$' AS value,"
     " value_json, lag(value_json) OVER places AS previous_json,"
@@ -80,12 +89,12 @@ VIEWS = {
     # Older files lack these columns.
     " FROM (SELECT * FROM {fields} UNION ALL BY NAME"
     " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence, NULL::VARCHAR AS place WHERE false) AS f"
-    " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes"
-    " WHERE outcome = 'written' GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
+    " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes AS r"
+    " WHERE outcome = 'written' AND {counting} GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
     # The results for the record that counts, in quarantine too.
     "checks": "SELECT c.document, path, c.schema_name, check_name, holds, outcome, run_id, schema_fingerprint,"
     " c.engine_fingerprint FROM {checks} AS c JOIN (SELECT document, schema_fingerprint, run_id, path, outcome"
-    " FROM outcomes WHERE outcome <> 'skipped' AND document IS NOT NULL QUALIFY row_number() OVER"
+    " FROM outcomes AS r WHERE outcome <> 'skipped' AND document IS NOT NULL AND {counting} QUALIFY row_number() OVER"
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1) AS o"
     " USING (document, schema_fingerprint, run_id)",
     "lists": "SELECT path, f.document, f.schema_name, pointer, field, value_json::BIGINT AS items, f.confidence,"
@@ -93,7 +102,10 @@ VIEWS = {
     " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
     " USING (document, schema_fingerprint, run_id) WHERE origin = 'list'",
 }
-_WIDE = "SELECT * FROM {data} QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
+_WIDE = (
+    "SELECT * FROM {data} AS r WHERE {counting}"
+    " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
+)
 _RECORDS = (
     "SELECT path, document, confidence, flags, run_id, {name} AS schema_name, schema_fingerprint,"
     " engine_fingerprint, record_json FROM {data}"
@@ -103,11 +115,22 @@ _NO_RECORDS = (
     " ''::VARCHAR AS run_id, ''::VARCHAR AS schema_name, ''::VARCHAR AS schema_fingerprint,"
     " ''::VARCHAR AS engine_fingerprint, ''::VARCHAR AS record_json WHERE false"
 )
-# Folders without a schema that has checks hold no file of them.
-_NO_CHECKS = (
-    "(SELECT ''::VARCHAR AS document, ''::VARCHAR AS schema_name, ''::VARCHAR AS check_name, true AS holds,"
-    " ''::VARCHAR AS run_id, ''::VARCHAR AS schema_fingerprint, ''::VARCHAR AS engine_fingerprint WHERE false)"
+# Records up to these runs do not count: a person said that the document is of another kind, or took back the correction
+# that had brought it out of quarantine.
+_WITHDRAWN = (
+    "SELECT o.document, f.schema_fingerprint, max(o.run_id) AS run_id FROM outcomes AS o"
+    " JOIN (SELECT DISTINCT schema_name, schema_fingerprint FROM outcomes) AS f USING (schema_name)"
+    " WHERE o.outcome <> 'written' AND (o.document, o.run_id) IN (SELECT (document, run_id) FROM {corrections})"
+    " AND (o.code = 'other_kind' OR o.schema_fingerprint = f.schema_fingerprint) GROUP BY ALL"
 )
+# The condition on a record, as `r`, that no correction withdraws it. A folder without corrections does not look.
+_ALL = "true"
+_COUNTING = (
+    "NOT EXISTS (SELECT 1 FROM _withdrawn AS w WHERE w.document = r.document"
+    " AND w.schema_fingerprint = r.schema_fingerprint AND w.run_id > r.run_id)"
+)
+# Folders without checks or corrections hold no file of them.
+_OPTIONAL = {"checks": CHECKS, "corrections": CORRECTIONS, "uncorrected": UNCORRECTED}
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
 
 
@@ -171,17 +194,23 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
         or _NO_RECORDS
     )
     sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
+    corrected = any(file.table == "corrections" and file.rows for entry in committed for file in entry.files)
+    sources["counting"] = _COUNTING if corrected else _ALL
     for name, query in VIEWS.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
+        if corrected and name == "outcomes":
+            connection.execute(f"CREATE VIEW _withdrawn AS {_WITHDRAWN.format_map(sources)}")
     shown = [entry for entry in committed if entry.schema_fingerprint in data]
     names = view_names(shown, reserved_words(connection))
     for name, fingerprint in names.items():
-        connection.execute(f"CREATE VIEW {quoted(name)} AS {_WIDE.format(data=data[fingerprint])}")
+        wide = _WIDE.format(data=data[fingerprint], counting=sources["counting"])
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {wide}")
     for name, versions_of_it in united_names(shown, names).items():
         united = united_source(out, {f: (data[f], versions[f]) for f in versions_of_it})
         if united is None:
             continue
-        connection.execute(f"CREATE VIEW {quoted(name)} AS {_WIDE.format(data=f'({united})')}")
+        wide = _WIDE.format(data=f"({united})", counting=sources["counting"])
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {wide}")
     newest = max(entry.number for entry in committed)
     query = _SNAPSHOT.format(number=newest, folder=literal(str(out)))
     connection.execute(f"CREATE VIEW _snapshot AS {query}")
@@ -190,8 +219,9 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
 def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
     """Returns the SQL that reads the rows of these commits in one of their tables."""
     paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
-    if table == "checks" and not paths:
-        return _NO_CHECKS
+    if table in _OPTIONAL and not paths:
+        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in _OPTIONAL[table])
+        return f"(SELECT {columns} WHERE false)"
     return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
 
 
@@ -259,8 +289,17 @@ def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest]
     return next(name for name, fingerprint in names.items() if fingerprint == own[-1])
 
 
+def view_of_version(
+    connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], fingerprint: str
+) -> str | None:
+    """Returns the view of the records of this version of a schema in this connection, None if it has none."""
+    shown = [entry for entry in committed if any(file.table == "data" for file in entry.files)]
+    names = view_names(shown, reserved_words(connection))
+    return next((name for name, version in names.items() if version == fingerprint), None)
+
+
 def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
-    return frozenset(words | {*VIEWS, "_snapshot"})
+    return frozenset(words | {*VIEWS, "_snapshot", "_withdrawn"})

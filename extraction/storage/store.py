@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,11 +27,16 @@ from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.schema_versions import stored_columns
 from cinnabar.extraction.storage.snapshot import DATABASE, publish, published_number
 from cinnabar.extraction.storage.tables import RecordColumns
+from cinnabar.extraction.storage.waiting import any_waiting
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.united_columns import united_columns
+
+# Only folders with corrections need them.
+if TYPE_CHECKING:
+    from cinnabar.extraction.corrections.stored import CorrectionRows
 
 #: How long the files of a replaced batch stay at most, for readers that hold an older snapshot: a day.
 KEEP_REPLACED = timedelta(days=1)
@@ -43,6 +49,8 @@ _LOOK = 30.0
 UNAVAILABLE = "unavailable"
 #: The code of documents that a routing sent to no schema.
 OTHER_KIND = "other_kind"
+#: The argument of a run that holds corrections and no work of a model, and its value.
+COMMAND, CORRECT = "command", "correct"
 #: The argument of a run that names its routing, and the one with its number of passwords.
 ROUTING, PASSWORD_COUNT = "routing", "passwords"
 _PASSWORD = "password"
@@ -56,6 +64,11 @@ class _Replaced:
     by: Manifest
     at: float
     early: bool
+
+
+def time_of(run_id: str) -> datetime:
+    """Returns the time at which a run began."""
+    return datetime.strptime(run_id.split("-")[0], "%Y%m%dT%H%M%S%fZ").replace(tzinfo=UTC)
 
 
 class Store:
@@ -84,6 +97,7 @@ class Store:
         self._replaced: dict[int, _Replaced] = {}
         self._looked = time.monotonic()
         self._held: HeldSnapshots | None = None
+        self._corrections: tuple[list[Path], CorrectionRows] | None = None
         try:
             make_folder(self.out)
             self._lock = FolderLock(self.out)
@@ -112,8 +126,10 @@ class Store:
         # A snapshot without a number was made elsewhere or is broken; it may name all commits until now.
         shown = published_number(self.out)
         self._held.published(self.out / DATABASE, self._next - 1 if shown is None else shown)
-        if self._trusting and self._manifests and shown != max(self._manifests):
-            self._publish()
+        if self._trusting and self._manifests:
+            self.commit_waiting()
+            if shown != max(self._manifests):
+                self._publish()
         by_number = {entry.number: entry for entry in found}
         for entry in manifests.replaced(found, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
@@ -292,6 +308,46 @@ class Store:
             for file in entry.files
             if file.table == table
         ]
+
+    def new_run_id(self, started: datetime | None = None) -> str:
+        """Returns the id of a new run; it sorts behind all stored ones, even if the clock was set back."""
+        stamp = manifests.now() if started is None else started
+        for path in self.files("runs"):
+            with reading(path):
+                last = pq.read_table(path, columns=["run_id"])["run_id"]
+            for run_id in last.to_pylist():
+                stamp = max(stamp, time_of(str(run_id)) + timedelta(milliseconds=1))
+        return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
+
+    def commit_waiting(self) -> int:
+        """Commits the corrections that people made while this folder was locked; returns the number of documents."""
+        if not any_waiting(self.out):
+            return 0
+        # Only a folder with such corrections needs their rules.
+        from cinnabar.extraction.corrections.committing import commit_waiting
+
+        with self.mutex, failures(f"{self.out}: could not commit corrections"):
+            return commit_waiting(self)
+
+    def renew_corrected(self) -> None:
+        """Corrects records again whose corrected form was lost with a broken batch."""
+        if self.correction_rows() is not None:
+            from cinnabar.extraction.corrections.committing import renew
+
+            if renew(self):
+                self.publish()
+
+    def correction_rows(self) -> CorrectionRows | None:
+        """Returns all stored corrections, None if there are none."""
+        files = self.files("corrections")
+        if not files:
+            return None
+        from cinnabar.extraction.corrections.stored import correction_rows
+
+        with self.mutex:
+            if self._corrections is None or self._corrections[0] != files:
+                self._corrections = files, correction_rows(self.out, self.committed())
+            return self._corrections[1]
 
     def commit(self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table]) -> None:
         """Writes and commits these tables, all or none.

@@ -201,12 +201,13 @@ def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
             f"SELECT document, record_json, confidence, flags FROM records WHERE {these}", keys
         ).fetchall()
     return {
-        document: _stored(text, confidence, flags, leaves[document])
+        document: stored_of(text, confidence, flags, leaves[document])
         for document, text, confidence, flags in records
     }
 
 
-def _stored(text: str, confidence: float, flags: list[str], leaves: Sequence[dict[str, Any]]) -> Stored:
+def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[dict[str, Any]]) -> Stored:
+    """Returns a stored record of these rows of `fields`."""
     value = parse(text)
     rows, lists = {}, {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
     thoughts = next((str(parse(row["value_json"])) for row in leaves if row["origin"] == THOUGHTS), "")

@@ -136,6 +136,39 @@ RUNS = _columns(
         ("usage", pa.string()),
     ]
 )
+# What people changed: a row for each correction, and one for each that was taken back (`undoes` names it). `units` are
+# the places that a correction fixes, with their values and leaves, as JSON (`extraction/corrections/units.py`).
+CORRECTIONS = _columns(
+    [
+        ("identity", pa.string()),
+        ("document", pa.string()),
+        ("schema_name", pa.string()),
+        ("schema_fingerprint", pa.string()),
+        ("action", pa.string()),
+        ("pointer", pa.string()),
+        ("before", pa.string()),
+        ("after", pa.string()),
+        ("spans", pa.list_(_SPAN)),
+        ("evidence_text", pa.string()),
+        ("place", pa.string()),
+        ("boxes", pa.list_(_BOX)),
+        ("who", pa.string()),
+        ("made", pa.timestamp("us", tz="UTC")),
+        ("undoes", pa.string()),
+        ("units", pa.string()),
+        ("run_id", pa.string()),
+    ]
+)
+# What models made of documents that people corrected: whole records with their leaves as JSON.
+UNCORRECTED = _columns(
+    [
+        ("document", pa.string()),
+        ("schema_name", pa.string()),
+        ("schema_fingerprint", pa.string()),
+        ("run_id", pa.string()),
+        ("record", pa.string()),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ ever removed.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from cinnabar.extraction.storage.broken_files import FileProblem, set_aside, wit
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.held_snapshots import hold
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.store import COMMAND, CORRECT, Store
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.reading.metaschema import fingerprint
@@ -67,7 +68,9 @@ def verify(out: Path, clean: bool = False) -> Verified:
         problems += [problem for problem in wrong.problems if problem not in problems]
     removed: list[str] = []
     if aside or clean:
-        Store.open(out).close()
+        with Store.open(out) as store:
+            if aside:
+                store.renew_corrected()
     if clean:
         removed = sorted(lying - set(_leftovers(out)))
     # A going run has files of uncommitted batches, which are no leftovers.
@@ -93,7 +96,7 @@ def _checked(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Ve
     validators = {
         name: _validator(out, name, problems) for name in sorted({entry.schema_fingerprint for entry in live})
     }
-    keys = _Keys()
+    keys = _Keys(_correction_runs(out, sound))
     records = 0
     # A merged batch comes before its sources, in case one of them has come back.
     for entry in sorted(sound, key=lambda entry: (-entry.level, entry.number)):
@@ -104,6 +107,18 @@ def _checked(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Ve
             problems.append(FileProblem(entry.number, path, f"cannot be read: {error}"))
     problems += keys.unmatched()
     return Verified(len(live), sum(len(entry.files) for entry in live), records, problems)
+
+
+def _correction_runs(out: Path, sound: list[Manifest]) -> set[str]:
+    """Returns the runs that hold corrections: they write a record again under the engine that made it."""
+    found: set[str] = set()
+    for entry in sound:
+        for file in entry.files:
+            if file.table == "runs":
+                for row in _rows(out / file.path, ["run_id", "arguments"]):
+                    if row["arguments"] and json.loads(row["arguments"]).get(COMMAND) == CORRECT:
+                        found.add(row["run_id"])
+    return found
 
 
 def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
@@ -169,11 +184,14 @@ def _validator(out: Path, name: str, problems: list[FileProblem]) -> Validator |
 class _Keys:
     """The outcomes and records seen so far: each must occur once, and each record with its outcome.
 
+    A record that a person corrected is there again, once in each run of corrections.
+
     A key is one text, in which numbers stand for runs, schemas and engines. Of a million documents they take half a
     gigabyte less than tuples of all parts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, corrections: set[str]) -> None:
+        self._corrections = corrections
         self._numbers: dict[tuple[str, ...], int] = {}
         self._paths: dict[str, int] = {}
         self._records: dict[str, tuple[int, str]] = {}
@@ -196,7 +214,10 @@ class _Keys:
     def _note(
         self, seen: dict[str, tuple[int, str]], place: tuple[int, str], row: dict[str, Any]
     ) -> FileProblem | None:
-        key = self._key(row["document"], row["schema_fingerprint"], row["engine_fingerprint"])
+        shared = [row["schema_fingerprint"], row["engine_fingerprint"]]
+        if row["run_id"] in self._corrections:
+            shared.append(row["run_id"])
+        key = self._key(row["document"], *shared)
         if key in seen:
             return FileProblem(*place, f"document {row['document'][:16]}: written twice with the same engine")
         seen[key] = place
@@ -217,12 +238,12 @@ def _check_rows(
     out: Path, entry: Manifest, validator: Validator | None, keys: _Keys, problems: list[FileProblem]
 ) -> int:
     """Checks the outcomes and records of a batch with sound files, and returns the number of records."""
-    columns = ["document", "schema_fingerprint", "engine_fingerprint"]
+    columns = ["document", "schema_fingerprint", "engine_fingerprint", "run_id"]
     records = 0
     for file in entry.files:
         place = entry.number, file.path
         if file.table == "outcomes":
-            for row in _rows(out / file.path, [*columns, "run_id", "path", "outcome"]):
+            for row in _rows(out / file.path, [*columns, "path", "outcome"]):
                 if (problem := keys.outcome(place, row)) is not None:
                     problems.append(problem)
         elif file.table == "data":

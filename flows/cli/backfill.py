@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.model_in_use import model_in_use
 from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption, RayOption, run_options
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted
@@ -79,8 +80,11 @@ def backfill(
         ),
     ] = None,
     model: Annotated[
-        str, typer.Option(metavar="M", help="The model that fills: `default`, or a model's folder.")
-    ] = "default",
+        str | None,
+        typer.Option(
+            metavar="M", help="The model that fills: `default`, or a model's folder; without it the kept one."
+        ),
+    ] = None,
     device: DeviceOption = "auto",
     others: FromOption = None,
     ray: RayOption = None,
@@ -119,7 +123,7 @@ def backfill(
     from cinnabar.flows.cli.console import Bar
     from cinnabar.schemas import load_schema
 
-    if is_remote(model):
+    if model is not None and is_remote(model):
         raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
     if below is not None and not 0 < below <= 1:
         raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
@@ -135,6 +139,7 @@ def backfill(
     )
     options = RunOptions(**said)
     version = load_schema(schema)
+    model = model_in_use(out, [version.name], model)
     routing = routing_of([version], False, related, model)
     summary = None
     filler = model_source(model, device)

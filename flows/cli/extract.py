@@ -14,13 +14,14 @@ import typer
 
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.extract_report import print_report
+from cinnabar.flows.cli.model_in_use import model_in_use
 from cinnabar.flows.cli.options import (
     AsJson,
     BaseUrl,
     DeviceOption,
     Documents,
-    ModelOption,
     OutOption,
+    OwnModelOption,
     PricesOption,
     RayOption,
     RelatedOption,
@@ -42,7 +43,7 @@ def extract(
     paths: Documents,
     schema: SchemasOption,
     out: OutOption,
-    model: ModelOption = "default",
+    model: OwnModelOption = None,
     device: DeviceOption = "auto",
     max_error_rate: Annotated[
         float | None,
@@ -118,6 +119,7 @@ def extract(
         _ = compiled.form
         Validator(source)
         Checks(source, compiled)
+    model = model_in_use(out, [source.name for source in sources], model)
     routing = routing_of(sources, route, related, model)
 
     from cinnabar.engine.models.remote.serving import is_plain

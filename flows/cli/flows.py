@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.model_in_use import model_in_use
 from cinnabar.flows.cli.options import (
     DeviceOption,
     Documents,
-    ModelOption,
     OutOption,
+    OwnModelOption,
     RayOption,
     RelatedOption,
     RouteOption,
@@ -60,7 +61,7 @@ def serve_schedule(
     timezone: Annotated[
         str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, by default UTC.")
     ] = None,
-    model: ModelOption = "default",
+    model: OwnModelOption = None,
     device: DeviceOption = "auto",
     route: RouteOption = False,
     related: RelatedOption = None,
@@ -116,8 +117,9 @@ def serve_schedule(
     for source in sources:
         compiled = compile_schema(source.schema)
         _ = compiled.form, Checks(source, compiled)
-    routing_of(sources, route, related, model)
-    chosen = model_source(model, device)
+    now = model_in_use(out, [source.name for source in sources], model)
+    routing_of(sources, route, related, now)
+    chosen = model_source(now, device)
     prompt_examples(options, sources, chosen)
     if ray is not None:
         check_cluster(ray, chosen, engines=options.engines, gpu_limit=gpu_limit)

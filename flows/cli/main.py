@@ -36,11 +36,13 @@ from cinnabar.flows.cli import (
     flows,
     forget,
     housekeeping,
+    improve,
     init,
     label,
     model,
     quarantine,
     results,
+    review,
     schema,
     serve,
     text,
@@ -69,6 +71,7 @@ app.command("backfill", short_help="Bring records to a new version of a schema."
 app.command("text", short_help="Show what the parser reads from a file.")(text.text)
 app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
+app.command("review", short_help="Look at records and correct them in the browser.")(review.review)
 app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
 app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
@@ -86,6 +89,7 @@ app.add_typer(model.model_app, name="model")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
 app.command("label", short_help="Draft a labelled set to correct.")(label.label)
 app.command("truth", short_help="Take corrected drafts as the truth.")(label.truth)
+app.command("improve", short_help="Train a model on corrected documents.")(improve.improve)
 app.command("train", short_help="Train a model on labelled documents.")(train.train)
 app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
 

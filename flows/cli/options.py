@@ -51,6 +51,13 @@ OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the
 ModelOption = Annotated[
     str, typer.Option(metavar="M", help="`default`, the folder of a model, mercury-2, or openai:NAME.")
 ]
+OwnModelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="M",
+        help="`default`, the folder of a model, mercury-2, or openai:NAME; without it the one kept by `improve`.",
+    ),
+]
 DeviceOption = Annotated[Device, typer.Option(help="The device of the model.")]
 FromOption = Annotated[
     list[str] | None,

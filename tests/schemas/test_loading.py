@@ -126,7 +126,7 @@ def test_an_unknown_name_says_what_was_expected(spec: str) -> None:
         assert all(name in str(caught.value) for name in LIBRARY)
 
 
-@pytest.mark.parametrize("spec", [None, 3, int, ["invoice"]])
+@pytest.mark.parametrize("spec", [None, 3, ["invoice"]])
 def test_anything_else_is_refused(spec: Any) -> None:
     with pytest.raises(SchemaError, match="expected a name"):
         load_schema(spec)

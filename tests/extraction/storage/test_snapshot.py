@@ -119,6 +119,7 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
         [
             "_snapshot",
             "checks",
+            "corrections",
             "documents",
             "fields",
             "history",
@@ -150,7 +151,8 @@ def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
 def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
     own = {
-        *("checks", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records", "runs", "_snapshot")
+        *("checks", "corrections", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records"),
+        *("runs", "_snapshot"),
     }
     (view,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - own
     assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
@@ -161,8 +163,8 @@ def test_a_new_schema_version_takes_the_view_name_and_the_old_one_keeps_a_view(o
     store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
     store_records(out, workload, wider, {"name": "new", "size": "one"})
     (old,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - {
-        *("checks", "documents", "fields", "history", "lists", "note", "outcomes", "quarantine", "records", "runs"),
-        "_snapshot",
+        *("checks", "corrections", "documents", "fields", "history", "lists", "note", "outcomes", "quarantine"),
+        *("records", "runs", "_snapshot"),
     }
     assert old.startswith("note_")
     assert snapshot(out, "SELECT name, size FROM note") == [("new", "one")]

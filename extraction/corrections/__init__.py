@@ -1,0 +1,10 @@
+"""Corrections that people make: stored beside the records, in the views at once, and kept by every later run.
+
+`Corrector` corrects and takes back. `corrections` lists what is in force. `docs/corrections.md` tells how it works.
+"""
+
+from cinnabar.extraction.corrections.changes import Action, Change, Correction, Reviewed
+from cinnabar.extraction.corrections.corrector import Corrector, corrections
+from cinnabar.schemas.errors import Refused
+
+__all__ = ["Action", "Change", "Correction", "Corrector", "Refused", "Reviewed", "corrections"]

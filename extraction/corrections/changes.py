@@ -1,0 +1,139 @@
+"""What a person asks for, and what is stored of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from cinnabar.extraction.corrections.units import Unit
+from cinnabar.extraction.documents import Evidence, Span
+from cinnabar.extraction.storage.records import Record
+from cinnabar.schemas.pointers import above
+
+
+class Action(StrEnum):
+    """The kinds of correction."""
+
+    #: The value at the pointer is `after`.
+    VALUE = "value"
+    #: The document does not have it: null, or left out where the schema wants that.
+    ABSENT = "absent"
+    #: It is right as it is: a leaf, a list, or "" for the whole record.
+    ACCEPT = "accept"
+    #: `after` is the whole list.
+    LIST = "list"
+    #: The document is not of this schema; the pointer is "".
+    OTHER_KIND = "other_kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that a person asks for.
+
+    `pointer` (RFC 6901) leads into the record. `after` is a JSON text. `spans` are the characters of the document's
+    text that stand behind the value.
+    """
+
+    action: Action
+    pointer: str
+    after: str | None = None
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A stored correction; `before` and `after` are JSON texts, None for a place that the record leaves out.
+
+    `undone` is the time at which somebody took it back, None if it is in force. `units` are the places that it fixes.
+    """
+
+    identity: str
+    document: str
+    schema_name: str
+    schema_fingerprint: str
+    action: Action
+    pointer: str
+    before: str | None
+    after: str | None
+    evidence: Evidence | None
+    who: str
+    made: datetime
+    undone: datetime | None = None
+    units: tuple[Unit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """A correction that was taken back: the identity of this step, that of the correction, who did it, and when."""
+
+    identity: str
+    undoes: str
+    who: str
+    made: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The state of one document under one schema; `record` is None if there is none.
+
+    `corrections` are those in force and those taken back, oldest first. `outcome` is `written`, `quarantined` or
+    `skipped`, with its `code`, `detail` and `pointers`.
+    """
+
+    document: str
+    path: str
+    schema_name: str
+    record: Record | None
+    corrections: tuple[Correction, ...]
+    outcome: str = "written"
+    code: str = ""
+    detail: str = ""
+    pointers: tuple[str, ...] = ()
+    schema_fingerprint: str = ""
+    run_id: str = ""
+
+
+def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:
+    """Returns these corrections, oldest first, with the times at which they were taken back."""
+    times = {one.undoes: one.made for one in undone}
+    found = (replace(one, undone=times.get(one.identity, one.undone)) for one in corrections)
+    return tuple(sorted(found, key=lambda one: one.identity))
+
+
+def in_force(corrections: Iterable[Correction]) -> tuple[Correction, ...]:
+    """Returns the corrections that nobody took back."""
+    return tuple(one for one in corrections if one.undone is None)
+
+
+def counting_units(corrections: Sequence[Correction]) -> list[Unit]:
+    """Returns the places that these corrections fix, oldest first, without those that a later one fixes again."""
+    found: list[Unit] = []
+    taken: set[str] = set()
+    for one in reversed(corrections):
+        for unit in reversed(one.units):
+            if not any(at in taken for at in above(unit.pointer)):
+                found.append(unit)
+        taken.update(unit.pointer for unit in one.units)
+    return found[::-1]
+
+
+def concerned(corrections: Sequence[Correction], pointers: Iterable[str]) -> list[Correction]:
+    """Returns those of these corrections, oldest first, whose places meet one of these or each other's."""
+    places = set(pointers)
+    found: dict[str, Correction] = {}
+    grown = True
+    while grown:
+        grown = False
+        for one in corrections:
+            own = {unit.pointer for unit in one.units}
+            if one.identity not in found and any(_meet(a, b) for a in own for b in places):
+                found[one.identity] = one
+                places |= own
+                grown = True
+    return [one for one in corrections if one.identity in found]
+
+
+def _meet(one: str, other: str) -> bool:
+    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")

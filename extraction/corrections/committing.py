@@ -1,0 +1,318 @@
+"""Commits corrections that wait, and brings the corrections in force into the records of a run.
+
+Whoever holds the folder's lock does it: the person's own process if no run is going, else the run, with its batches.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import orjson
+import pyarrow as pa
+
+from cinnabar.extraction.corrections import journal
+from cinnabar.extraction.corrections.changes import Correction, counting_units, in_force, taken_back
+from cinnabar.extraction.corrections.journal import Entry
+from cinnabar.extraction.corrections.revising import (
+    Rules,
+    judged_again,
+    rules_of,
+    with_corrections,
+    without_units,
+)
+from cinnabar.extraction.corrections.stored import (
+    Base,
+    CorrectionRows,
+    Pair,
+    State,
+    base_table,
+    correction_rows,
+    correction_table,
+    row_of,
+    states,
+    undo_row,
+)
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, Unit, text_at, within
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.names import identifier
+from cinnabar.extraction.storage.records import DocumentInfo, Outcome, Record
+from cinnabar.extraction.storage.store import COMMAND, CORRECT, OTHER_KIND, Store
+from cinnabar.extraction.storage.tables import Key, RecordColumns
+from cinnabar.schemas.arrow import arrow_schema
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import NotAccepted
+
+_SAID = "a person said that it is not a document of this schema"
+
+
+def corrections_after(state: State, entry: Entry) -> tuple[Correction, ...]:
+    """Returns the corrections of a document after an entry, oldest first."""
+    return taken_back((*state.corrections, *entry.corrections), entry.undone)
+
+
+def after_entry(state: State, entry: Entry, rules: Rules) -> State:
+    """Returns a document's state after an entry: its corrections and its record, with what becomes of it.
+
+    Raises NotAccepted if corrections are taken back, and the schema does not allow the record without them.
+    """
+    now = corrections_after(state, entry)
+    base, record = state.outcome, state.record
+    if base is None or record is None:
+        return replace(state, corrections=now)
+    gone = {one.undoes for one in entry.undone}
+    units = [unit for one in state.in_force if one.identity in gone for unit in one.units]
+    if units:
+        record = without_units(record, base.record, units, in_force(now), rules)
+    revised = with_corrections(record, entry.corrections, rules)
+    outcome = judged_again(_outcome(state, "written", revised.record), base, rules)
+    return replace(
+        state,
+        corrections=now,
+        base=base,
+        record=outcome.record,
+        status=outcome.status,
+        code=outcome.code,
+        detail="; ".join(filter(None, (outcome.detail, _told(revised.left_out)))),
+        pointers=outcome.pointers,
+    )
+
+
+def _outcome(state: State, status: Literal["written", "quarantined"], record: Record) -> Outcome:
+    info = DocumentInfo(state.document, "", 0, 0, 0, 0)
+    code, detail, pointers = (state.code, state.detail, state.pointers) if status == "quarantined" else ("", "", ())
+    return Outcome(state.path, status, code, detail, state.document, info, record, pointers=pointers)
+
+
+def _told(left: Sequence[tuple[Correction, str]]) -> str:
+    return "; ".join(f"correction {one.identity} at {one.pointer or '/'} left out: {why}" for one, why in left[:5])
+
+
+def commit_waiting(store: Store) -> int:
+    """Commits the corrections that wait and removes their files; returns the number of documents concerned.
+
+    The caller holds the folder's lock and the store's mutex. Raises RunError if the disk fails; then they wait on.
+    """
+    entries = journal.waiting(store.out)
+    if not entries:
+        return 0
+    committed = store.committed()
+    documents = {entry.document for entry in entries}
+    rows = correction_rows(store.out, committed, documents)
+    fresh = [entry for entry in entries if not entry.identities & rows.identities]
+    found = states(store.out, committed, {(entry.document, entry.schema_name) for entry in fresh}, rows)
+    own: dict[Pair, list[Entry]] = defaultdict(list)
+    for entry in fresh:
+        pair = entry.document, entry.schema_name
+        own[pair].append(entry)
+        found[pair] = _after(store, found[pair], entry)
+    groups: dict[tuple[str, str], list[State]] = defaultdict(list)
+    for pair, state in found.items():
+        # Of a document without an outcome only the corrections are kept, under the schema that they were made under.
+        fingerprint = state.schema_fingerprint or next(
+            (one.schema_fingerprint for one in state.corrections), ""
+        )
+        groups[pair[1], fingerprint].append(state)
+    for (name, fingerprint), group in groups.items():
+        _commit(store, name, fingerprint, group, own)
+    journal.remove(store.out, entries)
+    return len(found)
+
+
+def _after(store: Store, state: State, entry: Entry) -> State:
+    if state.record is None:
+        return replace(state, corrections=corrections_after(state, entry))
+    try:
+        return after_entry(state, entry, rules_of(store.out, state.schema_name, state.schema_fingerprint))
+    except NotAccepted as problem:
+        # A run has written another record since the person asked: its values stay, and the record says so.
+        record = replace(state.record, flags=tuple(sorted({*state.record.flags, LEFT_OUT})))
+        now = corrections_after(state, entry)
+        return replace(
+            state, corrections=now, record=record, base=state.outcome, detail=f"could not be taken back: {problem}"
+        )
+
+
+def _commit(
+    store: Store, name: str, fingerprint: str, group: Sequence[State], own: Mapping[Pair, Sequence[Entry]]
+) -> None:
+    """Commits the corrections of documents under one schema, with their records, as one batch."""
+    run_id = store.new_run_id()
+    rows = []
+    for state in group:
+        by_identity = {one.identity: one for one in state.corrections}
+        for entry in own[state.document, name]:
+            rows += [row_of(one, run_id) for one in entry.corrections]
+            rows += [
+                undo_row(one, by_identity[one.undoes], run_id) for one in entry.undone if one.undoes in by_identity
+            ]
+    content = {"corrections": correction_table(rows)}
+    content |= corrected_rows(store, name, fingerprint, group, run_id)
+    store.commit(name, fingerprint, content)
+
+
+def corrected_rows(
+    store: Store, name: str, fingerprint: str, group: Sequence[State], run_id: str
+) -> dict[str, pa.Table]:
+    """Returns the rows of corrected records, as those of a run without a model, by their folders."""
+    now = manifests.now()
+    by_engine: dict[str, list[State]] = defaultdict(list)
+    for state in group:
+        if state.record is not None or state.other_kind:
+            by_engine[state.engine_fingerprint].append(state)
+    found: dict[str, list[pa.Table]] = defaultdict(list)
+    counts = {"written": 0, "quarantined": 0, "skipped": 0}
+    for engine, some in by_engine.items():
+        key = Key(run_id, name, fingerprint, engine)
+        outcomes = [outcome_of(state) for state in some]
+        for one in outcomes:
+            counts[one.status] += 1
+        found["outcomes"].append(tables.outcome_rows(outcomes, key))
+        judged = [one for one in outcomes if one.status != "skipped"]
+        if (checks := tables.check_rows(judged, key)).num_rows:
+            found["checks"].append(checks)
+        written = [one for one in outcomes if one.status == "written"]
+        if written:
+            record_schema = arrow_schema(rules_of(store.out, name, fingerprint).compiled)
+            columns = RecordColumns.of(record_schema)
+            folder = f"{identifier(name)}/{fingerprint[:12]}"
+            records = [tables.record_row(one, key, record_schema, columns) for one in written]
+            found[f"data/{folder}"].append(pa.Table.from_batches(records))
+            found[f"fields/{folder}"] += [tables.field_rows(one, key) for one in written]
+    bases = [
+        (state.document, name, fingerprint, run_id, state.base)
+        for some in by_engine.values()
+        for state in some
+        if state.base is not None
+    ]
+    content = {folder: pa.concat_tables(parts).combine_chunks() for folder, parts in found.items()}
+    if bases:
+        content["uncorrected"] = base_table(bases)
+    run = {
+        "run_id": run_id,
+        "started": now,
+        "finished": now,
+        "schema_name": name,
+        "schema_fingerprint": fingerprint,
+        "engine_fingerprint": next(iter(by_engine), ""),
+        "arguments": orjson.dumps({COMMAND: CORRECT}).decode(),
+        "inputs": sum(counts.values()),
+        **counts,
+    }
+    return content | {"runs": pa.Table.from_pylist([run], tables.RUNS)}
+
+
+def corrected_again(store: Store, later: Sequence[tuple[State, Outcome]], key: Key) -> dict[str, pa.Table]:
+    """Returns the rows of records of a run that was begun before the last correction of their documents.
+
+    They come once more, as a run that begins now: else the record before would stay the latest one.
+    """
+    group = [
+        replace(
+            state,
+            path=one.path,
+            schema_fingerprint=key.schema_fingerprint,
+            engine_fingerprint=key.engine_fingerprint,
+            status=one.status,
+            code=one.code,
+            detail=one.detail,
+            pointers=one.pointers,
+            record=one.record,
+        )
+        for state, one in later
+    ]
+    return corrected_rows(store, key.schema_name, key.schema_fingerprint, group, store.new_run_id())
+
+
+def renew(store: Store) -> int:
+    """Brings corrections in force into records that lost them with a broken batch; returns the number of records.
+
+    The caller holds the folder's lock.
+    """
+    with store.mutex:
+        rows = correction_rows(store.out, store.committed())
+        wanted = [pair for pair in rows.pairs if in_force(rows.of(pair))]
+        groups: dict[tuple[str, str], list[State]] = defaultdict(list)
+        for state in states(store.out, store.committed(), wanted, rows).values():
+            own = {state.base_run, *rows.runs[state.document, state.schema_name]}
+            if state.record is not None and state.run_id not in own:
+                rules = rules_of(store.out, state.schema_name, state.schema_fingerprint)
+                corrections = Entry("", state.document, state.schema_name, state.in_force)
+                before = replace(state, corrections=())
+                groups[state.schema_name, state.schema_fingerprint].append(after_entry(before, corrections, rules))
+        for (name, fingerprint), group in groups.items():
+            store.commit(name, fingerprint, corrected_rows(store, name, fingerprint, group, store.new_run_id()))
+        return sum(map(len, groups.values()))
+
+
+def outcome_of(state: State) -> Outcome:
+    """Returns the outcome of a corrected document."""
+    if state.other_kind or state.record is None:
+        return Outcome(state.path, "skipped", OTHER_KIND, _SAID, state.document)
+    status: Literal["written", "quarantined"] = "written" if state.status == "written" else "quarantined"
+    return replace(_outcome(state, status, state.record), detail=state.detail)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedRun:
+    """Brings corrections into the outcomes of a run under one schema, before they are committed.
+
+    `keeps` is true of a run that fills stored records again: it has frozen their corrected values.
+    """
+
+    rules: Rules
+    keeps: bool = False
+
+    def revised(
+        self, store: Store, outcomes: Sequence[Outcome], rows: CorrectionRows
+    ) -> tuple[list[Outcome], dict[str, State]]:
+        """Returns the outcomes with the corrections in force, and the states before of these documents, by digest.
+
+        The base of such a state is what the run made of the document.
+        """
+        name = self.rules.source.name
+        wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
+        before = states(store.out, store.committed(), wanted, rows) if wanted else {}
+        bases: dict[str, Base] = {}
+        found = [self._revised(one, before.get((one.digest, name)), bases) for one in outcomes]
+        return found, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
+
+    def _revised(self, outcome: Outcome, state: State | None, bases: dict[str, Base]) -> Outcome:
+        if state is None or outcome.status == "skipped":
+            return outcome
+        if state.other_kind:
+            return Outcome(outcome.path, "skipped", OTHER_KIND, _SAID, outcome.digest, schema=outcome.schema)
+        base = Base.of(outcome)
+        if base is None or outcome.record is None:
+            return outcome
+        corrections = state.in_force
+        if self.keeps and state.outcome is not None:
+            kept = [unit for unit in counting_units(corrections) if _has(outcome.record, unit)]
+            corrections = _without(corrections, kept)
+            # What the person said is no work of the model.
+            with suppress(NotAccepted):
+                made = without_units(outcome.record, state.outcome.record, kept, (), self.rules)
+                base = replace(base, record=made)
+        revised = with_corrections(outcome.record, corrections, self.rules)
+        bases[outcome.digest] = base
+        judged = judged_again(replace(outcome, record=revised.record), base, self.rules)
+        return replace(judged, detail="; ".join(filter(None, (judged.detail, _told(revised.left_out)))))
+
+
+def _has(record: Record, unit: Unit) -> bool:
+    """Returns True if a record has a person's value at this place already."""
+    leaves = [leaf for leaf in record.leaves if within(leaf.pointer, unit.pointer)]
+    if leaves:
+        return any(leaf.origin == HUMAN for leaf in leaves)
+    return text_at(parse(record.text), unit.pointer) == unit.text
+
+
+def _without(corrections: Sequence[Correction], kept: Sequence[Unit]) -> tuple[Correction, ...]:
+    gone = {unit.pointer for unit in kept}
+    return tuple(
+        replace(one, units=tuple(unit for unit in one.units if unit.pointer not in gone)) for one in corrections
+    )

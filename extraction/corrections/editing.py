@@ -1,0 +1,234 @@
+"""Makes a person's changes in a record, and tells the place that each of them fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cinnabar.extraction.corrections.changes import Action, Change
+from cinnabar.extraction.corrections.revising import Rules, spelled
+from cinnabar.extraction.corrections.units import (
+    HUMAN,
+    OUT,
+    Draft,
+    Unit,
+    at,
+    lists_in,
+    place_of,
+    places_in,
+    scalars,
+    sure,
+    text_at,
+    within,
+)
+from cinnabar.extraction.documents import Document, Evidence
+from cinnabar.extraction.records.evidence import evidence_of, page_of
+from cinnabar.extraction.storage.records import LeafRow, Record
+from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.schemas.errors import NotAccepted, Refused, UsageError
+from cinnabar.schemas.pointers import unescape
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A change with the values before and after it, its evidence, and the places that it fixes."""
+
+    change: Change
+    before: str | None
+    after: str | None
+    evidence: Evidence | None
+    units: tuple[Unit, ...]
+
+
+def edited(
+    record: Record, changes: Sequence[Change], rules: Rules, document: Document | None, name: str
+) -> list[Edited]:
+    """Returns what these changes, one after the other, make of a record.
+
+    Raises Refused, with the places, if the record does not satisfy its schema then where it did before, UsageError for
+    a change that makes no sense; `name` is the document's in messages.
+    """
+    draft = Draft(record)
+    done: list[tuple[Change, str | None, Evidence | None, list[str]]] = []
+    for change in changes:
+        done.append(_Editing(draft, rules, document).make(change))
+    try:
+        text = spelled(draft, record, rules)
+    except NotAccepted as problem:
+        violations = rules.validator.check(json_text(draft.value))
+        places = [(one.pointer, one.message) for one in violations] or [(problem.pointer, str(problem))]
+        raise Refused(name, places) from problem
+    before = rules.validator.check(record.text)
+    places = [(one.pointer, one.message) for one in rules.validator.check(text) if one not in before]
+    if places:
+        raise Refused(name, places)
+    draft.value = parse(text)
+    return [
+        Edited(
+            change,
+            old,
+            text_at(draft.value, change.pointer),
+            evidence,
+            tuple(draft.unit(pointer) for pointer in places),
+        )
+        for change, old, evidence, places in done
+    ]
+
+
+@dataclass(slots=True)
+class _Editing:
+    draft: Draft
+    rules: Rules
+    document: Document | None
+
+    def make(self, change: Change) -> tuple[Change, str | None, Evidence | None, list[str]]:
+        """Makes one change; returns it with the value before, its evidence and its places."""
+        draft, pointer = self.draft, change.pointer
+        if pointer and not pointer.startswith("/"):
+            raise UsageError(f"correct: expected a JSON pointer such as /total or /lines/0/price, got {pointer!r}")
+        before = text_at(draft.value, pointer)
+        evidence = self._evidence(change)
+        if change.action is Action.ACCEPT:
+            evidence = self._accept(pointer)
+        elif change.action is Action.VALUE:
+            self._value(pointer, _parsed(change), evidence)
+        elif change.action is Action.LIST:
+            items = _parsed(change)
+            if not isinstance(items, list):
+                raise UsageError(f"{pointer}: expected a whole list as a JSON array, got {change.after}")
+            self._list(pointer, items)
+        elif change.action is Action.ABSENT:
+            self._absent(pointer)
+        else:
+            raise UsageError(f"correct: expected a change of a value, got {change.action}")
+        whole = pointer == "" or change.action is Action.ACCEPT
+        places = places_in(draft.value, pointer, draft.leaves.values()) if whole else []
+        return change, before, evidence, places or [place_of(draft.value, pointer)]
+
+    def _accept(self, pointer: str) -> Evidence | None:
+        draft = self.draft
+        mine = [leaf for leaf in draft.leaves.values() if within(leaf.pointer, pointer)]
+        if at(draft.value, pointer) is OUT and not mine:
+            raise UsageError(f"{pointer}: expected a place of the record; `cinnabar show` lists them")
+        draft.know(map(sure, mine), {}, {})
+        draft.rows |= dict.fromkeys((one for one in draft.rows if within(one, pointer)), 1.0)
+        self._know_lists(pointer)
+        return mine[0].evidence if len(mine) == 1 else None
+
+    def _value(self, pointer: str, value: Any, evidence: Evidence | None) -> None:
+        if isinstance(value, list):
+            self._list(pointer, value)
+            return
+        draft = self.draft
+        old = draft.leaves.get(pointer)
+        if evidence is None and old is not None and isinstance(value, (str, int)) and old.value == json_text(value):
+            evidence = old.evidence
+        self._check_parent(pointer)
+        draft.put(pointer, value, self.rules.compiled.form)
+        page = page_of(self.document, evidence) if self.document is not None else 0
+        if evidence is not None and not page:
+            same = old is not None and old.evidence == evidence
+            page = old.page if old is not None and same else next((box.page for box in evidence.boxes), 0)
+        draft.know(
+            (LeafRow(one, text, 1.0, HUMAN, evidence=evidence, page=page) for one, text in scalars(value, pointer)),
+            {},
+            {},
+        )
+        self._know_lists(pointer)
+
+    def _check_parent(self, pointer: str) -> None:
+        steps = pointer.split("/")[1:]
+        for number, step in enumerate(steps):
+            around = "".join(f"/{one}" for one in steps[:number])
+            holder = at(self.draft.value, around)
+            # One behind the last item is a new one.
+            most = len(holder) - (number + 1 < len(steps)) if isinstance(holder, list) else 0
+            if isinstance(holder, list) and not (step.isdecimal() and int(step) <= most):
+                raise UsageError(f"{pointer}: expected the index of an item, 0 to {most}, got {step!r}")
+            if holder is not OUT and holder is not None and not isinstance(holder, (dict, list)):
+                held = json_text(holder)[:60]
+                raise UsageError(f"{pointer}: expected a place of the record; {around} holds {held}")
+
+    def _list(self, pointer: str, items: list[Any]) -> None:
+        """Writes a list; an item that was there before keeps what was known of it."""
+        draft = self.draft
+        old = at(draft.value, pointer)
+        before = old if isinstance(old, list) else []
+        kept = draft.unit(pointer)
+        free = list(range(len(before)))
+        origin: dict[int, int] = {}
+        for number, item in enumerate(items):
+            same = [at for at in free if before[at] == item and json_text(before[at]) == json_text(item)]
+            if same:
+                origin[number] = number if number in same else same[0]
+                free.remove(origin[number])
+        self._check_parent(pointer)
+        draft.put(pointer, items, self.rules.compiled.form)
+        leaves = [LeafRow(one, text, 1.0, HUMAN) for one, text in scalars(items, pointer)]
+        known = {leaf.pointer: leaf for leaf in kept.leaves}
+        for number, item in enumerate(items):
+            # An item that was changed in place keeps the evidence of the values that it still has.
+            source = origin.get(number, number if number in free else None)
+            for one, text in scalars(item, f"{pointer}/{number}") if source is not None else ():
+                was = known.get(f"{pointer}/{source}{one[len(f'{pointer}/{number}') :]}")
+                if was is not None and was.value == text:
+                    leaves.append(sure(replace(was, pointer=one)))
+        draft.know(leaves, {}, {})
+        self._know_lists(pointer)
+
+    def _absent(self, pointer: str) -> None:
+        draft, form = self.draft, self.rules.compiled.form
+        parent, _, last = pointer.rpartition("/")
+        holder = at(draft.value, parent) if pointer else OUT
+        if isinstance(holder, list):
+            if not last.isdecimal() or int(last) >= len(holder):
+                raise UsageError(f"{pointer}: expected the index of an item, 0 to {len(holder) - 1}")
+            self._list(parent, [item for number, item in enumerate(holder) if number != int(last)])
+            return
+        had = isinstance(holder, dict) and unescape(last) in holder
+        old = [leaf.pointer for leaf in draft.leaves.values() if within(leaf.pointer, pointer)]
+        ways: tuple[Any, ...] = (None, OUT) if had else (OUT, None)
+        for value in ways:
+            draft.put(pointer, value, form)
+            if self._allowed():
+                break
+        else:
+            draft.put(pointer, ways[0], form)
+        text = text_at(draft.value, pointer)
+        gone = [one for one in old if one != pointer]
+        draft.know(
+            [LeafRow(one, None, 1.0, HUMAN) for one in gone] or [LeafRow(pointer, text, 1.0, HUMAN)], {}, {}
+        )
+
+    def _allowed(self) -> bool:
+        try:
+            self.rules.compiled.canonical(self.draft.value)
+        except NotAccepted:
+            return False
+        return True
+
+    def _know_lists(self, pointer: str) -> None:
+        """Makes the lists at and below a place, and their rows, certain."""
+        draft = self.draft
+        for one, length in lists_in(at(draft.value, pointer), pointer):
+            draft.lists[one] = 1.0
+            draft.rows |= {f"{one}/{number}": 1.0 for number in range(length)}
+
+    def _evidence(self, change: Change) -> Evidence | None:
+        if not change.spans:
+            return None
+        if self.document is not None:
+            return evidence_of(self.document, [(span.start, span.end) for span in change.spans])
+        return Evidence(change.spans, "")
+
+
+def _parsed(change: Change) -> Any:
+    if change.after is None:
+        raise UsageError(f"{change.pointer}: expected the new value as JSON, got none")
+    try:
+        return parse(change.after)
+    except ValueError as error:
+        raise UsageError(
+            f"{change.pointer}: expected a value as JSON (a text in double quotes), got {change.after[:80]} ({error})"
+        ) from error

@@ -1,0 +1,159 @@
+"""Corrections that wait for their commit: one small file each in the folder `waiting/`, under a lock of its own.
+
+A correction is durable once its file is there, also while a run holds the folder's lock. Whoever holds that lock next
+commits it, and removes the file after the commit. A file whose corrections are committed already changes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from cinnabar.extraction.corrections.changes import Action, Correction, Undo
+from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
+from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.files import TEMPORARY, FolderLock, make_folder, sync_folder, write_bytes
+from cinnabar.extraction.storage.waiting import WAITING, waiting_files
+from cinnabar.schemas.errors import InUse, RunError
+
+# Seconds to wait for another process that is writing a correction.
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One call of a person: corrections of one document under one schema, and corrections that were taken back."""
+
+    identity: str
+    document: str
+    schema_name: str
+    corrections: tuple[Correction, ...] = ()
+    undone: tuple[Undo, ...] = ()
+
+    @property
+    def identities(self) -> set[str]:
+        """Returns the identities of the rows that this entry becomes."""
+        return {one.identity for one in self.corrections} | {one.identity for one in self.undone}
+
+
+def new_identity(after: str = "") -> str:
+    """Returns the identity of an entry; it sorts behind `after`, also if the clock was set back."""
+    stamp = manifests.now()
+    if after:
+        last = datetime.strptime(after.split("-")[0], "%Y%m%dT%H%M%S%fZ").replace(tzinfo=stamp.tzinfo)
+        stamp = max(stamp, last + timedelta(microseconds=1))
+    return f"{stamp:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
+
+
+@contextlib.contextmanager
+def writing(out: Path) -> Iterator[None]:
+    """Holds the lock of the waiting corrections, and removes what a dead process left unfinished there.
+
+    Raises InUse if another process holds it for long.
+    """
+    folder = out / WAITING
+    make_folder(folder)
+    lock = _locked(folder)
+    try:
+        for path in folder.glob(f"{TEMPORARY}*"):
+            path.unlink(missing_ok=True)
+        yield
+    finally:
+        lock.release()
+
+
+def _locked(folder: Path) -> FolderLock:
+    until = manifests.now() + timedelta(seconds=_PATIENCE)
+    while True:
+        try:
+            return FolderLock(folder)
+        except InUse:
+            if manifests.now() > until:
+                raise
+
+
+def write(out: Path, entry: Entry) -> None:
+    """Makes an entry durable."""
+    content = {
+        "format": 1,
+        "identity": entry.identity,
+        "document": entry.document,
+        "schema_name": entry.schema_name,
+        "corrections": [_correction_json(one) for one in entry.corrections],
+        "undone": [
+            {"identity": one.identity, "undoes": one.undoes, "who": one.who, "made": one.made.isoformat()}
+            for one in entry.undone
+        ],
+    }
+    write_bytes(out / WAITING / f"{entry.identity}.json", json.dumps(content, ensure_ascii=False).encode() + b"\n")
+
+
+def waiting(out: Path) -> list[Entry]:
+    """Returns the entries that wait for their commit, oldest first. Raises RunError for a file that is none."""
+    found = []
+    for path in waiting_files(out):
+        with contextlib.suppress(FileNotFoundError):  # committed meanwhile
+            found.append(_read(path))
+    return found
+
+
+def remove(out: Path, entries: Sequence[Entry]) -> None:
+    """Removes entries after their commit."""
+    for entry in entries:
+        (out / WAITING / f"{entry.identity}.json").unlink(missing_ok=True)
+    if entries:
+        sync_folder(out / WAITING)
+
+
+def _read(path: Path) -> Entry:
+    try:
+        said = json.loads(path.read_bytes())
+        if said["format"] != 1:
+            raise ValueError(f"expected the format 1, got {said['format']}")
+        document, name = said["document"], said["schema_name"]
+        return Entry(
+            said["identity"],
+            document,
+            name,
+            tuple(_correction_from(one, document, name) for one in said["corrections"]),
+            tuple(Undo(**one | {"made": datetime.fromisoformat(one["made"])}) for one in said["undone"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunError(
+            f"{path}: expected a waiting correction of Cinnabar, found something else ({error}); move the file away"
+        ) from error
+
+
+def _correction_json(one: Correction) -> dict[str, Any]:
+    return {
+        "identity": one.identity,
+        "schema_fingerprint": one.schema_fingerprint,
+        "action": one.action.value,
+        "pointer": one.pointer,
+        "before": one.before,
+        "after": one.after,
+        "evidence": evidence_json(one.evidence),
+        "who": one.who,
+        "made": one.made.isoformat(),
+        "units": units_json(one.units),
+    }
+
+
+def _correction_from(said: dict[str, Any], document: str, name: str) -> Correction:
+    return Correction(
+        document=document,
+        schema_name=name,
+        **said
+        | {
+            "action": Action(said["action"]),
+            "evidence": evidence_from(said["evidence"]),
+            "made": datetime.fromisoformat(said["made"]),
+            "units": units_from(said["units"]),
+        },
+    )

@@ -1,0 +1,188 @@
+"""Puts corrections into a record, takes them out again, and decides what becomes of the record then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from cinnabar.extraction.corrections.changes import Correction, concerned, counting_units
+from cinnabar.extraction.corrections.stored import Base
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, Draft, Unit, within
+from cinnabar.extraction.records.checks.checks import Checks
+from cinnabar.extraction.records.checks.judgement import CODE as CHECK_FAILED
+from cinnabar.extraction.records.checks.judgement import with_checks
+from cinnabar.extraction.records.validation import Validator, Violation
+from cinnabar.extraction.run_options import OnCheck
+from cinnabar.extraction.storage.quarantine import source_of
+from cinnabar.extraction.storage.records import Outcome, Record
+from cinnabar.schemas import SchemaSource, compile_schema
+from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import NotAccepted
+
+#: The codes of documents whose record is in quarantine for its values.
+_VALUE_CODES = frozenset({"missing", "invalid", "low_confidence", "refused_fact", CHECK_FAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """A schema with all that judges its records."""
+
+    source: SchemaSource
+    compiled: CompiledSchema
+    validator: Validator
+    checks: Checks | None = None
+    on_check: OnCheck = "flag"
+
+
+def rules_of(out: Path, name: str, fingerprint: str) -> Rules:
+    """Returns the rules of a stored schema; the process keeps the last ones. Raises RunError if it is lost."""
+    return _rules(out.absolute(), name, fingerprint)
+
+
+@lru_cache(maxsize=32)
+def _rules(out: Path, name: str, fingerprint: str) -> Rules:
+    source = source_of(out, name, fingerprint)
+    compiled = compile_schema(source.schema)
+    return Rules(source, compiled, Validator(source), Checks(source, compiled))
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """A record after corrections; `left_out` are those that its schema cannot hold, with the reasons."""
+
+    record: Record
+    left_out: tuple[tuple[Correction, str], ...] = ()
+
+
+def with_corrections(record: Record, corrections: Sequence[Correction], rules: Rules) -> Revised:
+    """Returns a record with these corrections, oldest first; those that its schema cannot hold are left out.
+
+    A record that breaks its schema, as in quarantine, may break it afterwards where it did before.
+    """
+    before = _violations(record.text, rules)
+    counting = _units_of(corrections)
+    try:
+        found = _with_units(record, [unit for _, unit in counting], rules)
+        if not _new(before, found.text, rules):
+            return Revised(found)
+    except NotAccepted:
+        pass
+    left: dict[str, tuple[Correction, str]] = {}
+    for one, unit in counting:
+        reason = ""
+        for way in _ways(unit):
+            try:
+                found = _with_units(record, [way], rules)
+            except NotAccepted as problem:
+                reason = reason or str(problem)
+                continue
+            wrong = _new(before, found.text, rules)
+            if not wrong:
+                record, before, reason = found, _violations(found.text, rules), ""
+                break
+            reason = reason or f"{wrong[0].pointer or '/'}: {wrong[0].message}"
+        if reason:
+            left[one.identity] = one, reason
+    if left:
+        record = replace(record, flags=tuple(sorted({*record.flags, LEFT_OUT})))
+    return Revised(record, tuple(left.values()))
+
+
+def _units_of(corrections: Sequence[Correction]) -> list[tuple[Correction, Unit]]:
+    counting = {id(unit) for unit in counting_units(corrections)}
+    return [(one, unit) for one in corrections for unit in one.units if id(unit) in counting]
+
+
+def _ways(unit: Unit) -> list[Unit]:
+    """Returns a unit as it is and, if it says that there is no value, in the other spelling of that."""
+    if unit.text not in (None, "null"):
+        return [unit]
+    other = None if unit.text == "null" else "null"
+    return [unit, replace(unit, text=other, leaves=tuple(replace(leaf, value=other) for leaf in unit.leaves))]
+
+
+def _with_units(record: Record, units: Iterable[Unit], rules: Rules) -> Record:
+    draft = Draft(record)
+    for unit in units:
+        draft.put_unit(unit, rules.compiled.form)
+    return draft.record(spelled(draft, record, rules))
+
+
+def spelled(draft: Draft, record: Record, rules: Rules) -> str:
+    """Returns the canonical text of a changed record.
+
+    Raises NotAccepted if the schema does not allow it, unless it did not allow the record before.
+    """
+    try:
+        return rules.compiled.canonical(draft.value)
+    except NotAccepted:
+        if not rules.validator.check(record.text):
+            raise
+        return json_text(draft.value)
+
+
+def _violations(text: str, rules: Rules) -> list[Violation]:
+    return rules.validator.check(text)
+
+
+def _new(before: Sequence[Violation], text: str, rules: Rules) -> list[Violation]:
+    """Returns the violations of this text that were not there before."""
+    return [one for one in _violations(text, rules) if one not in before]
+
+
+def without_units(
+    record: Record, base: Record, gone: Iterable[Unit], left: Sequence[Correction], rules: Rules
+) -> Record:
+    """Returns a record without these units: their places are as models made them, or as other corrections say.
+
+    `left` are the corrections that stay in force, oldest first. Raises NotAccepted if the schema does not allow it.
+    """
+    draft, made = Draft(replace(record, flags=tuple(flag for flag in record.flags if flag != LEFT_OUT))), Draft(base)
+    places = sorted({unit.pointer for unit in gone})
+    for at, pointer in enumerate(places):
+        if not any(within(pointer, other) for other in places[:at]):
+            draft.put_unit(made.unit(pointer), rules.compiled.form)
+    for unit in counting_units(concerned(left, places)):
+        draft.put_unit(unit, rules.compiled.form)
+    return draft.record(spelled(draft, record, rules))
+
+
+def settled(record: Record, pointer: str) -> bool:
+    """Returns True if a person corrected or accepted all values at this place."""
+    leaves = [leaf for leaf in record.leaves if within(leaf.pointer, pointer)]
+    if leaves:
+        return all(leaf.origin == HUMAN for leaf in leaves)
+    return record.rows.get(pointer) == 1.0 or record.lists.get(pointer) == 1.0
+
+
+def judged_again(outcome: Outcome, base: Base, rules: Rules) -> Outcome:
+    """Returns the outcome of a corrected record: written, or in quarantine while a reason for it is left.
+
+    `base` tells the reasons for which a model's record was held back: a place counts until a person has settled it.
+    """
+    record = outcome.record
+    assert record is not None
+    held = base.status == "quarantined"
+    if held and base.code not in _VALUE_CODES:
+        return _held(outcome, base.code, base.detail, base.pointers, rules)
+    violations = rules.validator.check(record.text)
+    if violations:
+        detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
+        pointers = tuple(dict.fromkeys(v.pointer for v in violations))
+        return _held(outcome, "invalid", detail, pointers, rules)
+    left = tuple(pointer for pointer in base.pointers if not settled(record, pointer)) if held else ()
+    if left and base.code not in ("invalid", CHECK_FAILED):
+        return _held(outcome, base.code, f"{base.detail}; left: {', '.join(left[:5])}", left, rules)
+    outcome = replace(outcome, status="written", code="", detail="", pointers=())
+    (judged,) = with_checks([outcome], rules.checks, "quarantine" if base.code == CHECK_FAILED else rules.on_check)
+    if judged.status == "quarantined" and all(settled(record, pointer) for pointer in judged.pointers):
+        return with_checks([outcome], rules.checks, "flag")[0]
+    return judged
+
+
+def _held(outcome: Outcome, code: str, detail: str, pointers: tuple[str, ...], rules: Rules) -> Outcome:
+    held = replace(outcome, status="quarantined", code=code, detail=detail, pointers=pointers)
+    return with_checks([held], rules.checks, "flag")[0]

@@ -1,0 +1,356 @@
+"""Reads corrections, and the present record of a document, from the files of an output folder.
+
+It reads only the files that can hold the document, because opening all views takes longer than a correction may.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.corrections.changes import (
+    Action,
+    Correction,
+    Undo,
+    counting_units,
+    in_force,
+    taken_back,
+)
+from cinnabar.extraction.corrections.journal import Entry
+from cinnabar.extraction.corrections.units import Draft, record_from, record_json, scalars, units_from, units_json
+from cinnabar.extraction.documents import Box, Evidence, Span
+from cinnabar.extraction.storage.files import reading
+from cinnabar.extraction.storage.manifest import Manifest
+from cinnabar.extraction.storage.names import literal
+from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
+from cinnabar.extraction.storage.snapshot import OFFLINE
+from cinnabar.extraction.storage.stored_records import stored_of
+from cinnabar.extraction.storage.tables import CORRECTIONS, UNCORRECTED
+from cinnabar.schemas.canonical import parse
+
+#: A document under one schema: its digest and the schema's name.
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What models made of a corrected document: the record, and what became of it before anybody corrected it."""
+
+    record: Record
+    status: str = "written"
+    code: str = ""
+    detail: str = ""
+    pointers: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Base | None:
+        """Returns the base of an outcome; None if it has no record."""
+        if outcome.record is None:
+            return None
+        return cls(outcome.record, outcome.status, outcome.code, outcome.detail, outcome.pointers)
+
+    def to_json(self) -> str:
+        """Returns all of it as JSON."""
+        said = {"status": self.status, "code": self.code, "detail": self.detail, "pointers": list(self.pointers)}
+        return json.dumps(said | {"record": json.loads(record_json(self.record))}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Base:
+        """Returns the base of this JSON; the inverse of `to_json`."""
+        said = json.loads(text)
+        record = record_from(json.dumps(said.pop("record")))
+        return cls(record, **said | {"pointers": tuple(said["pointers"])})
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A document under one schema as it is stored; `record` is None if there is none.
+
+    `corrections` are all, oldest first. `base` is what models made of it, stored by the run `base_run`; None if nobody
+    corrected this record yet.
+    """
+
+    document: str
+    schema_name: str
+    path: str = ""
+    schema_fingerprint: str = ""
+    engine_fingerprint: str = ""
+    run_id: str = ""
+    status: str = ""
+    code: str = ""
+    detail: str = ""
+    pointers: tuple[str, ...] = ()
+    record: Record | None = None
+    corrections: tuple[Correction, ...] = ()
+    base: Base | None = None
+    base_run: str = ""
+
+    @property
+    def in_force(self) -> tuple[Correction, ...]:
+        """Returns the corrections that nobody took back."""
+        return in_force(self.corrections)
+
+    @property
+    def other_kind(self) -> bool:
+        """Returns True if a person said that the document is not of this schema."""
+        return any(one.action is Action.OTHER_KIND for one in self.in_force)
+
+    @property
+    def outcome(self) -> Base | None:
+        """Returns the base, or what stands for it before the first correction."""
+        if self.base is not None or self.record is None:
+            return self.base
+        return Base(self.record, self.status, self.code, self.detail, self.pointers)
+
+
+@dataclass(slots=True)
+class CorrectionRows:
+    """The rows of the table `corrections`, of all documents or of some."""
+
+    corrections: dict[Pair, list[Correction]] = field(default_factory=lambda: defaultdict(list))
+    undone: dict[Pair, list[Undo]] = field(default_factory=lambda: defaultdict(list))
+    runs: dict[Pair, set[str]] = field(default_factory=lambda: defaultdict(set))
+    identities: set[str] = field(default_factory=set)
+
+    def of(self, pair: Pair) -> tuple[Correction, ...]:
+        """Returns the corrections of a document, oldest first, with the times at which they were taken back."""
+        return taken_back(self.corrections.get(pair, ()), self.undone.get(pair, ()))
+
+    def add(self, entry: Entry) -> None:
+        """Adds an entry that waits, unless its rows are there."""
+        if entry.identities & self.identities:
+            return
+        pair = entry.document, entry.schema_name
+        self.corrections[pair] += entry.corrections
+        self.undone[pair] += entry.undone
+        self.identities |= entry.identities
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Returns the documents that have rows, each with its schema."""
+        return list({**self.corrections, **self.undone})
+
+
+def correction_rows(
+    out: Path, committed: Iterable[Manifest], documents: Collection[str] | None = None
+) -> CorrectionRows:
+    """Returns the stored corrections of these documents, or of all."""
+    found = CorrectionRows()
+    for row in _rows(out, committed, "corrections", documents):
+        pair = row["document"], row["schema_name"]
+        found.identities.add(row["identity"])
+        found.runs[pair].add(row["run_id"])
+        if row["undoes"]:
+            found.undone[pair].append(Undo(row["identity"], row["undoes"], row["who"], row["made"]))
+        else:
+            found.corrections[pair].append(_correction(row))
+    return found
+
+
+def _correction(row: dict[str, Any]) -> Correction:
+    evidence = None
+    if row["spans"]:
+        evidence = Evidence(
+            tuple(Span(**span) for span in row["spans"]),
+            row["evidence_text"] or "",
+            tuple(Box(**box) for box in row["boxes"] or ()),
+            row["place"] or "",
+        )
+    return Correction(
+        row["identity"],
+        row["document"],
+        row["schema_name"],
+        row["schema_fingerprint"],
+        Action(row["action"]),
+        row["pointer"],
+        row["before"],
+        row["after"],
+        evidence,
+        row["who"],
+        row["made"],
+        None,
+        units_from(json.loads(row["units"] or "[]")),
+    )
+
+
+def row_of(one: Correction, run_id: str) -> dict[str, Any]:
+    """Returns the row of a correction."""
+    evidence = one.evidence
+    return {
+        "identity": one.identity,
+        "document": one.document,
+        "schema_name": one.schema_name,
+        "schema_fingerprint": one.schema_fingerprint,
+        "action": one.action.value,
+        "pointer": one.pointer,
+        "before": one.before,
+        "after": one.after,
+        "spans": [{"start": span.start, "end": span.end} for span in evidence.spans] if evidence else [],
+        "evidence_text": evidence.text if evidence else None,
+        "place": evidence.place or None if evidence else None,
+        "boxes": [
+            {"page": b.page, "x0": b.x0, "top": b.top, "x1": b.x1, "bottom": b.bottom} for b in evidence.boxes
+        ]
+        if evidence
+        else [],
+        "who": one.who,
+        "made": one.made,
+        "undoes": None,
+        "units": json.dumps(units_json(one.units), ensure_ascii=False),
+        "run_id": run_id,
+    }
+
+
+def undo_row(one: Undo, of: Correction, run_id: str) -> dict[str, Any]:
+    """Returns the row that takes back a correction."""
+    return {
+        "identity": one.identity,
+        "document": of.document,
+        "schema_name": of.schema_name,
+        "schema_fingerprint": of.schema_fingerprint,
+        "action": of.action.value,
+        "pointer": of.pointer,
+        "before": of.after,
+        "after": of.before,
+        "who": one.who,
+        "made": one.made,
+        "undoes": one.undoes,
+        "run_id": run_id,
+    }
+
+
+def _rows(
+    out: Path, committed: Iterable[Manifest], table: str, documents: Collection[str] | None
+) -> Iterator[dict[str, Any]]:
+    condition = None if documents is None else pc.field("document").isin(pa.array(documents, pa.string()))
+    for entry in committed:
+        for file in entry.files:
+            if file.table == table and file.rows:
+                with reading(out / file.path):
+                    yield from pq.read_table(out / file.path, filters=condition).to_pylist()
+
+
+def states(
+    out: Path, committed: Sequence[Manifest], pairs: Collection[Pair], rows: CorrectionRows | None = None
+) -> dict[Pair, State]:
+    """Returns the states of these documents; one without an outcome of the schema has no record.
+
+    `rows` are the stored corrections, if they are read already.
+    """
+    documents = {document for document, _ in pairs}
+    rows = rows or correction_rows(out, committed, documents)
+    bases = _bases(out, committed, documents)
+    found = {}
+    for pair in pairs:
+        state = State(*pair, corrections=rows.of(pair))
+        found[pair] = state
+    for name in {name for _, name in pairs}:
+        own = [entry for entry in committed if entry.schema_name == name]
+        for state in _outcomes(out, own, {document for document, other in pairs if other == name}, name):
+            pair = state.document, name
+            whole = replace(state, corrections=rows.of(pair))
+            if (kept := bases.get((*pair, state.schema_fingerprint))) is not None:
+                run_id, base = kept
+                # A later run may have written the record anew while no correction was in force.
+                if run_id >= state.run_id or state.run_id in rows.runs[pair]:
+                    whole = replace(whole, base=base, base_run=run_id)
+            found[pair] = _with_held_values(whole)
+    return found
+
+
+def _bases(
+    out: Path, committed: Iterable[Manifest], documents: Collection[str]
+) -> dict[tuple[str, str, str], tuple[str, Base]]:
+    latest: dict[tuple[str, str, str], tuple[str, str]] = {}
+    for row in _rows(out, committed, "uncorrected", documents):
+        key = row["document"], row["schema_name"], row["schema_fingerprint"]
+        latest[key] = max(latest.get(key, ("", "")), (row["run_id"], row["record"]))
+    return {key: (run_id, Base.from_json(text)) for key, (run_id, text) in latest.items()}
+
+
+def _outcomes(out: Path, committed: Sequence[Manifest], documents: Collection[str], name: str) -> Iterator[State]:
+    """Yields the latest outcome of each of these documents, with its record."""
+    by_path = {str(out / file.path): entry for entry in committed for file in entry.files if file.table == "outcomes"}
+    if not by_path or not documents:
+        return
+    sql = (
+        "SELECT document, path, schema_fingerprint, engine_fingerprint, run_id, outcome, coalesce(code, ''),"
+        " coalesce(detail, ''), coalesce(pointers, []), record_json, filename"
+        f" FROM read_parquet([{', '.join(map(literal, by_path))}], union_by_name = true, filename = true)"
+        f" WHERE document IN ({', '.join(map(literal, documents))}) AND outcome <> 'skipped'"
+        " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
+    )
+    with duckdb.connect(config=OFFLINE) as connection:
+        rows = connection.execute(sql).fetchall()
+    for document, path, schema, engine, run_id, status, code, detail, pointers, rejected, file in rows:
+        record = _held(rejected) if status == "quarantined" else _written(out, by_path[file], document, run_id)
+        yield State(
+            document, name, path, schema, engine, run_id, status, code, detail, tuple(pointers), record
+        )
+
+
+def _held(text: str | None) -> Record | None:
+    """Returns the record of a document in quarantine; nothing is stored of its values."""
+    if text is None:
+        return None
+    try:
+        found = list(scalars(parse(text), ""))
+    except ValueError:
+        return None
+    return Record(text, tuple(LeafRow(pointer, value, 0.0, "known") for pointer, value in found), 0.0)
+
+
+def _with_held_values(state: State) -> State:
+    """Returns the state; a record in quarantine gets what is known of its values from its base and corrections."""
+    if state.status != "quarantined" or state.record is None or state.base is None:
+        return state
+    draft = Draft(state.record)
+    leaves = {leaf.pointer: leaf for leaf in state.base.record.leaves}
+    leaves |= {leaf.pointer: leaf for unit in counting_units(state.in_force) for leaf in unit.leaves}
+    draft.know(
+        (leaf for leaf in leaves.values() if leaf.value is not None and leaf.pointer in draft.leaves), {}, {}
+    )
+    for unit in counting_units(state.in_force):
+        draft.know((), unit.rows, unit.lists)
+    return replace(state, record=draft.record(state.record.text, state.base.record.flags))
+
+
+def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record | None:
+    """Returns a record from the batch of its outcome."""
+    mine = (pc.field("document") == document) & (pc.field("run_id") == run_id)
+    rows: dict[str, list[dict[str, Any]]] = {"data": [], "fields": []}
+    for file in entry.files:
+        if file.table in rows:
+            path = out / file.path
+            with reading(path):
+                columns = ["record_json", "confidence", "flags"] if file.table == "data" else None
+                rows[file.table] += pq.read_table(path, columns=columns, filters=mine).to_pylist()
+    if not rows["data"]:
+        return None
+    found = rows["data"][0]
+    # Older files lack these columns.
+    older: dict[str, Any] = {"flags": [], "row_confidence": None, "place": None}
+    leaves = [older | row for row in rows["fields"]]
+    return stored_of(found["record_json"], found["confidence"], found["flags"], leaves).record
+
+
+def correction_table(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """Returns rows of the table `corrections`."""
+    return pa.Table.from_pylist(list(rows), CORRECTIONS)
+
+
+def base_table(rows: Sequence[tuple[str, str, str, str, Base]]) -> pa.Table:
+    """Returns rows of the table `uncorrected`: document, schema, its fingerprint, run, and the base."""
+    names = UNCORRECTED.names
+    return pa.Table.from_pylist(
+        [dict(zip(names, (*keys, base.to_json()), strict=True)) for *keys, base in rows], UNCORRECTED
+    )

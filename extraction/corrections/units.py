@@ -1,0 +1,294 @@
+"""Places of a record that a correction fixes, and records with such places put in.
+
+A place is a value outside of lists, or a whole list: one correction within a list fixes the list as it then was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from cinnabar.extraction.documents import Box, Evidence, Span
+from cinnabar.extraction.storage.records import LeafRow, Record
+from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.schemas.form.form import Form, Node, ObjectNode
+from cinnabar.schemas.pointers import escape, unescape
+
+#: The origin of values that a person corrected or accepted.
+HUMAN: Final = "human"
+#: The flag of a record without a correction that its schema cannot hold.
+LEFT_OUT = "correction_left_out"
+#: Marks a place that a record leaves out.
+OUT: Final = object()
+# Flags of a model's doubt, which a person's word ends.
+_DOUBTS = frozenset({"default", "generated", "guessed", "joint_choice", "no_evidence", "ocr", "sign_dropped"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A place with its value: `text` is JSON, None if the record leaves it out.
+
+    `leaves`, `rows` and `lists` are those of the record at and below the place.
+    """
+
+    pointer: str
+    text: str | None
+    leaves: tuple[LeafRow, ...] = ()
+    rows: Mapping[str, float] = field(default_factory=dict)
+    lists: Mapping[str, float] = field(default_factory=dict)
+
+
+def within(pointer: str, place: str) -> bool:
+    """Returns True if this pointer is the place or lies below it."""
+    return pointer == place or pointer.startswith(f"{place}/")
+
+
+def at(value: Any, pointer: str) -> Any:
+    """Returns the part of a parsed record at this pointer, OUT if there is none."""
+    for step in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else OUT
+        else:
+            value = value.get(unescape(step), OUT) if isinstance(value, dict) else OUT
+    return value
+
+
+def text_at(value: Any, pointer: str) -> str | None:
+    """Returns the canonical text of this part of a record, None if it is left out."""
+    found = at(value, pointer)
+    return None if found is OUT else json_text(found)
+
+
+def place_of(value: Any, pointer: str) -> str:
+    """Returns the place that a correction at this pointer fixes: the outermost list around it, else the pointer."""
+    here = ""
+    for step in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            return here
+        here = f"{here}/{step}"
+        value = value.get(unescape(step), OUT) if isinstance(value, dict) else OUT
+    return pointer
+
+
+def places_in(value: Any, pointer: str, leaves: Iterable[LeafRow]) -> list[str]:
+    """Returns the places at and below this pointer one by one: values outside of lists, lists, and omitted leaves."""
+    found = dict.fromkeys(_places(at(value, pointer), pointer))
+    found |= dict.fromkeys(place_of(value, leaf.pointer) for leaf in leaves if within(leaf.pointer, pointer))
+    return list(found)
+
+
+def _places(value: Any, pointer: str) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for name, part in value.items():
+            yield from _places(part, f"{pointer}/{escape(name)}")
+    elif value is not OUT:
+        yield pointer
+
+
+def scalars(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Yields the scalars of a parsed value with their pointers, as JSON texts."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from scalars(part, f"{pointer}/{escape(name)}")
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from scalars(part, f"{pointer}/{number}")
+    else:
+        yield pointer, json_text(value)
+
+
+def lists_in(value: Any, pointer: str) -> Iterator[tuple[str, int]]:
+    """Yields the lists of a parsed value with their pointers and lengths, the outer before the inner."""
+    if isinstance(value, list):
+        yield pointer, len(value)
+    parts: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        parts = ((escape(name), part) for name, part in value.items())
+    elif isinstance(value, list):
+        parts = ((str(number), part) for number, part in enumerate(value))
+    for step, part in parts:
+        yield from lists_in(part, f"{pointer}/{step}")
+
+
+def sure(leaf: LeafRow) -> LeafRow:
+    """Returns the leaf as a person accepts it: certain, with its evidence, without flags of doubt."""
+    flags = tuple(flag for flag in leaf.flags if flag not in _DOUBTS)
+    return replace(leaf, confidence=1.0, origin=HUMAN, missing=False, flags=flags)
+
+
+class Draft:
+    """A record that is being changed: its parsed `value`, and its leaves, rows and lists by pointer."""
+
+    def __init__(self, record: Record) -> None:
+        self.value = parse(record.text)
+        self.leaves = {leaf.pointer: leaf for leaf in record.leaves}
+        self.rows = dict(record.rows)
+        self.lists = dict(record.lists)
+        told = {flag for leaf in record.leaves for flag in leaf.flags}
+        self._flags = set(record.flags) - told
+        self._record = record
+
+    def put(self, pointer: str, value: Any, form: Form) -> None:
+        """Writes a value, OUT to leave the place out, and drops what was known of the one before.
+
+        Objects around it that are null or missing are made, with null for the other properties they require.
+        """
+        self._forget(pointer)
+        if not pointer:
+            self.value = value
+            return
+        *around, last = pointer.split("/")[1:]
+        node: Node | None = form.root
+        here, holder, name = self.value, None, ""
+        for step in around:
+            if not isinstance(here, (dict, list)):
+                if value is OUT:
+                    return
+                here = self._made(holder, name, node)
+            holder, name = here, step
+            here, node = at(here, f"/{step}"), _child(node, step)
+        if not isinstance(here, (dict, list)):
+            if value is OUT:
+                return
+            here = self._made(holder, name, node)
+        _set(here, last, value)
+
+    def _made(self, holder: Any, name: str, node: Node | None) -> dict[str, Any]:
+        """Puts an object of this node's required properties, all null, in the place of a null or missing one."""
+        places = node.properties if isinstance(node, ObjectNode) else ()
+        made: dict[str, Any] = {place.name: None for place in places if place.required}
+        if holder is None:
+            self.value = made
+        else:
+            _set(holder, name, made)
+        return made
+
+    def _forget(self, pointer: str) -> None:
+        for own in (self.leaves, self.rows, self.lists):
+            for gone in [one for one in own if within(one, pointer)]:
+                del own[gone]
+
+    def know(self, leaves: Iterable[LeafRow], rows: Mapping[str, float], lists: Mapping[str, float]) -> None:
+        """Adds leaves, rows and lists of places that the record has."""
+        self.leaves |= {leaf.pointer: leaf for leaf in leaves}
+        self.rows |= rows
+        self.lists |= lists
+
+    def put_unit(self, unit: Unit, form: Form) -> None:
+        """Writes a place with its value, its leaves, rows and lists."""
+        self.put(unit.pointer, OUT if unit.text is None else parse(unit.text), form)
+        self.know(unit.leaves, unit.rows, unit.lists)
+
+    def unit(self, pointer: str) -> Unit:
+        """Returns a place of the record as it is now."""
+        return Unit(
+            pointer,
+            text_at(self.value, pointer),
+            tuple(leaf for one, leaf in self.leaves.items() if within(one, pointer)),
+            {one: chance for one, chance in self.rows.items() if within(one, pointer)},
+            {one: chance for one, chance in self.lists.items() if within(one, pointer)},
+        )
+
+    def record(self, text: str, flags: Iterable[str] = ()) -> Record:
+        """Returns the record with this text, which spells `value`."""
+        # A leaf below an object that is null now tells of a place that is not there.
+        there = (leaf.value is None or at(self.value, leaf.pointer) is not OUT for leaf in self.leaves.values())
+        leaves = [leaf for leaf, held in zip(self.leaves.values(), there, strict=True) if held]
+        said = self._flags | {*flags} | {flag for leaf in leaves for flag in leaf.flags}
+        found = Record.of(text, leaves, said, self.rows, self.lists, self._record.thoughts)
+        return replace(found, checks=self._record.checks)
+
+
+def _child(node: Node | None, step: str) -> Node | None:
+    if not isinstance(node, ObjectNode):
+        return None
+    return next((place.node for place in node.properties if escape(place.name) == step), None)
+
+
+def _set(holder: Any, step: str, value: Any) -> None:
+    if isinstance(holder, list):
+        if value is OUT:
+            del holder[int(step)]
+        elif int(step) == len(holder):
+            holder.append(value)
+        else:
+            holder[int(step)] = value
+    elif value is OUT:
+        holder.pop(unescape(step), None)
+    else:
+        holder[unescape(step)] = value
+
+
+def record_json(record: Record) -> str:
+    """Returns a record with all that is known of its values as JSON."""
+    return json.dumps(
+        {
+            "text": record.text,
+            "leaves": [_leaf_json(leaf) for leaf in record.leaves],
+            "confidence": record.confidence,
+            "flags": list(record.flags),
+            "rows": dict(record.rows),
+            "checks": dict(record.checks),
+            "lists": dict(record.lists),
+            "thoughts": record.thoughts,
+        },
+        ensure_ascii=False,
+    )
+
+
+def record_from(text: str) -> Record:
+    """Returns the record of this JSON; the inverse of `record_json`."""
+    said = json.loads(text)
+    leaves = tuple(map(_leaf_from, said.pop("leaves")))
+    return Record(leaves=leaves, flags=tuple(said.pop("flags")), **said)
+
+
+def units_json(units: Sequence[Unit]) -> list[dict[str, Any]]:
+    """Returns places with their values as plain JSON values."""
+    return [
+        {
+            "pointer": unit.pointer,
+            "text": unit.text,
+            "leaves": [_leaf_json(leaf) for leaf in unit.leaves],
+            "rows": dict(unit.rows),
+            "lists": dict(unit.lists),
+        }
+        for unit in units
+    ]
+
+
+def units_from(said: Sequence[dict[str, Any]]) -> tuple[Unit, ...]:
+    """Returns the places of these JSON values; the inverse of `units_json`."""
+    return tuple(Unit(**one | {"leaves": tuple(map(_leaf_from, one["leaves"]))}) for one in said)
+
+
+def evidence_json(evidence: Evidence | None) -> dict[str, Any] | None:
+    """Returns evidence as plain JSON values."""
+    return None if evidence is None else asdict(evidence)
+
+
+def evidence_from(said: dict[str, Any] | None) -> Evidence | None:
+    """Returns the evidence of these JSON values."""
+    if said is None:
+        return None
+    spans, boxes = (Span(**one) for one in said["spans"]), (Box(**one) for one in said["boxes"])
+    return Evidence(tuple(spans), said["text"], tuple(boxes), said["place"])
+
+
+def _leaf_json(leaf: LeafRow) -> dict[str, Any]:
+    return {
+        "pointer": leaf.pointer,
+        "value": leaf.value,
+        "confidence": leaf.confidence,
+        "origin": leaf.origin,
+        "missing": leaf.missing,
+        "evidence": evidence_json(leaf.evidence),
+        "page": leaf.page,
+        "flags": list(leaf.flags),
+    }
+
+
+def _leaf_from(said: dict[str, Any]) -> LeafRow:
+    return LeafRow(**said | {"evidence": evidence_from(said["evidence"]), "flags": tuple(said["flags"])})

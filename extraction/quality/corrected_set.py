@@ -1,0 +1,114 @@
+"""The documents of an output folder that a person has looked at from end to end, as labelled documents."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cinnabar.extraction.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.batch_reader import BatchReader
+from cinnabar.extraction.corrections import Action, Correction, corrections
+from cinnabar.extraction.documents import Document
+from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.inputs import Input
+from cinnabar.extraction.parser_settings import parser_settings
+from cinnabar.extraction.pipeline import Read
+from cinnabar.extraction.quality.evaluation import EvaluationSet
+from cinnabar.extraction.storage.quarantine import source_of
+from cinnabar.extraction.storage.records import Record
+from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, names, select, stored
+from cinnabar.schemas import SchemaSource
+from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.pointers import above
+
+#: The origin of a value that a person gave or accepted.
+HUMAN = "human"
+#: Processes that parse documents.
+_WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedSet:
+    """Corrected documents of one schema, parsed.
+
+    `labelled` has their truth under their digests, `reads` their text. `partly` counts documents with corrections that
+    nobody looked at as a whole, and `missing` are the paths of documents that are no longer found or read.
+    """
+
+    source: SchemaSource
+    labelled: EvaluationSet
+    reads: dict[str, Read]
+    partly: int
+    missing: tuple[str, ...]
+
+
+def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
+    """Returns the corrected documents of the latest version of this schema.
+
+    A document counts if its record was accepted as a whole, or if a person gave or accepted each of its values and
+    lists. Raises UsageError if the folder has no records of the schema.
+    """
+    known = names(out) if out.is_dir() else []
+    if schema_name not in known:
+        raise UsageError(
+            f"{schema_name}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}"
+        )
+    by_document: dict[str, list[Correction]] = defaultdict(list)
+    for one in corrections(out):
+        if one.schema_name == schema_name and one.action != Action.OTHER_KIND:
+            by_document[one.document].append(one)
+    touched = [one for one in select(out, schema_name, Selection()) if one.document in by_document]
+    newest = max(touched, key=lambda one: one.run_id, default=None)
+    fingerprint = newest.schema_fingerprint if newest else select(out, schema_name, Selection())[0].schema_fingerprint
+    source = source_of(out, schema_name, fingerprint)
+    records = stored(out, touched)
+    whole = [
+        one
+        for one in touched
+        if one.schema_fingerprint == fingerprint
+        and _is_looked_at(records[one.document].record, by_document[one.document])
+    ]
+    reads, missing = _parsed(out, whole)
+    truths = tuple(
+        {"file": one.document, "truth": parse(records[one.document].record.text)}
+        for one in whole
+        if one.document in reads
+    )
+    schema = source.schema if isinstance(source.schema, dict) else {}
+    labelled = EvaluationSet(schema_name, out, truths, schema, {})
+    return CorrectedSet(source, labelled, reads, len(touched) - len(whole), tuple(missing))
+
+
+def _is_looked_at(record: Record, own: Sequence[Correction]) -> bool:
+    """Returns whether a person accepted the record, or gave or accepted each of its values and lists."""
+    if any(one.action == Action.ACCEPT and not one.pointer for one in own):
+        return True
+    fixed = {one.pointer for one in own if one.action in (Action.LIST, Action.ACCEPT)}
+    lists = all(any(place in fixed for place in above(pointer)) for pointer in record.lists)
+    return lists and all(leaf.origin == HUMAN for leaf in record.leaves)
+
+
+def _parsed(out: Path, wanted: Sequence[LatestRecord]) -> tuple[dict[str, Read], list[str]]:
+    """Returns these documents parsed, by digest, and the paths of those that are not found or cannot be read."""
+    reads, missing = dict[str, Read](), list[str]()
+    with DocumentLookup(out) as lookup:
+        inputs = []
+        for one in wanted:
+            content = lookup.find(one.paths, one.document, one.size)
+            if content is None:
+                missing.append(one.paths[0])
+            else:
+                inputs.append(Input(one.document, content, one.document))
+        if not inputs:
+            return reads, missing
+        with BatchReader([inputs], _WORKERS, None, parser_settings(), PageStore(out / PAGES)) as reader:
+            paths = {one.document: one.paths[0] for one in wanted}
+            for read in reader.parse(inputs):
+                if isinstance(read.found, Document):
+                    reads[read.path] = read
+                else:
+                    missing.append(paths[read.path])
+    return reads, missing

@@ -1,0 +1,275 @@
+"""The review of an output folder: what a page asks for, and what a person's corrections do."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
+from cinnabar.extraction.documents import Document, Span
+from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.reviewing.blocks import blocks_of, text_of
+from cinnabar.extraction.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
+from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
+from cinnabar.extraction.reviewing.listing import Listing, Marks, ListPage, ListSelection
+from cinnabar.extraction.reviewing.picking import values_of
+from cinnabar.extraction.reviewing.states import leaves_of
+from cinnabar.extraction.storage.quarantine import source_of
+from cinnabar.extraction.watching import WatchedStep, steps_of
+from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.pointers import unescape
+
+# Seconds between two looks for new commits, and states that are kept.
+_REFRESH, _KEPT = 1.0, 64
+_ACTIONS = {str(one): one for one in Action}
+
+
+class Review:
+    """An output folder under review. Threads may share it. A context manager.
+
+    `who` is the name that corrections carry. Raises UsageError if the folder holds no results.
+    """
+
+    def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT) -> None:
+        self.out, self.who = out, who
+        self._listing = Listing(out)
+        self._contents = Contents(out, settings)
+        self._corrector = Corrector(out, self._found)
+        self._forms: dict[str, dict[str, Any]] = {}
+        self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._listing.mark(self._stored_marks())
+        self._refreshing = threading.Thread(target=self._refresh, name="review-refresh", daemon=True)
+        self._refreshing.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes and threads of the review."""
+        self._ended.set()
+        self._refreshing.join()
+        self._contents.close()
+        self._listing.close()
+
+    def overview(self) -> dict[str, Any]:
+        """Returns the folder's name, its schemas, codes and flags with numbers of documents, and the snapshot."""
+        return {"folder": str(self.out), "snapshot": self._listing.snapshot, **self._listing.facets()}
+
+    def documents(self, selection: ListSelection, start: int, count: int) -> ListPage:
+        """Returns a part of the list of documents."""
+        return self._listing.page(selection, start, count)
+
+    def state(self, document: str, schema: str) -> dict[str, Any]:
+        """Returns the record of a document with its form, its evidence and its corrections.
+
+        Raises UsageError if the folder does not have the document under this schema.
+        """
+        with self._lock:
+            if (kept := self._states.get((document, schema))) is not None:
+                self._states.move_to_end((document, schema))
+                return kept
+        row = self._listing.row(document, schema)
+        return self._kept(row, self._reviewed(row))
+
+    def content(self, document: str, schema: str) -> dict[str, Any]:
+        """Returns the blocks of a document's text, or the reason why it cannot be shown."""
+        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
+        if isinstance(found, Missing):
+            return {"missing": found.reason, "blocks": []}
+        return {"missing": "", "blocks": [block.told(found) for block in blocks_of(found)]}
+
+    def text(self, document: str, schema: str, start: int, end: int) -> dict[str, Any]:
+        """Returns an interval of a document's text with its words. Raises UsageError if it cannot be read."""
+        return text_of(self._document(document, schema), start, end)
+
+    def picture(self, document: str, schema: str, part: int) -> bytes | None:
+        """Returns the picture of a page as a JPEG; None if there is none."""
+        return self._contents.picture(self._wanted(self._listing.row(document, schema)), part)
+
+    def prefetch(self, document: str, schema: str) -> None:
+        """Begins to read a document that will soon be looked at."""
+        row = self._listing.row(document, schema)
+        if row["opened"]:
+            self._contents.prefetch(self._wanted(row))
+
+    def steps(self, document: str, schema: str) -> list[WatchedStep]:
+        """Fills the document once more and returns each step; takes seconds."""
+        return steps_of(self.out, document, schema)
+
+    def readings(self, document: str, schema: str, pointer: str, spans: Sequence[Span]) -> list[str]:
+        """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
+        form = self._form(self._listing.row(document, schema))
+        return values_of(place_at(form, pointer), self._document(document, schema).text, spans)
+
+    def correct(self, document: str, schema: str, asked: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Applies changes together and returns the new state.
+
+        A change has `action`, `pointer`, and with some actions `after` (JSON text) and `spans`. Beside the actions of
+        `Corrector` there are `insert`, which adds the row `after` before the place of a list that `pointer` names, and
+        `remove`, which takes a row away. Raises Refused with the places if the record would break its schema, and
+        UsageError for a change that is malformed.
+        """
+        row = self._listing.row(document, schema)
+        changes = self._changes(row, asked)
+        return self._after(row, self._corrector.correct(document, schema, changes, self.who))
+
+    def undo(self, document: str, schema: str, identities: Sequence[str] | None) -> dict[str, Any]:
+        """Takes corrections of a document back, all without `identities`, and returns the new state."""
+        row = self._listing.row(document, schema)
+        return self._after(row, self._corrector.undo(document, schema, identities, self.who))
+
+    def _changes(self, row: Mapping[str, Any], asked: Sequence[Mapping[str, Any]]) -> list[Change]:
+        """Returns the changes of a request; rows of lists become lists as a whole."""
+        found: list[Change] = []
+        lists: dict[str, list[Any]] = {}
+        for one in asked:
+            try:
+                action, pointer = str(one["action"]), str(one["pointer"])
+                after = None if one.get("after") is None else json_text(parse(str(one["after"])))
+                spans = tuple(Span(int(start), int(end)) for start, end in one.get("spans") or ())
+            except (KeyError, TypeError, ValueError) as error:
+                raise UsageError(f"expected a change with action, pointer, after and spans, got {error}") from error
+            if action in ("insert", "remove"):
+                over, _, index = pointer.rpartition("/")
+                rows = lists.setdefault(over, self._rows(row, over))
+                if not index.isdecimal() or int(index) > len(rows) - (action == "remove"):
+                    raise UsageError(f"{pointer}: expected the place of a row, got a list of {len(rows)}")
+                if action == "insert":
+                    blank = blank_of(place_at(self._form(row), pointer))
+                    rows.insert(int(index), blank if after is None else parse(after))
+                else:
+                    del rows[int(index)]
+            elif action in _ACTIONS:
+                found.append(Change(_ACTIONS[action], pointer, after, spans))
+            else:
+                known = ", ".join([*_ACTIONS, "insert", "remove"])
+                raise UsageError(f"action: expected one of {known}, got {action[:40]!r}")
+        return [*(Change(Action.LIST, over, json_text(rows)) for over, rows in lists.items()), *found]
+
+    def _rows(self, row: Mapping[str, Any], pointer: str) -> list[Any]:
+        """Returns the rows of a list as they now are; none if there is no list yet."""
+        text = self.state(row["document"], row["schema_name"])["record"]
+        value: Any = None if text is None else parse(text)
+        for token in pointer.split("/")[1:]:
+            try:
+                value = value[int(token)] if isinstance(value, list) else value[unescape(token)]
+            except (KeyError, IndexError, ValueError, TypeError):
+                return []
+        return list(value) if isinstance(value, list) else []
+
+    def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
+        self._listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
+        return self._kept(row, reviewed)
+
+    def _kept(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
+        state = self._told(row, reviewed)
+        with self._lock:
+            self._states[row["document"], row["schema_name"]] = state
+            while len(self._states) > _KEPT:
+                self._states.popitem(last=False)
+        return state
+
+    def _reviewed(self, row: Mapping[str, Any]) -> Reviewed | None:
+        """Returns the state that the corrections know; None for a file that could not be opened."""
+        return self._corrector.state(row["document"], row["schema_name"]) if row["opened"] else None
+
+    def _told(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
+        record = reviewed.record if reviewed is not None else None
+        made = reviewed.corrections if reviewed is not None else ()
+        return {
+            "document": row["document"],
+            "opened": row["opened"],
+            "path": row["path"],
+            "schema": row["schema_name"],
+            "outcome": row["outcome"] if reviewed is None else reviewed.outcome,
+            "code": row["code"] if reviewed is None else reviewed.code,
+            "detail": row["detail"] if reviewed is None else reviewed.detail,
+            "pointers": list(row["pointers"] if reviewed is None else reviewed.pointers),
+            "flags": sorted({*row["flags"], *row["document_flags"]}),
+            "failed": list(row["failed"]),
+            "media_type": row["media_type"],
+            "run": row["run_id"],
+            "record": None if record is None else record.text,
+            "confidence": None if record is None else record.confidence,
+            "leaves": [] if record is None else leaves_of(record),
+            "form": self._form(row),
+            "corrections": [_correction(one) for one in made],
+            "marks": _told_marks(_marks(made)),
+        }
+
+    def _form(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        fingerprint = row["schema_fingerprint"]
+        if fingerprint not in self._forms:
+            try:
+                schema = source_of(self.out, row["schema_name"], fingerprint).schema
+            except RunError:
+                schema = True
+            self._forms[fingerprint] = form_of(schema)
+        return self._forms[fingerprint]
+
+    def _wanted(self, row: Mapping[str, Any]) -> Wanted:
+        paths = self._listing.paths(row["document"]) if row["opened"] else [row["path"]]
+        hidden = reads_hidden_text(self._listing.arguments(row["run_id"]))
+        return Wanted(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
+
+    def _document(self, document: str, schema: str) -> Document:
+        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
+        if isinstance(found, Missing):
+            raise UsageError(found.reason)
+        return found
+
+    def _found(self, document: str, path: str) -> Document | None:
+        """Returns a document for the words of its corrections; None if it cannot be read."""
+        found = self._contents.document(Wanted(document, (path,), None))
+        return None if isinstance(found, Missing) else found
+
+    def _stored_marks(self) -> dict[tuple[str, str], Marks]:
+        by_document: dict[tuple[str, str], list[Correction]] = {}
+        for one in corrections(self.out):
+            by_document.setdefault((one.document, one.schema_name), []).append(one)
+        return {place: _marks(made) for place, made in by_document.items()}
+
+    def _refresh(self) -> None:
+        while not self._ended.wait(_REFRESH):
+            if self._listing.refresh():
+                self._listing.mark(self._stored_marks())
+                with self._lock:
+                    self._states.clear()
+
+
+def _marks(corrections: Sequence[Correction]) -> Marks:
+    inforce = [one for one in corrections if one.undone is None]
+    changed = {one.pointer for one in inforce if one.action not in (Action.ACCEPT, Action.OTHER_KIND)}
+    other = any(one.action == Action.OTHER_KIND for one in inforce)
+    whole = any(one.action == Action.ACCEPT and one.pointer == "" for one in inforce)
+    return Marks(reviewed=other or whole, corrected=len(changed), other_kind=other)
+
+
+def _told_marks(marks: Marks) -> dict[str, Any]:
+    return {"reviewed": marks.reviewed, "corrected": marks.corrected, "other_kind": marks.other_kind}
+
+
+def _correction(one: Correction) -> dict[str, Any]:
+    return {
+        "identity": one.identity,
+        "action": str(one.action),
+        "pointer": one.pointer,
+        "before": one.before,
+        "after": one.after,
+        "who": one.who,
+        "made": one.made.isoformat(),
+        "undone": None if one.undone is None else one.undone.isoformat(),
+    }
+

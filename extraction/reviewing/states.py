@@ -1,0 +1,52 @@
+"""The state of one document under one schema, as the review page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cinnabar.extraction.storage.records import LeafRow, Record
+
+
+def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
+    """Returns a leaf as JSON; its value stays a JSON text, so that no digit is lost."""
+    evidence = leaf.evidence
+    return {
+        "pointer": leaf.pointer,
+        "value": leaf.value,
+        "confidence": leaf.confidence,
+        "row": row_confidence,
+        "origin": leaf.origin,
+        "missing": leaf.missing,
+        "flags": list(leaf.flags),
+        "page": leaf.page,
+        "spans": [[span.start, span.end] for span in evidence.spans] if evidence else [],
+        "text": evidence.text if evidence else "",
+        "place": evidence.place if evidence else "",
+    }
+
+
+def leaf_of_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a row of the view `fields` as JSON, in the form of `leaf_of`."""
+    return {
+        "pointer": row["pointer"],
+        "value": row["value_json"],
+        "confidence": row["confidence"],
+        "row": row["row_confidence"],
+        "origin": row["origin"],
+        "missing": bool(row["missing"]),
+        "flags": list(row["flags"] or ()),
+        "page": row["page"] or 0,
+        "spans": [[span["start"], span["end"]] for span in row["spans"] or ()],
+        "text": row["evidence_text"] or "",
+        "place": row["place"] or "",
+    }
+
+
+def leaves_of(record: Record) -> list[dict[str, Any]]:
+    """Returns the leaves and lists of a record as JSON."""
+    lists = (
+        {**leaf_of(LeafRow(pointer, None, sure, "list"), None)} for pointer, sure in record.lists.items()  # type: ignore[arg-type]
+    )
+    leaves: Iterable[dict[str, Any]] = (leaf_of(leaf, record.row_confidence(leaf.pointer)) for leaf in record.leaves)
+    return [*leaves, *lists]

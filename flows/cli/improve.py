@@ -1,0 +1,186 @@
+"""`cinnabar improve` trains a model on the documents that a person corrected."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cinnabar.extraction.run_options import Device
+from cinnabar.flows.cli.options import AsJson, OutOption
+from cinnabar.schemas.errors import UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.quality.improving import Improvement, Stage
+
+# Values less sure than this are read again by a kept model.
+_UNSURE = 0.8
+
+
+def improve(
+    schema: Annotated[str, typer.Argument(metavar="SCHEMA", help="The name of the schema, as its view is named.")],
+    out: OutOption,
+    keep: Annotated[bool, typer.Option("--keep", help="Use the trained model from the next run on.")] = False,
+    discard: Annotated[bool, typer.Option("--discard", help="Remove the trained model.")] = False,
+    following: Annotated[
+        int | None, typer.Option("--next", metavar="N", help="List N documents whose correction would teach most.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again/--no-again", help="With --keep: read unsure values again at once.")
+    ] = True,
+    steps: Annotated[
+        int | None, typer.Option(metavar="N", help="The steps of each training; by default by the documents.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(metavar="N", help="The most minutes, about; 8 by default.")
+    ] = None,
+    device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
+    as_json: AsJson = False,
+    events: Annotated[bool, typer.Option("--events", help="A JSON object a line for each step of progress.")] = False,
+) -> None:
+    """Train a model on the documents of a folder that a person corrected, and measure it.
+
+    Ten documents are the fewest; twenty are better. A document counts when its record was accepted as a whole
+    (`cinnabar review`, `cinnabar correct`). The F1 before and after is cross-validated: no document is read by a
+    model that was trained on it. The trained model waits until you keep or discard it. An interrupted training
+    goes on with the same command.
+
+    \b
+    Examples:
+      cinnabar improve receipt --out tables --next 20
+      cinnabar improve receipt --out tables
+      cinnabar improve receipt --out tables --keep
+      cinnabar improve receipt --out tables --discard
+    """
+    if sum((keep, discard, following is not None)) > 1:
+        raise UsageError("--keep, --discard, --next: expected at most one of them")
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: expected the folder that the records lie in")
+    if following is not None:
+        _tell_next(out, schema, following, as_json)
+    elif keep:
+        _keep(out, schema, again, as_json)
+    elif discard:
+        from cinnabar.extraction.quality.kept_models import discard as remove
+
+        remove(out, schema)
+        print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
+    else:
+        _train(out, schema, steps, minutes, device, as_json, events)
+
+
+def _tell_next(out: Path, schema: str, count: int, as_json: bool) -> None:
+    from cinnabar.extraction.quality.next_labels import next_to_label
+    from cinnabar.extraction.storage.reading import connect
+
+    if count < 1:
+        raise UsageError(f"--next: expected at least 1, got {count}")
+    found = next_to_label(out, schema, count)
+    with connect(out) as connection:
+        sql = "SELECT document, any_value(path) FROM records WHERE latest AND schema_name = ? GROUP BY document"
+        paths = dict(connection.execute(sql, [schema]).fetchall())
+    if as_json:
+        print(json.dumps([{"document": one, "path": paths[one]} for one in found]))
+        return
+    for one in found:
+        print(f"{one[:12]}  {paths[one]}")
+
+
+def _keep(out: Path, schema: str, again: bool, as_json: bool) -> None:
+    from cinnabar.extraction.backfill.backfill import Backfill
+    from cinnabar.extraction.quality import kept_models
+    from cinnabar.extraction.sources import model_source
+    from cinnabar.extraction.storage.quarantine import source_of
+    from cinnabar.extraction.storage.stored_records import Selection, select
+    from cinnabar.flows.cli.console import Bar
+
+    place = kept_models.keep(out, schema)
+    summary = None
+    newest = max(select(out, schema, Selection()), key=lambda one: one.run_id, default=None)
+    if again and newest is not None:
+        source = source_of(out, schema, newest.schema_fingerprint)
+        with (
+            Bar(out=out) as bar,
+            Backfill(source, out, model_source(str(place)), Selection(below=_UNSURE), progress=bar) as begun,
+        ):
+            summary = None if begun.empty else begun.work_through(None)
+    if as_json:
+        print(json.dumps({"kept": str(place), "read_again": None if summary is None else asdict(summary)}))
+        return
+    print(f"kept: extract and backfill into {out} read {schema} with {place}; --model default takes the shipped model")
+    if summary is not None:
+        print(f"read again, because a value was less sure than {_UNSURE:g}: {summary.written} documents")
+
+
+def _train(
+    out: Path, schema: str, steps: int | None, minutes: float | None, device: Device, as_json: bool, events: bool
+) -> None:
+    from cinnabar.extraction.quality.corrected_set import corrected_set
+    from cinnabar.extraction.quality.improving import MINUTES, Stage, check_enough, improve
+
+    if steps is not None and steps < 1:
+        raise UsageError(f"--steps: expected at least 1, got {steps}")
+    if minutes is not None and (not 0 < minutes < math.inf or steps is not None):
+        raise UsageError(f"--minutes: expected a finite number above 0, without --steps, got {minutes:g}")
+    report = _event if events else _line(sys.stderr.isatty())
+    report(Stage("reading", 0.0, 0.0))
+    corrected = corrected_set(out, schema)
+    check_enough(corrected)
+    for path in corrected.missing:
+        print(f"cinnabar: {path}: not found or not readable any more, left out", file=sys.stderr)
+    found = improve(corrected, out, steps, device, report, minutes=minutes or MINUTES)
+    if events or as_json:
+        print(json.dumps(({"event": "result"} if events else {}) | asdict(found)), flush=True)
+    else:
+        _show(found, schema, out)
+
+
+def _event(stage: Stage) -> None:
+    said = {"event": "progress", "stage": stage.name, "done": stage.done, "seconds": stage.seconds, "f1": stage.f1}
+    print(json.dumps(said), flush=True)
+
+
+def _line(terminal: bool) -> Callable[[Stage], None]:
+    """Returns what prints a line for each stage to standard error; on a terminal one line that changes."""
+    said = ""
+
+    def tell(stage: Stage) -> None:
+        nonlocal said
+        f1 = "" if stage.f1 is None else f", F1 {stage.f1:.2f}"
+        text = f"{stage.name}: {stage.done:.0%}, {stage.seconds:.0f} s{f1}"
+        if terminal:
+            print(f"\r{text:<60}", end="\n" if stage.done >= 1 else "", file=sys.stderr, flush=True)
+        elif stage.name != said:
+            print(text, file=sys.stderr, flush=True)
+        said = stage.name
+
+    return tell
+
+
+def _show(found: Improvement, schema: str, out: Path) -> None:
+    from cinnabar.flows.cli.console import standard_output, table
+
+    rows = [
+        (one.field, one.support, f"{one.before:.2f}", f"{one.after:.2f}", _said(one.after - one.before))
+        for one in sorted(found.fields, key=lambda one: one.before - one.after)
+    ]
+    standard_output().print(table(("field", "values", "f1 before", "f1 after", ""), rows))
+    print(
+        f"F1 of {found.documents} corrected documents, each read by a model that was not trained on it:"
+        f" {found.before:.2f} before, {found.after:.2f} after ({found.seconds:.0f} s)"
+    )
+    name = f"{schema} --out {out}"
+    if found.better:
+        print(f"use it from the next run on: cinnabar improve {name} --keep   (or --discard)")
+    else:
+        print(f"not better: more corrected documents may help. cinnabar improve {name} --discard   (or --keep)")
+
+
+def _said(gain: float) -> str:
+    return "better" if gain > 0 else "worse" if gain < 0 else ""

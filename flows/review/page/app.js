@@ -1,0 +1,445 @@
+// The page: which document, which field, and what a key or a button does about them.
+
+import { html, render, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact-htm.mjs";
+import * as api from "./api.js";
+import { actionOf } from "./keys.js";
+import { DocumentList, Filters } from "./list.js";
+import { Help, Improve, Steps } from "./panels.js";
+import { Record, idOf } from "./record.js";
+import { Viewer } from "./viewer.js";
+import { shown, sliced, stopsOf, sureness, titleOf, treeOf } from "./values.js";
+
+const CHUNK = 100;
+const EVERY = 2500;
+const NO_FILTERS = { search: "", show: "", schema: "", code: "", flag: "", order: "need" };
+const SHOW = { "": {}, todo: { reviewed: false }, reviewed: { reviewed: true }, doubtful: { doubtful: true }, quarantined: { status: "quarantined" }, written: { status: "written" } };
+
+function asked({ search, show, schema, code, flag, order }) {
+  const teaching = order === "teach" && schema;
+  return { search, schema, code, flag, ...SHOW[show], order: order === "teach" ? "need" : order, next_first: teaching ? true : "" };
+}
+
+// The list of documents: rows by their place, loaded as they come into sight.
+function useRows(filters, fail) {
+  const [found, setFound] = useState({ rows: new Map(), total: 0, ready: false, filters: null });
+  const run = useRef({ number: 0, loading: new Set() });
+  const load = useCallback((chunk, fresh = false) => {
+    const mine = run.current;
+    if (!fresh && mine.loading.has(chunk)) return Promise.resolve();
+    mine.loading.add(chunk);
+    return api.get("/api/documents", { ...asked(filters), start: chunk * CHUNK, count: CHUNK }).then((part) => {
+      if (run.current !== mine) return;
+      setFound((before) => {
+        const rows = new Map(before.filters === filters ? before.rows : []);
+        part.rows.forEach((row, index) => rows.set(part.start + index, row));
+        return { rows, total: part.total, ready: true, filters };
+      });
+    }, (error) => { mine.loading.delete(chunk); fail(error.message); });
+  }, [filters]);
+  useEffect(() => {
+    run.current = { number: run.current.number + 1, loading: new Set() };
+    load(0);
+  }, [filters]);
+  const need = useCallback((first, last) => {
+    for (let chunk = Math.floor(first / CHUNK); chunk * CHUNK < last; chunk += 1) load(chunk);
+  }, [load]);
+  const reload = useCallback(() => { for (const chunk of run.current.loading) load(chunk, true); }, [load]);
+  const change = useCallback((index, values) => setFound((before) => {
+    const rows = new Map(before.rows);
+    if (rows.has(index)) rows.set(index, { ...rows.get(index), ...values });
+    return { ...before, rows };
+  }), []);
+  return { ...found, need, load, reload, change };
+}
+
+function App() {
+  const [facets, setFacets] = useState(null);
+  const [filters, setFilters] = useState(NO_FILTERS);
+  const [toast, setToast] = useState(null);
+  const [panel, setPanel] = useState(null);
+  const [drawer, setDrawer] = useState(false);
+  const [side, setSide] = useState("document");
+  const [zoom, setZoom] = useState(1);
+  const [theme, setTheme] = useState(() => localStorage.getItem("theme") || "");
+  const [index, setIndex] = useState(-1);
+  const [at, setAt] = useState(null);
+  const [state, setState] = useState(null);
+  const [content, setContent] = useState(null);
+  const [active, setActive] = useState(null);
+  const [editing, setEditing] = useState(false);
+  const [picked, setPicked] = useState(null);
+  const [pending, setPending] = useState([]);
+  const [errors, setErrors] = useState(new Map());
+  const searchRef = useRef(null);
+  const listRef = useRef(null);
+  const say = useCallback((text, kind = "") => setToast({ text, kind }), []);
+  const list = useRows(filters, (message) => say(message, "bad"));
+  const now = useRef({});
+
+  useLayoutEffect(() => {
+    document.documentElement.dataset.theme = theme;
+    localStorage.setItem("theme", theme);
+  }, [theme]);
+  useEffect(() => {
+    if (!toast) return undefined;
+    const timer = setTimeout(() => setToast(null), toast.kind === "bad" ? 9000 : 3500);
+    return () => clearTimeout(timer);
+  }, [toast]);
+
+  // The folder: its kinds and totals, and whether a run has added documents.
+  useEffect(() => {
+    let snapshot = null;
+    const look = () => {
+      if (document.hidden) return;
+      api.get("/api/overview").then((found) => {
+        setFacets(found);
+        document.title = `Review: ${found.folder.split("/").filter(Boolean).at(-1) || "/"}`;
+        if (snapshot !== null && found.snapshot !== snapshot) {
+          api.forgetStates();
+          now.current.reload();
+        }
+        snapshot = found.snapshot;
+      }, (error) => say(error.message, "bad"));
+    };
+    look();
+    const timer = setInterval(look, EVERY);
+    return () => clearInterval(timer);
+  }, []);
+
+  // The document that is looked at.
+  const open = useCallback((wanted) => {
+    const { list } = now.current;
+    if (wanted < 0 || wanted >= list.total) return;
+    if (now.current.pending.length && !confirm("Some changes of this document are not saved. Leave it all the same?")) return;
+    const row = list.rows.get(wanted);
+    if (!row) {
+      list.load(Math.floor(wanted / CHUNK)).then(() => setTimeout(() => now.current.open(wanted)));
+      return;
+    }
+    setIndex(wanted);
+    setDrawer(false);
+    setAt((before) => (before?.document === row.document && before?.schema === row.schema_name ? before : { document: row.document, schema: row.schema_name }));
+  }, []);
+  useEffect(() => {
+    if (!list.ready || list.filters !== filters) return;
+    const place = at && [...list.rows].find(([, row]) => row.document === at.document && row.schema_name === at.schema);
+    if (place) setIndex(place[0]);
+    else if (list.total && !at) open(0);
+    else setIndex(-1);
+  }, [list.ready, list.filters]);
+  const reset = () => { setEditing(false); setPicked(null); setPending([]); setErrors(new Map()); };
+  useEffect(() => {
+    if (!at) return undefined;
+    let alive = true;
+    reset();
+    setActive(null);
+    setContent(null);
+    api.state(at).then((found) => { if (alive) { setState(found); setActive(firstOf(found)); } }, (error) => alive && say(error.message, "bad"));
+    api.content(at).then((found) => alive && setContent(found), (error) => alive && setContent({ missing: error.message, blocks: [] }));
+    const near = [index + 1, index + 2, index - 1].map((one) => list.rows.get(one)).filter(Boolean);
+    const timer = setTimeout(() => near.forEach((row) => api.prefetch({ document: row.document, schema: row.schema_name })), 60);
+    return () => { alive = false; clearTimeout(timer); };
+  }, [at]);
+
+  const current = state && at && state.document === at.document && state.schema === at.schema ? state : null;
+  const tree = useMemo(() => (current ? treeOf(withPending(current, pending)) : null), [current, pending]);
+  const stops = useMemo(() => (tree ? stopsOf(tree) : []), [tree]);
+  const marks = useMemo(() => stops.filter((one) => one.leaf?.spans?.length).map((one) => ({ pointer: one.pointer, spans: one.leaf.spans, level: sureness(one.leaf).level, title: titleOf(one) })), [stops]);
+
+  const send = (changes) => {
+    const place = at;
+    const all = [...now.current.pending.filter((one) => !changes.some((two) => two.pointer === one.pointer && two.action !== "insert")), ...changes];
+    setPending(all);
+    return api.post("/api/correct", { ...place, changes: all }).then((found) => {
+      api.setState(place, found);
+      if (now.current.at !== place) return true;
+      setState(found);
+      setPending([]);
+      setErrors(new Map());
+      list.change(now.current.index, found.marks);
+      return true;
+    }, (error) => {
+      if (now.current.at !== place) return false;
+      const told = new Map(error.places.map((one) => [one.pointer, one.message]));
+      if (told.size === 0) { say(error.message, "bad"); setPending(now.current.pending.filter((one) => !changes.includes(one))); }
+      else {
+        // A row is not shown before it is stored, so a refused one goes, and its message stays.
+        setPending(all.filter((one) => ["value", "absent"].includes(one.action)));
+        say(`Not saved yet: ${[...told.values()][0]}`, "bad");
+      }
+      setErrors(told);
+      return false;
+    });
+  };
+
+  const page = {
+    active, editing, picked, errors,
+    pending: useMemo(() => new Set(pending.map((one) => one.pointer)), [pending]),
+    choose: (pointer) => { if (pointer !== now.current.active) { setActive(pointer); setEditing(false); setPicked(null); } },
+    edit: () => { const stop = stops.find((one) => one.pointer === active); if (stop && stop.kind !== "list") setEditing(true); },
+    stop: () => { setEditing(false); setPicked(null); focusOn(active); },
+    save: (place, text, spans) => {
+      const pointer = place.pointer;
+      setEditing(false);
+      setPicked(null);
+      send([text === null ? { action: "absent", pointer } : { action: "value", pointer, after: text, spans }]).then((saved) => focusOn(saved ? followingOf(pointer) : pointer));
+    },
+    act: (action) => act(action),
+    insert: (place, number, after = null, spans = []) => {
+      const changes = [{ action: "insert", pointer: `${place.pointer}/${number}`, after }];
+      if (spans.length) changes.push({ action: "value", pointer: `${place.pointer}/${number}`, after, spans });
+      send(changes).then((saved) => {
+        if (!saved && place.items.kind !== "value") { setRowDraft({ place, number }); setErrors(new Map()); setToast(null); }
+        else if (saved) setTimeout(() => { const first = now.current.stops.find((one) => one.pointer.startsWith(`${place.pointer}/${number}`)); if (first) focusOn(first.pointer); });
+        else if (place.items.kind === "value" && after === null) { setRowDraft({ place, number }); setErrors(new Map()); setToast(null); }
+      });
+    },
+    remove: (place, number) => send([{ action: "remove", pointer: `${place.pointer}/${number}` }]).then((saved) => saved && focusOn(place.pointer)),
+  };
+  const [rowDraft, setRowDraft] = useState(null);
+  useEffect(() => setRowDraft(null), [at]);
+
+  const focusOn = (pointer) => {
+    if (pointer === null || pointer === undefined) return;
+    setActive(pointer);
+    setEditing(false);
+    setPicked(null);
+    requestAnimationFrame(() => {
+      const element = document.getElementById(idOf(pointer)) || document.querySelector(`[data-cell="${CSS.escape(pointer)}"]`);
+      const button = element?.matches("button") ? element : element?.querySelector(":scope > .value, :scope > header > .value");
+      button?.focus({ preventScroll: true });
+      (document.querySelector(`[data-cell="${CSS.escape(pointer)}"]`) || element)?.scrollIntoView({ block: "nearest" });
+    });
+  };
+  const followingOf = (pointer) => {
+    const place = stops.findIndex((one) => one.pointer === pointer);
+    return place >= 0 && place + 1 < stops.length ? stops[place + 1].pointer : pointer;
+  };
+  const step = (by) => {
+    if (!stops.length) return;
+    const place = stops.findIndex((one) => one.pointer === active);
+    focusOn(stops[Math.max(0, Math.min(stops.length - 1, place < 0 ? 0 : place + by))].pointer);
+  };
+  const nextTodo = () => {
+    const rows = list.rows;
+    for (let place = index + 1; place < list.total; place += 1) {
+      const row = rows.get(place);
+      if (!row || !row.reviewed) return open(place);
+    }
+    return say("That was the last document of this list.");
+  };
+  const listAround = () => {
+    const [, base, number] = /^(.*)\/(\d+)(?:\/[^/]*)?$/.exec(active || "") || [];
+    const own = stops.find((one) => one.kind === "list" && one.pointer === active);
+    if (own) return [own, own.rows.length];
+    const place = stops.find((one) => one.kind === "list" && one.pointer === base);
+    return place ? [place, Number(number)] : [null, 0];
+  };
+
+  function act(action) {
+    const stop = stops.find((one) => one.pointer === active);
+    if (action === "next") step(1);
+    else if (action === "previous") step(-1);
+    else if (action === "doubtful") {
+      const from = stops.findIndex((one) => one.pointer === active);
+      const order = [...stops.slice(from + 1), ...stops.slice(0, from + 1)];
+      const found = order.find((one) => sureness(one.leaf).level === "doubtful" && one.leaf);
+      if (found) focusOn(found.pointer);
+      else say("No field of this document is doubtful.");
+    } else if (action === "accept" && stop?.leaf && current.record !== null) {
+      send([{ action: "accept", pointer: stop.pointer }]).then((saved) => saved && focusOn(followingOf(stop.pointer)));
+    } else if (action === "edit" && stop) {
+      if (stop.kind === "list") page.insert(stop, stop.rows.length);
+      else setEditing(true);
+    } else if (action === "absent" && stop && stop.kind !== "list") {
+      send([{ action: "absent", pointer: stop.pointer }]).then((saved) => saved && focusOn(followingOf(stop.pointer)));
+    } else if (action === "insert" || action === "remove") {
+      const [place, number] = listAround();
+      if (!place) say("Choose a list or one of its rows first.");
+      else if (action === "insert") page.insert(place, place.pointer === active ? number : number + 1);
+      else if (place.pointer !== active) page.remove(place, number);
+    } else if (action === "done" && current) {
+      if (current.record === null) say("This document has no record to accept.");
+      else send([{ action: "accept", pointer: "" }]).then((saved) => saved && nextTodo());
+    } else if (action === "other" && current) {
+      send([{ action: "other_kind", pointer: "" }]).then((saved) => saved && (say("Not of this kind: it leaves the views. u takes that back."), nextTodo()));
+    } else if (action === "undo" && current) undo();
+    else if (action === "nextDocument") open(index + 1);
+    else if (action === "previousDocument") open(index - 1);
+    else if (action === "search") { setDrawer(true); searchRef.current?.focus(); searchRef.current?.select(); }
+    else if (["steps", "improve", "help"].includes(action)) setPanel(action);
+    else if (action === "escape") {
+      if (document.activeElement?.matches(".search")) document.activeElement.blur();
+      setEditing(false); setPicked(null); setDrawer(false); setRowDraft(null);
+    }
+  }
+
+  function undo() {
+    if (pending.length) {
+      reset();
+      say("The changes that were not saved are gone.");
+      return;
+    }
+    const made = current.corrections.filter((one) => !one.undone);
+    if (!made.length) { say("There is nothing to take back."); return; }
+    const last = made.at(-1).made;
+    const place = at;
+    api.post("/api/undo", { ...place, identities: made.filter((one) => one.made === last).map((one) => one.identity) }).then((found) => {
+      api.setState(place, found);
+      if (now.current.at !== place) return;
+      setState(found);
+      setErrors(new Map());
+      list.change(now.current.index, found.marks);
+      say("Taken back.");
+    }, (error) => say(error.message, "bad"));
+  }
+
+  const pick = (spans) => {
+    const stop = stops.find((one) => one.pointer === active);
+    if (!stop) { say("Choose a field first, then drag over its words."); return; }
+    const place = stop.kind === "list" ? (stop.items.kind === "value" ? `${stop.pointer}/${stop.rows.length}` : null) : stop.pointer;
+    if (place === null) { say("Add a row first, then choose one of its fields."); return; }
+    const words = spans.map(([start, end]) => wordsOf(at, content, start, end));
+    Promise.all([api.post("/api/readings", { ...at, pointer: place, spans }), ...words]).then(([found, ...texts]) => {
+      if (stop.kind === "list") {
+        if (found.values.length) page.insert(stop, stop.rows.length, found.values[0], spans);
+        else say("These words have no value of this kind.");
+        return;
+      }
+      setPicked({ pointer: stop.pointer, spans, values: found.values, text: texts.join(" ").replaceAll(/\s+/g, " ").trim() });
+      setEditing(true);
+    }, (error) => say(error.message, "bad"));
+  };
+
+  now.current = { list, reload: list.reload, pending, open, at, index, active, stops, act };
+  useEffect(() => {
+    const press = (event) => {
+      const action = actionOf(event);
+      if (!action) return;
+      if (action !== "escape") event.preventDefault();
+      now.current.act(action);
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, []);
+
+  if (!facets) return html`<main class="starting"><p role="status">${toast ? toast.text : "Opening the folder …"}</p></main>`;
+  const row = index >= 0 ? list.rows.get(index) : null;
+  return html`<div class=${`app ${drawer ? "drawn" : ""} side-${side}`}>
+    <header class="top">
+      <button type="button" class="menu" aria-label="Documents" aria-expanded=${String(drawer)} onClick=${() => setDrawer(!drawer)}>☰</button>
+      <h1><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" /><path d="M9 8h10l4 4v12H9z" /></svg>Review <span class="where"><bdi>${facets.folder}</bdi></span></h1>
+      <div class="progress" title=${`${facets.reviewed} of ${facets.documents} documents are reviewed`}><progress max=${facets.documents || 1} value=${facets.reviewed} aria-label="Reviewed documents"></progress><span>${facets.reviewed.toLocaleString("en")} of ${facets.documents.toLocaleString("en")}<span class="long"> reviewed</span></span></div>
+      <nav aria-label="Panels"><button type="button" onClick=${() => setPanel("improve")}>Learn</button>
+        <button type="button" onClick=${() => setTheme(theme === "dark" ? "light" : theme === "light" ? "" : "dark")} title="Light, dark, or as the system" aria-label=${`Colours: ${theme || "as the system"}`}>${theme === "dark" ? "☾" : theme === "light" ? "☀" : "◑"}</button>
+        <button type="button" aria-label="Help" onClick=${() => setPanel("help")}>?</button></nav>
+    </header>
+    <aside aria-label="Documents">
+      <${Filters} filters=${filters} facets=${facets} set=${setFilters} searchRef=${searchRef} first=${() => open(0)} />
+      <p class="total" role="status">${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</p>
+      <${DocumentList} rows=${list.rows} total=${list.total} current=${index} open=${open} need=${list.need} listRef=${listRef} />
+    </aside>
+    <main>
+      ${!at && html`<p class="quiet middle">${list.ready ? "No document fits these filters." : ""}</p>`}
+      ${at && html`<div class="tabs" role="group" aria-label="Side"><button type="button" aria-pressed=${String(side === "document")} onClick=${() => setSide("document")}>Document</button><button type="button" aria-pressed=${String(side === "record")} onClick=${() => setSide("record")}>Record</button></div>
+      <section class="paper" aria-label="Document">
+        <div class="bar"><button type="button" aria-label="Previous document" disabled=${index <= 0} onClick=${() => open(index - 1)}>‹</button>
+          <strong class="title" title=${current?.path || row?.path}><bdi>${current?.path || row?.path || ""}</bdi></strong>
+          <button type="button" aria-label="Next document" disabled=${index + 1 >= list.total} onClick=${() => open(index + 1)}>›</button>
+          <span class="zoom"><button type="button" aria-label="Smaller" onClick=${() => setZoom(Math.max(0.5, zoom - 0.25))}>−</button><button type="button" aria-label="Larger" onClick=${() => setZoom(Math.min(3, zoom + 0.25))}>+</button></span></div>
+        <${Viewer} at=${at} content=${content} marks=${marks} active=${active} choose=${focusOn} pick=${pick} picking=${active !== null} zoom=${zoom} />
+      </section>
+      <section class="sheet-of" aria-label="Record">
+        <div class="bar"><strong class="title">${at.schema}</strong>
+          ${current && html`<span class="sum">${current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
+            <button type="button" onClick=${() => act("steps")}>Steps</button>`}</div>
+        ${current && html`<${Notices} state=${current} pending=${pending} undo=${undo} errors=${errors} stops=${stops} focusOn=${focusOn} />`}
+        <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>
+        ${current && html`<footer><button type="button" class="primary" disabled=${current.record === null} onClick=${() => act("done")}>Accept all, next <kbd>A</kbd></button>
+          <button type="button" onClick=${undo}>Undo <kbd>u</kbd></button><button type="button" onClick=${() => act("other")}>Not my kind <kbd>o</kbd></button></footer>`}
+      </section>`}
+    </main>
+    ${rowDraft && html`<${RowDraft} draft=${rowDraft} close=${() => setRowDraft(null)} send=${send} errors=${errors} focusOn=${focusOn} />`}
+    ${panel === "help" && html`<${Help} close=${() => setPanel(null)} />`}
+    ${panel === "improve" && html`<${Improve} facets=${facets} schema=${at?.schema} close=${() => setPanel(null)} teach=${(schema) => setFilters({ ...NO_FILTERS, schema, order: "teach" })} />`}
+    ${panel === "steps" && at && html`<${Steps} at=${at} close=${() => setPanel(null)} />`}
+    <div class=${`toast ${toast ? "on" : ""} ${toast?.kind || ""}`} role="status" aria-live="polite">${toast?.text || ""}</div>
+  </div>`;
+}
+
+// The first field that needs a look: a missing or doubtful one, else the first.
+function firstOf(state) {
+  const stops = stopsOf(treeOf(state));
+  const told = new Set(state.pointers);
+  const found = stops.find((one) => told.has(one.pointer)) || stops.find((one) => one.leaf && sureness(one.leaf).level === "doubtful") || stops[0];
+  return found ? found.pointer : null;
+}
+
+// Changes that the server has refused so far stay in sight.
+function withPending(state, pending) {
+  if (!pending.length) return state;
+  const leaves = new Map(state.leaves.map((leaf) => [leaf.pointer, leaf]));
+  for (const one of pending) {
+    const before = leaves.get(one.pointer) || { pointer: one.pointer, flags: [], text: "", place: "" };
+    leaves.set(one.pointer, { ...before, value: one.action === "absent" ? null : one.after, spans: one.spans || [], confidence: 1, origin: "human" });
+  }
+  return { ...state, leaves: [...leaves.values()] };
+}
+
+async function wordsOf(at, content, start, end) {
+  const block = content.blocks.find((one) => one.start <= start && start < one.end);
+  if (!block) return "";
+  const found = await api.text(at, block.start, block.end);
+  return sliced(found.text, start - found.start, end - found.start);
+}
+
+function Notices({ state, pending, undo, errors, stops, focusOn }) {
+  const known = new Set(stops.map((one) => one.pointer));
+  const loose = [...errors].filter(([pointer]) => !known.has(pointer));
+  return html`<div class="notices">
+    ${state.outcome === "quarantined" && html`<div class="notice held"><strong>■ Held back: ${state.code.replaceAll("_", " ")}</strong>${state.detail && html`<p><bdi>${state.detail}</bdi></p>`}
+      ${state.pointers.length > 0 && html`<p>${state.pointers.slice(0, 12).map((pointer) => html`<button type="button" class="chip" onClick=${() => known.has(pointer) && focusOn(pointer)}>${pointer || "/"}</button>`)}</p>`}</div>`}
+    ${state.failed.length > 0 && html`<div class="notice warn"><strong>✗ ${state.failed.length === 1 ? "A check fails" : "Checks fail"}:</strong> ${state.failed.join(", ")}</div>`}
+    ${state.flags.length > 0 && html`<div class="flags">${state.flags.map((flag) => html`<span class="flag">${flag.replaceAll("_", " ")}</span>`)}</div>`}
+    ${pending.length > 0 && html`<div class="notice warn" role="alert"><strong>${pending.length === 1 ? "1 change is" : `${pending.length} changes are`} not saved yet.</strong> The schema refuses the record until the marked places are right.
+      <button type="button" class="small" onClick=${undo}>Discard</button></div>`}
+    ${loose.map(([pointer, message]) => html`<p class="error" role="alert">${pointer ? `${pointer}: ` : ""}${message}</p>`)}
+  </div>`;
+}
+
+// A new row whose parts the schema needs: all of it is typed before it is stored.
+function RowDraft({ draft, close, send, errors, focusOn }) {
+  const box = useRef(null);
+  const { place, number } = draft;
+  const parts = place.items.kind === "object" ? place.items.properties : [["", place.items]];
+  const [values, setValues] = useState({});
+  const [problem, setProblem] = useState("");
+  useLayoutEffect(() => box.current.showModal(), []);
+  const add = async (event) => {
+    event.preventDefault();
+    setProblem("");
+    try {
+      const { typed } = await import("./values.js");
+      const one = (form, said) => ((said ?? "") === "" && (form.nullable || form.kind !== "value") ? (form.kind === "list" ? "[]" : "null") : typed(form, said ?? ""));
+      const texts = parts.filter(([name, form]) => (values[name] ?? "") !== "" || form.required || name === "").map(([name, form]) => [name, one(form, values[name])]);
+      const after = place.items.kind === "object" ? `{${texts.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}` : texts[0][1];
+      const saved = await send([{ action: "insert", pointer: `${place.pointer}/${number}`, after }]);
+      if (saved) {
+        close();
+        focusOn(place.pointer);
+      } else setProblem("refused");
+    } catch (error) {
+      setProblem(error.message);
+    }
+  };
+  const told = problem === "refused" ? [...errors].map(([pointer, message]) => `${pointer.split("/").at(-1)}: ${message}`) : problem ? [problem] : [];
+  return html`<dialog ref=${box} aria-labelledby="row-title" onClose=${close}><form class="inside" onSubmit=${add}>
+    <header><h2 id="row-title">New row of ${titleOf(place)}</h2><button type="button" class="small" aria-label="Close" onClick=${close}>✕</button></header>
+    ${parts.map(([name, form]) => html`<label class="draft"><span>${name ? titleOf({ name, form }) : "Value"}${form.required && !form.nullable ? " *" : ""}</span>
+      ${form.options ? html`<select value=${values[name] ?? ""} onChange=${(event) => setValues({ ...values, [name]: event.target.value })}><option value=""></option>${form.options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`
+        : html`<input name=${name} type=${form.format === "date" ? "date" : "text"} value=${values[name] ?? ""} onInput=${(event) => setValues({ ...values, [name]: event.target.value })} />`}</label>`)}
+    ${told.map((one) => html`<p class="error" role="alert">${one}</p>`)}
+    <div class="ask"><button type="submit" class="primary">Add the row</button><button type="button" onClick=${close}>Cancel</button></div></form></dialog>`;
+}
+
+render(html`<${App} />`, document.getElementById("app"));

@@ -1,0 +1,125 @@
+// The panels over the page: help, learning, and the steps of a fill.
+
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.mjs";
+import * as api from "./api.js";
+import { KEYS } from "./keys.js";
+
+export function Panel({ title, close, wide, children }) {
+  const box = useRef(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    box.current.showModal();
+    return () => before?.isConnected && before.focus?.();
+  }, []);
+  return html`<dialog ref=${box} class=${wide ? "wide" : ""} aria-labelledby="panel-title" onClose=${close} onClick=${(event) => event.target === box.current && close()}>
+    <div class="inside"><header><h2 id="panel-title">${title}</h2><button type="button" class="small" aria-label="Close" onClick=${close}>✕</button></header>${children}</div></dialog>`;
+}
+
+export function Help({ close }) {
+  return html`<${Panel} title="Keys and marks" close=${close}>
+    <table class="keys"><tbody>${KEYS.map(([first, second, , words]) => html`<tr><td><kbd>${first}</kbd>${second && html` <kbd>${second}</kbd>`}</td><td>${words}</td></tr>`)}</tbody></table>
+    <ul class="legend">
+      <li><span class="conf sure">●</span> at least 90% sure</li><li><span class="conf likely">◐</span> 70 to 90% sure</li>
+      <li><span class="conf doubtful">▲</span> less sure, or a value is missing: please look</li><li><span class="conf human">✓</span> checked or typed by a person</li>
+      <li><span class="conf held">■</span> held back in quarantine</li></ul>
+    <p>Choose a field, then drag over words of the document: they become its value, with the place as evidence. Every change can be taken back.</p><//>`;
+}
+
+const percent = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace(/^0/, ""));
+
+export function Improve({ facets, schema, close, teach, busy }) {
+  const [chosen, choose] = useState(schema || facets.schemas[0]?.name || "");
+  const [minutes, setMinutes] = useState(10);
+  const [told, setTold] = useState({ state: "idle" });
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    let alive = true;
+    let timer;
+    const look = () => api.get("/api/improve").then((found) => {
+      if (!alive) return;
+      setTold(found);
+      timer = setTimeout(look, found.state === "running" ? 700 : 4000);
+    }, (error) => alive && setProblem(error.message));
+    look();
+    return () => { alive = false; clearTimeout(timer); };
+  }, [told.state]);
+  const ask = (action) => {
+    setProblem("");
+    api.post("/api/improve", { action, schema: told.schema && action !== "start" ? told.schema : chosen, minutes }).then(setTold, (error) => setProblem(error.message));
+  };
+  const facts = facets.schemas.find((one) => one.name === chosen);
+  const running = told.state === "running";
+  const result = told.result;
+  return html`<${Panel} title="Have it learn" close=${close} wide=${true}>
+    <p>Your corrected documents become examples. A training runs beside this page and tells how good the model was before and is after, on documents that it did not learn from. Nothing changes until you keep it.</p>
+    ${!running && html`<div class="ask">
+      <label>Kind <select value=${chosen} onChange=${(event) => choose(event.target.value)}>${facets.schemas.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select></label>
+      <label>At most <input type="number" min="1" max="600" value=${minutes} onInput=${(event) => setMinutes(Number(event.target.value) || 10)} /> minutes</label>
+      <button type="button" class="primary" disabled=${!chosen || busy} onClick=${() => ask("start")}>Train</button>
+      <button type="button" disabled=${!chosen} onClick=${() => { teach(chosen); close(); }}>What to label next</button></div>
+      ${facts && html`<p class="quiet">${facts.reviewed} of ${facts.documents} documents of this kind are reviewed; about twenty are a good start.</p>`}`}
+    ${running && html`<div class="running" role="status"><p><strong>${told.schema}</strong>: ${told.stage || "starting"} … ${Math.round(told.seconds || 0)} s${told.f1 === undefined || told.f1 === null ? "" : `, F1 ${percent(told.f1)}`}</p>
+      <progress max="1" value=${told.done ?? undefined} aria-label="Progress of the training"></progress>
+      <button type="button" onClick=${() => ask("stop")}>Stop</button> <span class="quiet">You can go on reviewing.</span></div>`}
+    ${told.state === "failed" && html`<p class="error" role="alert">${told.message}</p>`}
+    ${problem && html`<p class="error" role="alert">${problem}</p>`}
+    ${result && html`<div class="result">
+      <div class="figures"><div><span>before</span><strong>${percent(result.before)}</strong></div><span class="arrow" aria-hidden="true">→</span><div class=${result.better ? "good" : "bad"}><span>after</span><strong>${percent(result.after)}</strong></div>
+        <p>F1 on documents it did not learn from${result.documents ? `, from ${result.documents} documents` : ""}.</p></div>
+      <div class="table" tabindex="0" role="region" aria-label="Fields, before and after"><table><thead><tr><th scope="col">field</th><th scope="col">before</th><th scope="col">after</th><th scope="col">change</th><th scope="col">values</th></tr></thead><tbody>
+        ${[...(result.fields || [])].sort((a, b) => (b.after - b.before) - (a.after - a.before)).map((one) => {
+          const change = (one.after ?? 0) - (one.before ?? 0);
+          return html`<tr><th scope="row"><bdi>${one.field}</bdi></th><td class="number">${percent(one.before)}</td><td class="number">${percent(one.after)}</td>
+            <td class=${`number ${change > 0.005 ? "good" : change < -0.005 ? "bad" : ""}`}>${change > 0.005 ? "▲ better" : change < -0.005 ? "▼ worse" : "same"} ${Math.abs(change) > 0.005 ? `${change > 0 ? "+" : "−"}${percent(Math.abs(change))}` : ""}</td><td class="number">${one.support ?? ""}</td></tr>`;
+        })}</tbody></table></div>
+      ${told.state === "done" ? html`<div class="ask"><button type="button" class="primary" onClick=${() => ask("keep")}>Keep it</button><button type="button" onClick=${() => ask("discard")}>Discard it</button></div>`
+        : told.state === "kept" ? html`<p class="good" role="status">Kept. The next <code>cinnabar extract</code> or <code>backfill</code> into this folder uses it.</p>`
+        : told.state === "discarded" ? html`<p role="status">Discarded. Nothing has changed.</p>` : ""}</div>`}
+  <//>`;
+}
+
+export function Steps({ at, close }) {
+  const [steps, setSteps] = useState(null);
+  const [problem, setProblem] = useState("");
+  const [now, setNow] = useState(0);
+  const [playing, setPlaying] = useState(true);
+  useEffect(() => { api.get("/api/steps", at).then((found) => setSteps(found.steps), (error) => setProblem(error.message)); }, []);
+  useEffect(() => {
+    if (!playing || !steps || now >= steps.length - 1) return undefined;
+    const timer = setTimeout(() => setNow(now + 1), 900);
+    return () => clearTimeout(timer);
+  }, [playing, steps, now]);
+  const step = steps?.[now];
+  return html`<${Panel} title="How it was read" close=${close} wide=${true}>
+    ${problem && html`<p class="error" role="alert">${problem}</p>`}
+    ${!steps && !problem && html`<p class="quiet" role="status">The model reads the document again, and each step is kept …</p>`}
+    ${steps && steps.length === 0 && html`<p>There are no steps to show.</p>`}
+    ${step && html`<div class="ask"><button type="button" onClick=${() => { if (now >= steps.length - 1) setNow(0); setPlaying(!playing || now >= steps.length - 1); }}>${playing && now < steps.length - 1 ? "Pause" : "Play"}</button>
+      <label class="grow">Step <input type="range" min="0" max=${steps.length - 1} value=${now} onInput=${(event) => { setPlaying(false); setNow(Number(event.target.value)); }} /></label>
+      <output>${now + 1} of ${steps.length}${step.passage > 1 ? `, passage ${step.passage}` : ""}${step.final ? ", as it is stored" : ""}</output></div>
+      <p class="legend"><span class="committed">■ committed in this step: ${step.committed.length}</span> <span class="doubted">▲ opened again: ${step.doubted.length}</span></p>
+      <${StepRecord} step=${step} />`}
+  <//>`;
+}
+
+function StepRecord({ step }) {
+  let value;
+  try {
+    value = JSON.parse(step.record);
+  } catch {
+    return html`<pre class="steps"><bdi>${step.record}</bdi></pre>`;
+  }
+  const rows = [];
+  const walk = (part, pointer) => {
+    if (part !== null && typeof part === "object") {
+      const names = Object.keys(part);
+      if (names.length === 0) rows.push([pointer, Array.isArray(part) ? "[ ]" : "{ }"]);
+      names.forEach((name) => walk(part[name], `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`));
+    } else rows.push([pointer, JSON.stringify(part)]);
+  };
+  walk(value, "");
+  const [fresh, doubted] = [new Set(step.committed), new Set(step.doubted)];
+  return html`<div class="table steps" tabindex="0" role="region" aria-label="The form at this step"><table><tbody>${rows.map(([pointer, text]) => html`<tr key=${pointer} class=${doubted.has(pointer) ? "doubted" : fresh.has(pointer) ? "committed" : ""}>
+    <td class="mini" aria-hidden="true">${doubted.has(pointer) ? "▲" : fresh.has(pointer) ? "■" : ""}</td><th scope="row"><bdi>${pointer || "/"}</bdi></th><td><bdi>${text}</bdi></td>
+    <td class="number">${step.confidence[pointer] === undefined ? "" : `${Math.floor(step.confidence[pointer] * 100)}%`}</td></tr>`)}</tbody></table></div>`;
+}

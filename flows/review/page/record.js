@@ -1,0 +1,176 @@
+// The record: its places with values, how sure they are, and the inputs to correct them.
+
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.mjs";
+import { shown, sureness, titleOf, typed } from "./values.js";
+
+const BLOCK = 60;
+export const idOf = (pointer) => `place-${[...new TextEncoder().encode(pointer)].map((one) => one.toString(16)).join("")}`;
+
+export function Record({ tree, page }) {
+  return html`<div class="record">${tree.kind === "object" ? html`<${Parts} parts=${tree.parts} page=${page} />` : html`<${Place} place=${tree} page=${page} />`}</div>`;
+}
+
+function Parts({ parts, page }) {
+  return parts.map((part) => html`<${Place} key=${part.pointer} place=${part} page=${page} />`);
+}
+
+function Place({ place, page }) {
+  if (place.kind === "object") {
+    return html`<section class="group"><h4 title=${place.form.description}>${titleOf(place)}</h4><${Parts} parts=${place.parts} page=${page} /></section>`;
+  }
+  return place.kind === "list" ? html`<${List} place=${place} page=${page} />` : html`<${Field} place=${place} page=${page} />`;
+}
+
+function Value({ leaf, place }) {
+  const text = shown(leaf?.value);
+  if (text === "") return html`<span class="nothing">${place.present || leaf?.origin ? "not in the document" : "not set"}</span>`;
+  return html`<bdi>${text}</bdi>`;
+}
+
+function Sureness({ leaf }) {
+  const found = sureness(leaf);
+  return html`<span class=${`conf ${found.level}`} title=${found.words}><span aria-hidden="true">${found.mark} ${found.percent || ""}</span><span class="hidden">${found.words}</span></span>`;
+}
+
+// A value with the button that focuses it; its input takes its place while it is typed.
+function Field({ place, page, label = true }) {
+  const { leaf, pointer } = place;
+  const chosen = page.active === pointer;
+  const error = page.errors.get(pointer);
+  const pending = page.pending.has(pointer);
+  const found = sureness(leaf);
+  const title = titleOf(place);
+  const near = leaf?.flags.filter((flag) => flag !== "joint_choice") || [];
+  return html`<div class=${`field ${found.level} ${chosen ? "chosen" : ""} ${pending ? "pending" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
+    ${label && html`<span class="label" title=${place.form.description || pointer}>${title}${place.required && !place.form.nullable ? html`<span class="needed" title="The schema needs a value here"> *</span>` : ""}</span>`}
+    ${chosen && page.editing
+      ? html`<${Editor} key=${`${pointer} ${page.picked ? page.picked.spans : ""}`} place=${place} page=${page} title=${title} />`
+      : html`<button type="button" class="value" data-pointer=${pointer} aria-label=${`${title}: ${shown(leaf?.value) || "empty"}. ${found.words}`}
+          onClick=${() => page.choose(pointer)} onDblClick=${() => page.edit()} onFocus=${() => page.choose(pointer)}><${Value} leaf=${leaf} place=${place} /></button>`}
+    <${Sureness} leaf=${leaf} />
+    ${near.length > 0 && html`<span class="flags">${near.map((flag) => html`<span class="flag">${flag.replaceAll("_", " ")}</span>`)}</span>`}
+    ${chosen && !page.editing && html`<div class="acts">
+      ${leaf?.origin !== "human" && html`<button type="button" onClick=${() => page.act("accept")}>Accept <kbd>a</kbd></button>`}
+      <button type="button" onClick=${() => page.edit()}>Type <kbd>Enter</kbd></button>
+      ${shown(leaf?.value) !== "" && html`<button type="button" onClick=${() => page.act("absent")}>Not there <kbd>x</kbd></button>`}
+      <span class="hint">or drag over words</span></div>`}
+    ${chosen && leaf?.text && shown(leaf.value) !== leaf.text && html`<p class="evidence">read from <q><bdi>${leaf.text.slice(0, 300)}</bdi></q>${leaf.place ? ` (${leaf.place})` : ""}</p>`}
+    ${error && html`<p class="error" role="alert">${error}</p>`}
+  </div>`;
+}
+
+function Editor({ place, page, title }) {
+  const { form, leaf, pointer } = place;
+  const picked = page.picked?.pointer === pointer ? page.picked : null;
+  const begin = picked?.values[0] ?? picked?.text ?? leaf?.value ?? null;
+  const asTyped = (text) => (form.options || form.kind === "any" ? (text ?? "") : begin === picked?.text && picked && !picked.values.length ? text : shown(text) === "yes" || shown(text) === "no" ? text : shown(text));
+  const [said, say] = useState(asTyped(begin));
+  const [problem, setProblem] = useState("");
+  const box = useRef(null);
+  useLayoutEffect(() => {
+    box.current?.focus();
+    box.current?.select?.();
+  }, []);
+  const save = () => {
+    try {
+      const text = said.trim() === "" && form.nullable && !form.options ? null : typed(form, said);
+      page.save(place, text, picked?.spans || []);
+    } catch (error) {
+      setProblem(error.message);
+    }
+  };
+  const key = (event) => {
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      save();
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      page.stop();
+    }
+  };
+  const common = { ref: box, value: said, onInput: (event) => say(event.target.value), onKeyDown: key, "aria-label": `New value of ${title}`, "aria-invalid": problem ? "true" : undefined };
+  let input;
+  if (form.options) {
+    input = html`<select ...${common} onChange=${(event) => say(event.target.value)}>
+      <option value="" disabled>choose …</option>
+      ${form.options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
+  } else if (form.kind === "value" && form.types.length === 1 && form.types[0] === "boolean") {
+    input = html`<select ...${common} onChange=${(event) => say(event.target.value)}><option value="" disabled>choose …</option><option value="true">yes</option><option value="false">no</option></select>`;
+  } else if (form.kind === "value" && form.format === "date" && (said === "" || /^\d{4}-\d\d-\d\d$/.test(said))) {
+    input = html`<input type="date" ...${common} />`;
+  } else if (form.kind === "value" && !form.types.includes("string")) {
+    input = html`<input type="text" inputmode="decimal" ...${common} />`;
+  } else if (form.kind === "any" || said.length > 48 || said.includes("\n")) {
+    input = html`<textarea rows=${Math.min(8, 1 + Math.ceil(said.length / 44))} ...${common}></textarea>`;
+  } else {
+    input = html`<input type="text" placeholder=${form.format ? `format: ${form.format}` : ""} ...${common} />`;
+  }
+  return html`<div class="editor">${input}
+    ${picked && picked.values.length > 1 && html`<div class="chips" role="group" aria-label="Other readings of these words">
+      ${picked.values.slice(0, 6).map((one) => html`<button type="button" class="chip" onClick=${() => say(asTyped(one))}>${shown(one) || one}</button>`)}</div>`}
+    <div class="acts"><button type="button" class="primary" onClick=${save}>Save <kbd>Enter</kbd></button>
+      <button type="button" onClick=${() => page.stop()}>Cancel <kbd>Esc</kbd></button>
+      ${picked && html`<span class="hint">from <q>${picked.text.slice(0, 60)}</q></span>`}</div>
+    ${problem && html`<p class="error" role="alert">${problem}</p>`}
+  </div>`;
+}
+
+const scalarRow = (place) => place.kind === "object" && place.parts.every((part) => part.kind === "value");
+
+function List({ place, page }) {
+  const [most, setMost] = useState(BLOCK);
+  const { pointer, rows } = place;
+  const chosen = page.active === pointer;
+  const index = page.active?.startsWith(`${pointer}/`) ? Number(page.active.slice(pointer.length + 1).split("/")[0]) : -1;
+  useEffect(() => { if (index >= most) setMost(index + BLOCK); }, [index]);
+  const error = page.errors.get(pointer);
+  const known = place.items.kind === "object" ? place.items.properties : rows.find((row) => row.kind === "object")?.parts.map((part) => [part.name, part.form]);
+  const tabular = known && known.length > 1 && known.length <= 9 && rows.every(scalarRow);
+  const some = rows.slice(0, most);
+  const found = sureness(place.leaf);
+  return html`<section class=${`group list-of ${chosen ? "chosen" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
+    <header><h4 title=${place.form.description}>${titleOf(place)}</h4>
+      <button type="button" class="value rows" data-pointer=${pointer} aria-label=${`${titleOf(place)}: ${rows.length} rows. ${found.words}`}
+        onClick=${() => page.choose(pointer)} onFocus=${() => page.choose(pointer)}>${rows.length === 0 ? "no rows" : rows.length === 1 ? "1 row" : `${rows.length} rows`}</button>
+      <${Sureness} leaf=${place.leaf} />
+      <button type="button" class="small" onClick=${() => page.insert(place, rows.length)}>+ Add<span class="hidden"> a row to ${titleOf(place)}</span></button></header>
+    ${chosen && html`<div class="acts">${place.leaf && place.leaf.origin !== "human" && html`<button type="button" onClick=${() => page.act("accept")}>The rows are right <kbd>a</kbd></button>`}
+      ${place.items.kind === "value" && html`<span class="hint">drag over words to add a row</span>`}</div>`}
+    ${error && html`<p class="error" role="alert">${error}</p>`}
+    ${tabular ? html`<${Table} place=${place} rows=${some} known=${known} page=${page} />`
+      : html`<ol>${some.map((row, number) => html`<li key=${row.pointer}><div class="card"><${RowHead} place=${place} number=${number} page=${page} />
+        ${row.kind === "object" ? html`<${Parts} parts=${row.parts} page=${page} />` : row.kind === "list" ? html`<${List} place=${row} page=${page} />` : html`<${Field} place=${row} page=${page} label=${false} />`}</div></li>`)}</ol>`}
+    ${rows.length > most && html`<button type="button" class="small" onClick=${() => setMost(most + 4 * BLOCK)}>Show more of ${rows.length} rows</button>`}
+  </section>`;
+}
+
+function RowHead({ place, number, page }) {
+  return html`<span class="rowhead"><span class="number">${number + 1}</span>
+    <button type="button" class="small quiet" title="Remove this row" aria-label=${`Remove row ${number + 1} of ${titleOf(place)}`} onClick=${() => page.remove(place, number)}>−</button></span>`;
+}
+
+function Table({ place, rows, known, page }) {
+  if (rows.length === 0) return null;
+  const inside = page.active?.startsWith(`${place.pointer}/`);
+  const cell = inside && rows.flatMap((row) => row.parts).find((part) => part.pointer === page.active);
+  return html`<div class="table" tabindex="0" role="region" aria-label=${`Rows of ${titleOf(place)}`}><table><thead><tr><th scope="col"><span class="hidden">Row</span></th>
+    ${known.map(([name, form]) => html`<th scope="col" title=${form.description}>${titleOf({ name, form })}</th>`)}</tr></thead>
+    <tbody>${rows.map((row, number) => html`<tr key=${row.pointer} class=${page.active?.startsWith(`${row.pointer}/`) ? "chosen" : ""}>
+      <th scope="row"><${RowHead} place=${place} number=${number} page=${page} /></th>
+      ${known.map(([name]) => {
+        const part = row.parts.find((one) => one.name === name);
+        return part ? html`<${Cell} place=${part} page=${page} />` : html`<td></td>`;
+      })}</tr>`)}</tbody></table></div>
+    ${cell && html`<${Field} key=${cell.pointer} place=${cell} page=${page} />`}`;
+}
+
+function Cell({ place, page }) {
+  const found = sureness(place.leaf);
+  const error = page.errors.get(place.pointer);
+  const text = shown(place.leaf?.value);
+  const number = place.form.kind === "value" && !place.form.types.includes("string");
+  return html`<td class=${`${found.level} ${page.active === place.pointer ? "chosen" : ""} ${error ? "wrong" : ""} ${page.pending.has(place.pointer) ? "pending" : ""} ${number ? "number" : ""}`}>
+    <button type="button" class="cell" data-cell=${place.pointer} title=${`${text}${text ? "\n" : ""}${found.words}`} aria-label=${`${titleOf(place)}, row ${Number(place.pointer.split("/").at(-2)) + 1}: ${text || "empty"}. ${found.words}`}
+      onClick=${() => page.choose(place.pointer)}><span class=${`mini ${found.level}`} aria-hidden="true">${found.mark}</span><bdi>${text || "·"}</bdi></button></td>`;
+}

@@ -1,0 +1,126 @@
+// Records and forms as trees of places; texts of values; confidence in words.
+
+export const escaped = (name) => name.replaceAll("~", "~0").replaceAll("/", "~1");
+
+// Server offsets count code points, and JavaScript's strings count UTF-16 units.
+const ASTRAL = /[\ud800-\udfff]/;
+export const points = (text) => (ASTRAL.test(text) ? [...text].length : text.length);
+export const sliced = (text, start, end) => (ASTRAL.test(text) ? [...text].slice(start, end).join("") : text.slice(start, end));
+
+const ANY = { kind: "any", title: "", description: "", nullable: true };
+
+// The tree of a record: the places of its form, in the order of the form, with the values that are there.
+// Each place has: pointer, name, form, kind, and leaf (a value's row), rows (a list) or parts (an object).
+export function treeOf(state) {
+  const leaves = new Map(state.leaves.map((leaf) => [leaf.pointer, leaf]));
+  let value;
+  try {
+    value = state.record === null ? undefined : JSON.parse(state.record);
+  } catch {
+    value = undefined;
+  }
+  const place = (form, value, pointer, name, required) => {
+    const found = { pointer, name, form, required, kind: "value", present: value !== undefined };
+    const leaf = leaves.get(pointer);
+    if (Array.isArray(value) || (value === undefined && form.kind === "list") || (value === null && form.kind === "list")) {
+      const items = form.kind === "list" ? form.items : ANY;
+      const rows = Array.isArray(value) ? value : [];
+      found.kind = "list";
+      found.leaf = leaf;
+      found.items = items;
+      found.rows = rows.map((row, index) => place(items, row, `${pointer}/${index}`, String(index), true));
+    } else if (value !== null && typeof value === "object") {
+      found.kind = "object";
+      found.parts = partsOf(form, value, pointer, place);
+    } else if ((value === undefined || value === null) && form.kind === "object" && pointer === "") {
+      found.kind = "object";
+      found.parts = partsOf(form, {}, pointer, place);
+    } else if (value === undefined && form.kind === "object") {
+      found.kind = "object";
+      found.parts = partsOf(form, {}, pointer, place);
+    } else {
+      found.leaf = leaf || { pointer, value: value === undefined ? null : JSON.stringify(value), confidence: null, origin: "", flags: [], spans: [], text: "", place: "" };
+    }
+    return found;
+  };
+  return place(state.form || ANY, value, "", "", true);
+}
+
+function partsOf(form, value, pointer, place) {
+  const known = form.kind === "object" ? form.properties : [];
+  const names = new Set(known.map(([name]) => name));
+  const parts = known.map(([name, part]) => place(part, value[name], `${pointer}/${escaped(name)}`, name, part.required));
+  for (const name of Object.keys(value)) {
+    if (!names.has(name)) parts.push(place(ANY, value[name], `${pointer}/${escaped(name)}`, name, false));
+  }
+  return parts;
+}
+
+// The places that the keyboard goes through, in the order of the page.
+export function stopsOf(place, found = []) {
+  if (place.kind === "object") place.parts.forEach((part) => stopsOf(part, found));
+  else if (place.kind === "list") {
+    found.push(place);
+    place.rows.forEach((row) => stopsOf(row, found));
+  } else found.push(place);
+  return found;
+}
+
+export function titleOf(place) {
+  if (place.form.title) return place.form.title;
+  if (/^\d+$/.test(place.name)) return String(Number(place.name) + 1);
+  const words = place.name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").replaceAll(/[_-]+/g, " ").trim();
+  return words ? words[0].toUpperCase() + words.slice(1) : "Record";
+}
+
+// A JSON text as a person reads it.
+export function shown(text) {
+  if (text === null || text === undefined || text === "null") return "";
+  if (text === "true") return "yes";
+  if (text === "false") return "no";
+  if (text.startsWith('"')) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
+// How sure a leaf is: a name for colours and marks, and words.
+export function sureness(leaf) {
+  if (!leaf || leaf.confidence === null || leaf.confidence === undefined) return { level: "none", mark: "–", words: "not read" };
+  if (leaf.origin === "human") return { level: "human", mark: "✓", words: "checked by a person" };
+  const percent = `${Math.floor(leaf.confidence * 100)}%`;
+  if (leaf.missing) return { level: "doubtful", mark: "▲", words: `${percent} sure; the schema needs a value here` };
+  if (leaf.confidence >= 0.9) return { level: "sure", mark: "●", words: `${percent} sure`, percent };
+  if (leaf.confidence >= 0.7) return { level: "likely", mark: "◐", words: `${percent} sure`, percent };
+  return { level: "doubtful", mark: "▲", words: `${percent} sure, please look`, percent };
+}
+
+// What a person typed, as JSON text for this place. Throws an Error with a message for them.
+export function typed(form, said) {
+  const text = said.trim();
+  if (form.kind === "value") {
+    if (form.options?.includes(said)) return said;
+    const types = form.types;
+    if (types.includes("boolean") && (text === "true" || text === "false")) return text;
+    if (types.includes("number") || types.includes("integer")) {
+      const plain = text.replace(/[\s'’]/g, "").replace(/^([+-]?\d+),(\d+)$/, "$1.$2").replace(/^\+/, "");
+      if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(plain)) return plain;
+      if (!types.includes("string")) {
+        throw new Error(`Expected ${types.includes("number") ? "a number such as 1234.5" : "a whole number such as 12"}.`);
+      }
+    }
+    if (types.includes("string")) return JSON.stringify(form.format ? text : said.replace(/[ \t]+$/gm, "").trim());
+    throw new Error("Choose yes or no.");
+  }
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    if (form.kind === "any" && text && !/^[[{"]/.test(text)) return JSON.stringify(text);
+    throw new Error('Expected JSON, such as "text", 12, or {"name": "value"}.');
+  }
+}

@@ -1,0 +1,102 @@
+"""JSON Schemas of Python's types and of the types of the package outlines."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Callable
+from enum import EnumMeta
+from typing import Any, get_origin
+
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
+
+from cinnabar.schemas.errors import SchemaError
+
+# Characters that a backslash may precede in a pattern of ECMA-262 with the flag u, beside letters and digits.
+_ESCAPABLE = frozenset("^$\\.*+?()[]{}|/")
+
+
+def is_type(spec: Any) -> bool:
+    """Whether this is a type whose values Pydantic can make: a class, a Literal, a union …"""
+    return isinstance(spec, type) or get_origin(spec) is not None or hasattr(spec, "__supertype__")
+
+
+def schema_of(spec: Any, generator: type[GenerateJsonSchema]) -> dict[str, Any] | str | None:
+    """Returns the JSON Schema of a type, of a function's arguments, or of a type of outlines; None for all else.
+
+    A schema that outlines holds as text is returned as text. Raises SchemaError for a type without a JSON Schema, and
+    for a grammar.
+    """
+    # Outlines takes a second to import, and an object of its types exists only after an import.
+    outlines = sys.modules.get("outlines.types.dsl")
+    if outlines is not None and isinstance(spec, outlines.Term):
+        return _of_term(spec, outlines)
+    if type(spec).__module__.partition(".")[0] == "genson" and hasattr(spec, "to_schema"):
+        found: dict[str, Any] = spec.to_schema()
+        return found
+    if is_type(spec) or isinstance(spec, types.FunctionType):
+        return _of_type(spec, generator)
+    return None
+
+
+def name_of(spec: Any) -> str:
+    """Returns the name of a type or function, `schema` for those without one."""
+    named = isinstance(spec, (type, types.FunctionType)) or hasattr(spec, "__supertype__")
+    return str(spec.__name__) if named else "schema"
+
+
+def _of_type(spec: Any, generator: type[GenerateJsonSchema]) -> dict[str, Any]:
+    name = name_of(spec)
+    if isinstance(spec, EnumMeta) and not list(spec):
+        raise SchemaError(f"{name}: expected an Enum with members, got none")
+    try:
+        if isinstance(spec, types.FunctionType):
+            return _of_arguments(spec, generator)
+        return TypeAdapter(spec).json_schema(schema_generator=generator)
+    except (PydanticUserError, TypeError, ValueError, NameError) as problem:
+        told = str(problem).splitlines()[0]
+        raise SchemaError(f"{name}: expected a type with a JSON Schema, got {told}") from None
+
+
+def _of_arguments(function: Callable[..., Any], generator: type[GenerateJsonSchema]) -> dict[str, Any]:
+    """Returns the schema of a function's arguments by their names; all of them need types, as in outlines."""
+    import inspect
+
+    from pydantic import create_model
+
+    fields: dict[str, Any] = {}
+    for name, one in inspect.signature(function, eval_str=True).parameters.items():
+        if one.annotation is inspect.Parameter.empty or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+            raise SchemaError(f"{function.__name__}: expected a type and a place by name for each argument, got {one}")
+        fields[name] = (one.annotation, ... if one.default is inspect.Parameter.empty else one.default)
+    made = create_model(function.__name__, **fields)
+    schema: dict[str, Any] = made.model_json_schema(schema_generator=generator)
+    return schema
+
+
+def _of_term(spec: Any, outlines: Any) -> dict[str, Any] | str:
+    if isinstance(spec, outlines.JsonSchema):
+        return str(spec.schema)
+    if isinstance(spec, outlines.CFG):
+        raise SchemaError(
+            "outlines.types.CFG: expected a type that a JSON Schema can describe, got a grammar, which has no fields to"
+            " fill; give a class, a JsonSchema or a Regex"
+        )
+    if isinstance(spec, outlines.Choice):
+        return {"enum": list(spec.items)}
+    return {"type": "string", "pattern": f"^(?:{ecma(outlines.to_regex(spec))})$"}
+
+
+def ecma(pattern: str) -> str:
+    """Returns a pattern of Python's `re` with its escapes of other characters spelled as ECMA-262 spells them."""
+    return re.sub(r"\\(.)", _escaped, pattern, flags=re.DOTALL)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found[1]
+    if character.isalnum() or character in _ESCAPABLE:
+        return found[0]
+    return f"\\u{{{ord(character):x}}}"

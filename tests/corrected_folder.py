@@ -1,0 +1,116 @@
+"""Runs over documents whose records a function makes, for tests of corrections, and programs that correct them.
+
+`corrected_folder.py correct OUT DIGEST POINTER JSON` corrects one value.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.documents import Evidence, Span
+from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.storage.run import Run
+from cinnabar.extraction.storage.store import Store
+from cinnabar.schemas import compile_schema, load_schema
+
+SCHEMA = {
+    "title": "bill",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["number", "total", "lines"],
+    "properties": {
+        "number": {"type": "string"},
+        "total": {"type": ["number", "null"], "multipleOf": 0.01},
+        "note": {"type": "string"},
+        "seller": {
+            "type": ["object", "null"],
+            "additionalProperties": False,
+            "required": ["name"],
+            "properties": {"name": {"type": ["string", "null"]}, "city": {"type": ["string", "null"]}},
+        },
+        "lines": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["item"],
+                "properties": {"item": {"type": "string"}, "price": {"type": ["integer", "null"]}},
+            },
+        },
+    },
+}
+#: A later version: without the seller's city, with a due date, and `note` as a number.
+LATER = copy.deepcopy(SCHEMA)
+del LATER["properties"]["seller"]["properties"]["city"]
+LATER["properties"]["due"] = {"type": ["string", "null"]}
+DOCUMENTS = ("a.txt", "b.txt", "c.txt")
+
+
+def digest_of(path):
+    return hashlib.sha256(path.encode()).hexdigest()
+
+
+def value_of(path, engine):
+    """The record that an engine makes of a document."""
+    return {
+        "number": f"{path[0]}-{engine}",
+        "total": 1.5 * len(engine),
+        "seller": {"name": f"S {engine}", "city": None},
+        "lines": [{"item": f"{engine} {number}", "price": number} for number in range(len(engine) % 3)],
+    }
+
+
+def leaves_of(value, at=""):
+    if isinstance(value, dict):
+        return [leaf for name, part in value.items() for leaf in leaves_of(part, f"{at}/{name}")]
+    if isinstance(value, list):
+        return [leaf for number, part in enumerate(value) for leaf in leaves_of(part, f"{at}/{number}")]
+    return [LeafRow(at, json.dumps(value), 0.6, "copied", evidence=Evidence((Span(0, 3),), "abc"), page=1)]
+
+
+def outcome_of(path, engine, value=None, **more):
+    """The outcome of a run of an engine."""
+    value = value_of(path, engine) if value is None else value
+    lines = value.get("lines", [])
+    rows = {f"/lines/{number}": 0.7 for number in range(len(lines))}
+    compiled = compile_schema(more.pop("schema", SCHEMA))
+    text = compiled.canonical(value) if more.get("code") != "invalid" else json.dumps(value)
+    record = Record.of(text, leaves_of(value), (), rows, {"/lines": 0.8})
+    digest = digest_of(path)
+    document = DocumentInfo(digest, "text/plain", 12, 0, 1, 12)
+    status = "quarantined" if more.get("code") else "written"
+    return Outcome(path, status, digest=digest, document=document, record=record, **more)
+
+
+def run(out, engine="e1", schema=SCHEMA, outcomes=None, paths=DOCUMENTS, between=None, **arguments):
+    """Does a run of an engine, like an extraction."""
+    source = load_schema(schema)
+    with Store.open(out) as store:
+        begun = Run(store, source, compile_schema(source.schema), engine, {"effort": "low"} | arguments, inputs=paths)
+        if between is not None:
+            between()
+        if outcomes is None:
+            value = {p: value_of(p, engine) for p in paths}
+            if schema is not SCHEMA:
+                for one in value.values():
+                    del one["seller"]["city"]
+                    one["due"] = None
+            outcomes = [outcome_of(path, engine, value[path], schema=schema) for path in paths]
+        done = [
+            Outcome(one.path, "skipped", "other_kind", digest=one.digest) if begun.refused(one.digest)
+            else Outcome(one.path, "skipped", "done", digest=one.digest) if begun.done(one.digest) else one
+            for one in outcomes
+        ]  # fmt: skip
+        for one in done:
+            begun.commit_batch([one])
+        return begun.finish()
+
+
+if __name__ == "__main__":
+    _, folder, document, pointer, text = sys.argv[1:]
+    Corrector(Path(folder)).correct(document, "bill", [Change(Action.VALUE, pointer, text)], "a program")

@@ -1,0 +1,19 @@
+"""Fixtures of the tests of corrections: an output folder, and runs of a model that is a function."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.fixture
+def out(tmp_path):
+    """An output folder that does not exist yet."""
+    return tmp_path / "out"
+
+
+@pytest.fixture(autouse=True)
+def _unsynced(monkeypatch):
+    """Do not wait for the disk: only a power cut could tell the difference."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)

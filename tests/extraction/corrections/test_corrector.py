@@ -1,0 +1,298 @@
+"""Corrections: what they change, what keeps them, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+from corrected_folder import LATER, digest_of, outcome_of, run, value_of
+
+from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
+from cinnabar.extraction.documents import Span
+from cinnabar.extraction.storage.forgetting import forget
+from cinnabar.extraction.storage.housekeeping import compact
+from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.verification import verify
+from cinnabar.schemas.errors import UsageError
+
+A = digest_of("a.txt")
+
+
+def correct(out, *changes, document=A):
+    return Corrector(out).correct(document, "bill", [Change(*change) for change in changes], "eva")
+
+
+def record(out, document=A, view="bill"):
+    rows = query(out, f"SELECT record_json FROM {view} WHERE document = '{document}'").rows
+    return json.loads(rows[0][0]) if rows else None
+
+
+def fields(out, condition="true", document=A):
+    sql = f"SELECT pointer, value_json, confidence, origin FROM fields WHERE document = '{document}' AND {condition}"
+    return query(out, f"{sql} ORDER BY 1").rows
+
+
+def test_a_corrected_value_is_in_the_views_at_once_with_its_origin(out):
+    run(out)
+    found = correct(out, (Action.VALUE, "/number", '"N 1"', (Span(2, 5),)))
+    assert record(out) == value_of("a.txt", "e1") | {"number": "N 1"} == json.loads(found.record.text)
+    assert fields(out, "origin = 'human'") == [("/number", '"N 1"', 1.0, "human")]
+    assert query(out, "SELECT pointer, before, after, who, undone FROM corrections").rows == [
+        ("/number", '"a-e1"', '"N 1"', "eva", None)
+    ]
+    assert record(out, digest_of("b.txt")) == value_of("b.txt", "e1")
+    assert verify(out).problems == []
+    assert query(out, "SELECT span_start, span_end FROM fields WHERE origin = 'human'").rows == [(2, 5)]
+
+
+def test_an_accepted_value_keeps_its_evidence(out):
+    run(out)
+    correct(out, (Action.ACCEPT, "/seller/name"))
+    rows = query(out, "SELECT pointer, value, confidence, evidence_text FROM fields WHERE origin = 'human'").rows
+    assert rows == [("/seller/name", "S e1", 1.0, "abc")]
+
+
+def test_an_accepted_record_is_certain_in_every_place(out):
+    run(out)
+    found = correct(out, (Action.ACCEPT, ""))
+    assert found.record.confidence == 1.0
+    assert {row[3] for row in fields(out)} == {"human", "list"}
+    run(out, "engine")
+    assert record(out) == value_of("a.txt", "e1")
+
+
+def test_a_value_that_is_not_there_is_null_or_left_out_as_the_schema_wants(out):
+    run(out)
+    correct(out, (Action.VALUE, "/note", '"n"'), (Action.ABSENT, "/total"))
+    assert record(out)["total"] is None and record(out)["note"] == "n"
+    correct(out, (Action.ABSENT, "/note"))
+    assert "note" not in record(out)
+    correct(out, (Action.ABSENT, "/seller"))
+    assert record(out)["seller"] is None
+
+
+def test_rows_of_a_list_are_added_removed_and_moved(out):
+    run(out)
+    lines = value_of("a.txt", "e1")["lines"]
+    correct(out, (Action.LIST, "/lines", json.dumps([{"item": "new", "price": None}, *reversed(lines)])))
+    assert [line["item"] for line in record(out)["lines"]] == ["new", "e1 1", "e1 0"]
+    kept = query(out, "SELECT pointer FROM fields WHERE origin = 'human' AND evidence_text = 'abc' ORDER BY 1")
+    assert [row[0] for row in kept.rows] == ["/lines/1/item", "/lines/1/price", "/lines/2/item", "/lines/2/price"]
+    correct(out, (Action.ABSENT, "/lines/0"))
+    assert [line["item"] for line in record(out)["lines"]] == ["e1 1", "e1 0"]
+
+
+def test_a_correction_within_a_list_stands_for_the_list_as_it_was(out):
+    run(out)
+    correct(out, (Action.VALUE, "/lines/1/price", "99"))
+    was = record(out)["lines"]
+    run(out, "another")
+    assert record(out) == value_of("a.txt", "another") | {"lines": was}
+    assert fields(out, "origin = 'human'") == [("/lines/1/price", "99", 1.0, "human")]
+
+
+def test_a_correction_that_breaks_the_schema_is_refused_with_its_places(out):
+    run(out)
+    with pytest.raises(Refused, match="nothing was changed") as caught:
+        correct(out, (Action.VALUE, "/number", '"x"'), (Action.VALUE, "/lines/0/price", '"much"'))
+    assert [place for place, _ in caught.value.places] == ["/lines/0/price"]
+    assert record(out) == value_of("a.txt", "e1") and corrections(out) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ((Action.VALUE, "number", "1"), "expected a JSON pointer"),
+        ((Action.VALUE, "/number", "N 1"), "in double quotes"),
+        ((Action.VALUE, "/number"), "got none"),
+        ((Action.LIST, "/lines", "{}"), "JSON array"),
+        ((Action.VALUE, "/lines/7/price", "1"), "index of an item"),
+        ((Action.VALUE, "/number/x", "1"), "expected a place of the record"),
+        ((Action.ACCEPT, "/nothing"), "expected a place of the record"),
+    ],
+)
+def test_a_change_that_makes_no_sense_is_told(out, change, said):
+    run(out)
+    with pytest.raises(UsageError, match=said):
+        correct(out, change)
+
+
+def test_an_unknown_document_is_told(out):
+    run(out)
+    with pytest.raises(UsageError, match="no outcome of this document under the schema other"):
+        Corrector(out).state(A, "other")
+
+
+def test_the_same_engine_finds_a_corrected_document_done(out):
+    run(out)
+    correct(out, (Action.VALUE, "/number", '"N"'))
+    assert run(out).skips == {"done": 3}
+
+
+def test_another_engine_keeps_corrections_and_reads_the_rest_anew(out):
+    run(out)
+    correct(out, (Action.VALUE, "/number", '"N"'), (Action.ABSENT, "/total"))
+    run(out, "engine")
+    assert record(out) == value_of("a.txt", "engine") | {"number": "N", "total": None}
+    assert [row[:2] for row in fields(out, "origin = 'human'")] == [("/number", '"N"'), ("/total", "null")]
+    assert verify(out).problems == []
+
+
+def test_another_version_of_the_schema_keeps_what_it_can_hold_and_tells_the_rest(out):
+    run(out)
+    correct(out, (Action.VALUE, "/number", '"N"'), (Action.VALUE, "/seller/city", '"Rome"'))
+    run(out, schema=LATER)
+    assert record(out)["number"] == "N" and "city" not in record(out)["seller"]
+    assert query(out, f"SELECT flags FROM bill WHERE document = '{A}'").rows == [(["correction_left_out"],)]
+    ((told,),) = query(out, "SELECT detail FROM outcomes WHERE detail LIKE '%left out%'").rows
+    assert "/seller/city" in told
+    assert len(corrections(out)) == 2 and verify(out).problems == []
+
+
+def test_corrections_are_taken_back_one_by_one_and_nothing_is_deleted(out):
+    run(out)
+    corrector = Corrector(out)
+    correct(out, (Action.VALUE, "/number", '"N"'))
+    correct(out, (Action.VALUE, "/number", '"M"'), (Action.VALUE, "/total", "7"))
+    first, second, _ = corrector.state(A, "bill").corrections
+    corrector.undo(A, "bill", [second.identity], "udo")
+    assert record(out)["number"] == "N" and record(out)["total"] == 7
+    corrector.undo(A, "bill", [first.identity], "udo")
+    assert record(out) == value_of("a.txt", "e1") | {"total": 7}
+    corrector.undo(A, "bill", None, "udo")
+    assert record(out) == value_of("a.txt", "e1")
+    assert {row[3] for row in fields(out)} == {"copied", "list"}
+    assert query(out, "SELECT count(*), count(undone), min(undone_by) FROM corrections").rows == [(3, 3, "udo")]
+    assert verify(out).problems == [] and corrections(out) == []
+
+
+def test_a_correction_that_is_taken_back_after_a_rerun_gives_the_new_models_value(out):
+    run(out)
+    correct(out, (Action.VALUE, "/number", '"N"'), (Action.VALUE, "/lines/0/price", "8"))
+    run(out, "engine")
+    Corrector(out).undo(A, "bill", None, "eva")
+    assert record(out) == value_of("a.txt", "engine")
+
+
+def test_a_document_of_another_kind_leaves_the_views_and_comes_back(out):
+    run(out)
+    found = correct(out, (Action.OTHER_KIND, ""))
+    assert (found.outcome, found.code) == ("skipped", "other_kind")
+    assert record(out) is None and fields(out) == []
+    assert query(out, "SELECT count(*) FROM records WHERE latest").rows == [(2,)]
+    assert run(out).skips == {"other_kind": 1, "done": 2}
+    assert run(out, "engine").skips == {"other_kind": 1}
+    assert record(out) is None
+    Corrector(out).undo(A, "bill", None, "eva")
+    assert record(out) == value_of("a.txt", "e1")
+    assert verify(out).problems == []
+
+
+def test_a_document_in_quarantine_is_written_once_its_reasons_are_settled(out):
+    missing = outcome_of("a.txt", "e1", code="missing", detail="no value", pointers=("/number", "/seller/name"))
+    run(out, outcomes=[missing], paths=["a.txt"])
+    found = correct(out, (Action.VALUE, "/number", '"N"'))
+    assert (found.outcome, found.pointers) == ("quarantined", ("/seller/name",)) and record(out, view="records") is None
+    found = correct(out, (Action.ACCEPT, "/seller/name"))
+    assert found.outcome == "written" and record(out)["number"] == "N"
+    assert query(out, "SELECT count(*) FROM quarantine").rows == [(0,)]
+    assert [row[0] for row in fields(out, "origin = 'human'")] == ["/number", "/seller/name"]
+    Corrector(out).undo(A, "bill", None, "eva")
+    assert query(out, "SELECT code, pointers FROM quarantine").rows == [("missing", ["/number", "/seller/name"])]
+    assert record(out) is None and fields(out) == []
+    assert verify(out).problems == []
+
+
+def test_an_invalid_record_in_quarantine_is_corrected_place_by_place(out):
+    value = value_of("a.txt", "e1") | {"number": 5, "total": "much"}
+    run(out, outcomes=[outcome_of("a.txt", "e1", value, code="invalid", pointers=("/number",))], paths=["a.txt"])
+    assert correct(out, (Action.VALUE, "/number", '"N"')).outcome == "quarantined"
+    assert correct(out, (Action.VALUE, "/total", "7")).outcome == "written"
+    assert record(out)["number"] == "N" and verify(out).problems == []
+
+
+def test_a_correction_waits_while_a_run_holds_the_folder_and_comes_with_its_next_batch(out):
+    run(out)
+    seen = []
+
+    def meanwhile():
+        seen.append(correct(out, (Action.VALUE, "/number", '"N"')))
+        seen.append(Corrector(out).state(A, "bill"))
+        assert record(out)["number"] == "a-e1" and len(corrections(out)) == 1
+
+    run(out, "engine", between=meanwhile)
+    assert [json.loads(one.record.text)["number"] for one in seen] == ["N", "N"]
+    # The run's own record counts, although the correction came after its beginning.
+    assert record(out) == value_of("a.txt", "engine") | {"number": "N"}
+    assert list(out.glob("waiting/*.json")) == [] and verify(out).problems == []
+
+
+def test_opening_the_folder_commits_corrections_that_wait(out):
+    run(out)
+    with Store.open(out):
+        correct(out, (Action.VALUE, "/number", '"N"'))
+    assert record(out)["number"] == "a-e1" and len(list(out.glob("waiting/*.json"))) == 1
+    Store.open(out).close()
+    assert record(out)["number"] == "N" and list(out.glob("waiting/*.json")) == []
+
+
+def test_a_committed_correction_whose_file_is_still_there_counts_once(out):
+    run(out)
+    with Store.open(out):
+        correct(out, (Action.VALUE, "/number", '"N"'))
+    (path,) = out.glob("waiting/*.json")
+    data = path.read_bytes()
+    Store.open(out).close()
+    path.write_bytes(data)
+    Store.open(out).close()
+    assert query(out, "SELECT count(*) FROM corrections").rows == [(1,)] and not path.exists()
+
+
+def test_compaction_keeps_corrections_in_their_order(out):
+    run(out)
+    for number in range(5):
+        correct(out, (Action.VALUE, "/number", f'"N {number}"'))
+    compact(out)
+    assert record(out)["number"] == "N 4"
+    run(out, "engine")
+    assert record(out)["number"] == "N 4" and verify(out).problems == []
+
+
+def test_a_forgotten_document_loses_its_corrections(out):
+    run(out)
+    correct(out, (Action.VALUE, "/number", '"N secret"'))
+    forget(out, "a.txt")
+    assert corrections(out) == []
+    for path in out.rglob("*.parquet"):
+        assert "secret" not in str(pq.read_table(path).to_pydict()) and A not in str(pq.read_table(path).to_pydict())
+
+
+def test_a_broken_file_of_corrected_records_is_corrected_again(out):
+    run(out)
+    correct(out, (Action.VALUE, "/number", '"N"'))
+    (path,) = [one for one in out.glob("data/*/*/*.parquet") if pq.read_table(one)["number"].to_pylist() == ["N"]]
+    path.write_bytes(b"broken")
+    assert len(verify(out).aside) == 1
+    assert record(out)["number"] == "N" and len(corrections(out)) == 1
+    assert verify(out).problems == []
+
+
+def test_a_backfill_freezes_corrected_values_and_can_give_them_back(out):
+    run(out)
+    correct(out, (Action.VALUE, "/number", '"N"'), (Action.VALUE, "/lines/0/price", "8"))
+    # A backfill starts from the corrected record and fills a new field.
+    state = Corrector(out).state(A, "bill")
+    value = json.loads(state.record.text) | {"due": "now"}
+    del value["seller"]["city"]
+    made = outcome_of("a.txt", "e1", value, schema=LATER)
+    human = {leaf.pointer: leaf for leaf in state.record.leaves if leaf.origin == "human"}
+    leaves = tuple(human.get(leaf.pointer, leaf) for leaf in made.record.leaves)
+    made = replace(made, record=replace(made.record, leaves=leaves))
+    run(out, schema=LATER, outcomes=[made], paths=["a.txt"], backfill={})
+    assert record(out)["number"] == "N" and record(out)["due"] == "now"
+    Corrector(out).undo(A, "bill", None, "eva")
+    assert record(out)["number"] == "a-e1" and record(out)["lines"] == value_of("a.txt", "e1")["lines"]
+    assert record(out)["due"] == "now" and verify(out).problems == []

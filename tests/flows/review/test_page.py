@@ -1,0 +1,260 @@
+"""The review page in a real browser: keys, words, rows, messages, and a hostile document."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from reviewed_folder import HOSTILE_NAME, SCRIPT
+
+from cinnabar.extraction.storage.reading import query
+
+SERIOUS = ("serious", "critical")
+
+
+def look_at(page: Any, name: str) -> None:
+    """Opens the document whose path has this text."""
+    page.fill(".search", name)
+    page.wait_for_function(
+        "(name) => [...document.querySelectorAll('.row')].every((row) => row.title.includes(name))"
+        " && document.querySelectorAll('.row').length === 1",
+        arg=name,
+    )
+    page.click(".row")
+    page.wait_for_function("(name) => document.querySelector('.bar .title').textContent.includes(name)", arg=name)
+    page.wait_for_selector(".block pre span, .page .mark, .viewer .notice")
+    page.wait_for_selector(".field.chosen, .list-of.chosen")
+
+
+def value_of(page: Any, pointer: str) -> str:
+    return str(page.locator(f'.value[data-pointer="{pointer}"]').inner_text())
+
+
+def wait_for_value(page: Any, pointer: str, text: str) -> None:
+    page.wait_for_function(
+        "([pointer, text]) => document.querySelector(`.value[data-pointer='${pointer}']`)?.textContent === text"
+        " && !document.querySelector('.pending')",
+        arg=[pointer, text],
+    )
+
+
+def active(page: Any) -> str:
+    return str(page.evaluate("document.activeElement?.dataset?.pointer ?? ''"))
+
+
+def choose(page: Any, pointer: str) -> None:
+    page.click(f'.value[data-pointer="{pointer}"]')
+    page.wait_for_selector(f'.chosen .value[data-pointer="{pointer}"]')
+
+
+def wait_until_active(page: Any, pointer: str) -> None:
+    page.wait_for_function("(pointer) => document.activeElement?.dataset?.pointer === pointer", arg=pointer)
+
+
+def test_the_page_lists_first_what_most_needs_a_look(page: Any) -> None:
+    assert page.locator(".row .name").first.inner_text() == "held.txt"
+    assert "no value found for /carrier" in page.locator(".notice.held").inner_text()
+    assert page.locator(".field.chosen .label").inner_text().startswith("Carrier")
+
+
+def test_keys_go_through_the_fields_accept_type_and_take_back(page: Any) -> None:
+    look_at(page, "letter.txt")
+    choose(page, "/carrier")
+    page.keyboard.press("j")
+    wait_until_active(page, "/parcels")
+    page.keyboard.press("a")
+    wait_until_active(page, "/day")
+    assert page.locator('.field:has([data-pointer="/parcels"]) .conf.human').count() == 1
+    page.keyboard.press("k")
+    wait_until_active(page, "/parcels")
+    page.keyboard.press("Enter")
+    page.keyboard.type("13")
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/parcels", "13")
+    page.keyboard.press("u")
+    wait_for_value(page, "/parcels", "12")
+
+
+def test_each_type_has_its_input(page: Any) -> None:
+    look_at(page, "letter.txt")
+    for pointer, selector, said, shown in (
+        ("/day", 'input[type="date"]', "2026-04-01", "2026-04-01"),
+        ("/status", "select", '"lost"', "lost"),
+        ("/insured", "select", "true", "yes"),
+        ("/note", 'input[type="text"]', "Ring twice", "Ring twice"),
+    ):
+        choose(page, pointer)
+        page.keyboard.press("Enter")
+        box = page.locator(f".editor {selector}")
+        box.select_option(said) if selector == "select" else box.fill(said)
+        page.click(".editor .primary")
+        wait_for_value(page, pointer, shown)
+    choose(page, "/note")
+    page.keyboard.press("x")
+    wait_for_value(page, "/note", "not in the document")
+
+
+def test_a_message_of_the_judge_stands_at_its_field_until_the_record_is_right(page: Any) -> None:
+    look_at(page, "second.txt")
+    choose(page, "/parcels")
+    page.keyboard.press("Enter")
+    page.keyboard.type("-3")
+    page.keyboard.press("Enter")
+    error = page.locator('.field:has([data-pointer="/parcels"]) .error')
+    error.wait_for()
+    assert "0" in error.inner_text()
+    assert "1 change is not saved yet" in page.locator(".notice.warn").inner_text()
+    choose(page, "/parcels")
+    page.keyboard.press("Enter")
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".notice.warn", state="detached")
+    assert value_of(page, "/parcels") == "3"
+
+
+def test_dragging_over_words_of_a_page_gives_their_value_and_their_place(page: Any) -> None:
+    look_at(page, "page.pdf")
+    choose(page, "/parcels")
+    frame = page.locator(".page").bounding_box()
+    scale = frame["width"] / 595.28
+    # The first line, "Carrier: Kestrel Freight", is 82 points below the top.
+    y = frame["y"] + (841.89 - 760 - 4) * scale
+    choose(page, "/carrier")
+    page.mouse.move(frame["x"] + 119 * scale, y - 8 * scale)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 154 * scale, y + 4 * scale, steps=4)
+    assert page.locator(".touched").count() == 1
+    page.mouse.up()
+    page.wait_for_selector(".editor input")
+    assert page.locator(".editor input").input_value() == "Kestrel"
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/carrier", "Kestrel")
+    box = page.locator(".mark.box.human").first.bounding_box()
+    assert abs(box["x"] - (frame["x"] + 117 * scale)) < 6
+
+
+def test_selected_text_of_a_mail_gives_a_date_in_the_schema_s_form(page: Any) -> None:
+    look_at(page, "parcels.eml")
+    choose(page, "/day")
+    # Two characters beyond the first plane stand before the words: offsets count characters.
+    place = page.evaluate(
+        """() => {
+            const walker = document.createTreeWalker(document.querySelector('.viewer'), NodeFilter.SHOW_TEXT);
+            for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+                const at = node.data.indexOf('16 March 2026');
+                if (at < 0) continue;
+                const range = document.createRange();
+                range.setStart(node, at);
+                range.setEnd(node, at + 13);
+                const box = range.getBoundingClientRect();
+                return [box.left, box.top + box.height / 2, box.right];
+            }
+        }"""
+    )
+    page.mouse.move(place[0] + 1, place[1])
+    page.mouse.down()
+    page.mouse.move(place[2], place[1], steps=6)
+    page.mouse.up()
+    page.wait_for_selector(".editor input")
+    assert page.locator(".editor input").input_value() == "2026-03-16"
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/day", "2026-03-16")
+    assert page.locator("mark.human").inner_text() == "16 March 2026"
+
+
+def test_rows_are_removed_and_added_and_a_scalar_row_is_typed(page: Any, served: Any) -> None:
+    look_at(page, "third.txt")
+    page.get_by_label("Remove row 2 of Lines").click()
+    wait_for_value(page, "/lines", "1 row")
+    page.locator(".list-of", has_text="Lines").get_by_role("button", name="Add").click()
+    page.fill('dialog input[name="item"]', "Elm bench")
+    page.fill('dialog input[name="count"]', "7")
+    page.click("dialog .primary")
+    wait_for_value(page, "/lines", "2 rows")
+    assert page.locator('[data-cell="/lines/1/item"]').inner_text().endswith("Elm bench")
+    rows = query(served.out, "SELECT to_json(lines)::VARCHAR FROM parcel WHERE path LIKE '%third.txt'").rows
+    assert "Elm bench" in rows[0][0] and "Pine" not in rows[0][0]
+
+
+def test_a_correction_survives_a_reload_and_is_in_the_views(page: Any, served: Any) -> None:
+    look_at(page, "held.txt")
+    choose(page, "/carrier")
+    page.keyboard.press("Enter")
+    page.keyboard.type("Buzzard Freight")
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/carrier", "Buzzard Freight")
+    page.reload()
+    page.wait_for_selector(".field")
+    look_at(page, "held.txt")
+    assert value_of(page, "/carrier") == "Buzzard Freight"
+    told = "SELECT f.value, f.origin FROM parcel AS p JOIN fields AS f USING (document) WHERE field = '/carrier'"
+    assert query(served.out, f"{told} AND path LIKE '%held.txt'").rows == [("Buzzard Freight", "human")]
+    assert query(served.out, "SELECT count(*) FROM quarantine").rows == [(0,)]
+
+
+def test_accepting_a_whole_record_goes_on_to_the_next_document(page: Any) -> None:
+    look_at(page, "letter.txt")
+    page.fill(".search", "")
+    page.wait_for_function("() => document.querySelectorAll('.row').length > 5")
+    before = page.locator(".bar .title").first.inner_text()
+    page.locator(".sheet-of").click(position={"x": 5, "y": 5})
+    page.keyboard.press("Shift+A")
+    page.wait_for_function("(before) => document.querySelector('.bar .title').textContent !== before", arg=before)
+    page.wait_for_function("() => document.querySelector('.row .badge.human') !== null")
+
+
+def test_a_missing_file_is_told_and_its_record_can_be_corrected(page: Any) -> None:
+    look_at(page, "gone.txt")
+    assert "cannot be shown" in page.locator(".viewer").inner_text()
+    choose(page, "/parcels")
+    page.keyboard.press("Enter")
+    page.keyboard.type("4")
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/parcels", "4")
+
+
+def test_a_hostile_document_runs_nothing(page: Any) -> None:
+    look_at(page, "javascript")
+    assert SCRIPT in page.locator(".viewer").inner_text()
+    assert SCRIPT in value_of(page, "/note")
+    assert HOSTILE_NAME in page.locator(".bar .title").first.inner_text()
+    choose(page, "/carrier")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".editor")
+    page.keyboard.press("Escape")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#app img[src='x'], #app script").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page: Any, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    page.emulate_media(color_scheme=scheme)
+    found = []
+    for name in ("held.txt", "page.pdf", "parcels.eml"):
+        look_at(page, name)
+        found += [(name, one) for one in axe.run(page).response["violations"]]
+    choose(page, "/day")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".editor")
+    found += [("editor", one) for one in axe.run(page).response["violations"]]
+    page.keyboard.press("Escape")
+    for key, name in (("?", "help"), ("i", "improve")):
+        page.keyboard.press(key)
+        page.wait_for_selector("dialog[open]")
+        found += [(name, one) for one in axe.run(page).response["violations"]]
+        page.keyboard.press("Escape")
+        page.wait_for_selector("dialog", state="detached")
+    serious = [(where, one) for where, one in found if one["impact"] in SERIOUS]
+    assert [(where, one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for where, one in serious] == []
+
+
+def test_filters_choose_documents(page: Any) -> None:
+    page.click(".filters summary")
+    page.get_by_label("Show").select_option("quarantined")
+    page.wait_for_function("() => /^[01] documents?$/.test(document.querySelector('.total').textContent)")
+    page.get_by_label("Show").select_option("")
+    page.fill(".search", "no such path")
+    page.wait_for_function("() => document.querySelector('.total').textContent === '0 documents'")
+    assert re.search("No document|letter|held", page.locator("main").inner_text())
