@@ -3,9 +3,9 @@
     .venv/bin/python -m bench.choice_report ../shared/data/design_jobs … --labels 4,8,16 --seeds 3
 
 Of each set and seed, some documents are measured (`--others`) and the rest is the pool. From the pool, documents are
-chosen by `cinnabar.extraction.quality.labelling_order` with the shipped model's doubts, one lot after another, and
-drawn. Each training starts from the shipped model and takes the same number of steps. The area is that under F1 over
-the number of labels, from none to the most. Results are kept in `runs/choice/`, and the same command goes on with what is missing.
+chosen by `cinnabar.extraction.quality.labelling_order` with the shipped model's doubts, and drawn. Each training
+starts from the shipped model and takes the same number of steps. The area is that under F1 over the number of labels,
+from none to the most. Results are kept in `runs/choice/`, and the same command goes on with what is missing.
 """
 
 from __future__ import annotations

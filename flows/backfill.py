@@ -64,7 +64,7 @@ def backfill_folder(
         related: Documents that are of the schema's kind with a probability below this are skipped; documents that
             earlier runs skipped as other_kind are compared again.
         model: The model that fills: `default`, or the folder of a model or a language model; without it the one that
-            `cinnabar improve --keep` took into use, if there is one.
+            one that `cinnabar improve --keep` took into use, if there is one.
         device: The device of the model; auto takes a GPU if there is one.
         ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
         others: Files, folders and mailboxes to search for documents that have moved.

@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from cinnabar.extraction.quality.scoring import Figures
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.routing.examples import Examples, load_examples, save_examples
 from cinnabar.extraction.routing.vectors import examples_of
-from cinnabar.extraction.storage.files import write_whole
+from cinnabar.extraction.storage.files import write_bytes
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -185,7 +186,7 @@ class _Improving:
 
     def _key(self) -> str:
         """Names this work by all that it depends on: only the same work may go on from its state."""
-        parts = [self.truths, self.corrected.source.fingerprint, fingerprint_of(BASE)]
+        parts: list[Any] = [self.truths, self.corrected.source.fingerprint, fingerprint_of(BASE)]
         parts += [self.asked, self.minutes, self.seed]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
@@ -202,7 +203,7 @@ class _Improving:
         after: dict[str, Prediction] = {}
         for fold in range(self.plan.folds):
             held = self.files[fold :: self.plan.folds]
-            after |= self._kept(f"fold-{fold}", lambda fold=fold, held=held: self._fold(fold, held))
+            after |= self._kept(f"fold-{fold}", partial(self._fold, fold, held))
             self.passed += 1
             measured = self.corrected.labelled.select(after).score(after)
             self._tell("measuring", 0.0, float(measured["f1"]))
@@ -233,8 +234,7 @@ class _Improving:
             return dict(json.loads(path.read_text(encoding="utf-8")))
         found = made()
         self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(found)
-        write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        write_bytes(path, json.dumps(found).encode())
         return found
 
     def _trained(self, name: str, files: Sequence[str], steps: int | None = None) -> tuple[Network, WordPieces]:
@@ -287,8 +287,7 @@ class _Improving:
         found = Improvement(
             len(self.files), was, now, fields, str(model), now > was, round(time.monotonic() - self.begun, 1)
         )
-        text = json.dumps(asdict(found), indent=1)
-        write_whole(model / "improvement.json", lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        write_bytes(model / "improvement.json", json.dumps(asdict(found), indent=1).encode())
         return found
 
     def _tell(self, stage: str, share: float, f1: float | None = None) -> None:
