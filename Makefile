@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,14 @@ lint: setup  ## ruff and mypy --strict
 
 docs: setup  ## check the links, commands and snippets of the documentation
 	@$(PY) -m pytest -q tests/test_docs.py
+
+site: setup  ## build the documentation as a site in site/, warnings are errors (open site/index.html)
+	@$(call need,material,docs)
+	@DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet --clean
+	@echo "site: site/index.html"
+
+pictures: setup  ## draw the pictures of the documentation again: an automaton, the steps of a fill
+	@OMP_NUM_THREADS=1 $(PY) scripts/pictures.py
 
 samples: setup  ## make the documents of data/samples/ again
 	@$(PY) data/samples/make_samples.py

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.differences import difference
 from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
@@ -133,7 +135,7 @@ def improve(
 ) -> Improvement:
     """Trains the candidate of a schema and measures it by cross-validation.
 
-    `steps` are those of each training; without them there are as many as fit into `minutes`.
+    `steps` are those of each training; without them there are as many as fit into `minutes` of work.
     If it is interrupted, the same call goes on: finished folds, and the checkpoint of the one under way, are kept.
     Raises UsageError if fewer than ten corrected documents can be read.
     """
@@ -196,14 +198,16 @@ class _Improving:
         for one in others:
             shutil.rmtree(one, ignore_errors=True)
         self._tell("measuring", 0.0)
+        clock = self._clock()
         before = self._kept("before", lambda: self._predictions(*load_network(model_folder(BASE)), self.files))
         self.f1 = self._score(before)["f1"]
-        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(time.monotonic() - self.begun))))
+        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(self._clock() - clock))))
         self.passed = 0.5
         after: dict[str, Prediction] = {}
         for fold in range(self.plan.folds):
             held = self.files[fold :: self.plan.folds]
             after |= self._kept(f"fold-{fold}", partial(self._fold, fold, held))
+            shutil.rmtree(self.folder / f"fold-{fold}", ignore_errors=True)
             self.passed += 1
             measured = self.corrected.labelled.select(after).score(after)
             self._tell("measuring", 0.0, float(measured["f1"]))
@@ -221,11 +225,20 @@ class _Improving:
         """Returns the folds and the steps for the minutes, if all documents are read in `reading` seconds."""
         if self.asked is not None:
             return self.plan
-        begun = time.monotonic()
+        begun = self._clock()
         self._trained("pace", self.files, _PACE)
-        pace = (time.monotonic() - begun) / _PACE
+        pace = (self._clock() - begun) / _PACE
         shutil.rmtree(self.folder / "pace", ignore_errors=True)
         return plan_for(len(self.files), self.minutes * 60 - 2 * reading - pace * _PACE, pace)
+
+    def _clock(self) -> float:
+        """Returns a time in seconds; on a processor the time of work that this process did, per thread.
+
+        Else other work on the machine would cut the training short, and the model would depend on it.
+        """
+        if self.device.type != "cpu":
+            return time.monotonic()
+        return time.process_time() / torch.get_num_threads()
 
     def _kept(self, name: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Returns what `made` returns, from an earlier call if there was one."""

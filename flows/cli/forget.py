@@ -28,12 +28,15 @@ _ROWS = {
     "outcomes": "outcome",
     "checks": "result of a check",
     "runs": "path in the arguments of a run",
+    "corrections": "correction",
+    "uncorrected": "record as it was before its corrections",
 }
 _MORE = {
     "fields": "fields with their evidence",
     "documents": "rows of `documents`",
     "checks": "results of checks",
     "runs": "paths in arguments of runs",
+    "uncorrected": "records as they were before their corrections",
 }
 
 

@@ -28,6 +28,7 @@ from cinnabar.flows.cli import (
     backfill,
     calibrate,
     checks,
+    correct,
     doctor,
     drafting,
     evaluate,
@@ -73,6 +74,7 @@ app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
 app.command("review", short_help="Look at records and correct them in the browser.")(review.review)
 app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
+app.command("correct", short_help="Correct a stored record.")(correct.correct)
 app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
 app.command("report", short_help="Write the report of a run anew.")(housekeeping.report)
