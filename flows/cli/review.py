@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cinnabar.flows.cli.console import harmless
+from cinnabar.flows.cli.options import AsJson
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted
 
@@ -29,6 +32,7 @@ def review(
     ] = None,
     schema: Annotated[str | None, typer.Option(metavar="NAME", help="With --export: records of this schema.")] = None,
     limit: Annotated[int, typer.Option(metavar="N", help="With --export: the most documents.")] = 200,
+    as_json: AsJson = False,
 ) -> None:
     """Look at records beside their documents and correct them, in the browser.
 
@@ -45,6 +49,9 @@ def review(
         from cinnabar.extraction.watching.export import export_page
 
         found = export_page(out, export, where=where, schema_name=schema, limit=limit)
+        if as_json:
+            typer.echo(json.dumps(asdict(found) | {"path": str(found.path)}))
+            return
         more = f"; {found.left_out:,} more were left out, --limit takes them in" if found.left_out else ""
         told_pages = f"{counted(found.documents, 'document')}, {counted(found.pages, 'page')} as pictures"
         typer.echo(f"{harmless(str(found.path))}: {told_pages}, {found.bytes / 1e6:.1f} MB{more}")
@@ -54,7 +61,10 @@ def review(
     from cinnabar.flows.review.server import serve_review
 
     def told(address: str) -> None:
-        typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is for this machine alone.")
+        if as_json:
+            typer.echo(json.dumps({"folder": str(out), "url": address}))
+        else:
+            typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is for this machine alone.")
         if open_browser:
             import webbrowser
 
