@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted
@@ -41,7 +42,12 @@ _MORE = {
 
 def forget(
     document: Annotated[
-        str, typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest.")
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its path, the end of it, or the start of its digest.",
+            autocompletion=completion.documents,
+        ),
     ],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder with the results.")] = None,
     sets: Annotated[
