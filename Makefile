@@ -57,7 +57,7 @@ site: setup  ## build the documentation as a site in site/, warnings are errors 
 	@DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet --clean
 	@echo "site: site/index.html"
 
-pictures: setup  ## draw the pictures of the documentation again: an automaton, the steps of a fill
+pictures: setup  ## draw the pictures of the documentation again: an automaton, a fill, the review page
 	@OMP_NUM_THREADS=1 $(PY) scripts/pictures.py
 
 samples: setup  ## make the documents of data/samples/ again
@@ -179,6 +179,7 @@ version: setup  ## raise the version of the code that decides values, after it h
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)
 	@$(call need,xgrammar,bench)
+	@$(call need,material,docs)
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt
 
 clean:  ## remove results and caches; .venv and runs/ stay
