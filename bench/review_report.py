@@ -29,7 +29,8 @@ _BATCH = 64
 # Waits within the page, so that no round trip to the browser counts.
 _NEXT = """async () => {
     const title = () => document.querySelector('.paper .title').textContent;
-    const shown = () => document.querySelector('.sheet-of .field') && document.querySelector('.viewer:not([aria-busy])');
+    const find = (selector) => document.querySelector(selector);
+    const shown = () => find('.sheet-of .field') && find('.viewer:not([aria-busy])');
     const before = title();
     const begun = performance.now();
     document.dispatchEvent(new KeyboardEvent('keydown', { key: 'n', bubbles: true }));
@@ -40,7 +41,8 @@ _ACCEPT = """async () => {
     const begun = performance.now();
     document.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }));
     await new Promise(requestAnimationFrame);
-    while (!document.querySelector('.conf.human') || document.querySelector('.app').dataset.saving !== '0') await new Promise(requestAnimationFrame);
+    const saving = () => document.querySelector('.app').dataset.saving !== '0';
+    while (saving() || !document.querySelector('.conf.human')) await new Promise(requestAnimationFrame);
     return performance.now() - begun;
 }"""
 

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.differences import difference
 from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
@@ -46,7 +48,7 @@ from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 
 #: The fewest corrected documents that training starts with.
-FEWEST = 10
+FEWEST_CORRECTED = 10
 #: The numbers of folds, the best first: the first is taken that leaves time for all steps.
 FOLDS = (4, 3, 2)
 #: The minutes for everything, by default.
@@ -58,8 +60,6 @@ BASE = "default"
 _WORKING = "training"
 # Steps that tell how fast this machine trains.
 _PACE = 4
-
-Prediction = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def improve(
 ) -> Improvement:
     """Trains the candidate of a schema and measures it by cross-validation.
 
-    `steps` are those of each training; without them there are as many as fit into `minutes`.
+    `steps` are those of each training; without them there are as many as fit into `minutes` of work.
     If it is interrupted, the same call goes on: finished folds, and the checkpoint of the one under way, are kept.
     Raises UsageError if fewer than ten corrected documents can be read.
     """
@@ -144,7 +144,7 @@ def improve(
 def check_enough(corrected: CorrectedSet) -> None:
     """Raises UsageError if fewer than ten corrected documents can be read."""
     there = len(corrected.labelled.truths)
-    if there >= FEWEST:
+    if there >= FEWEST_CORRECTED:
         return
     notes = []
     if corrected.partly:
@@ -153,7 +153,7 @@ def check_enough(corrected: CorrectedSet) -> None:
         notes.append(f"{len(corrected.missing)} are not found or not readable, such as {corrected.missing[0]}")
     also = f" ({'; '.join(notes)})" if notes else ""
     raise UsageError(
-        f"{corrected.labelled.name}: expected at least {FEWEST} corrected documents, found {there}{also};"
+        f"{corrected.labelled.name}: expected at least {FEWEST_CORRECTED} corrected documents, found {there}{also};"
         " review more with `cinnabar review`, and accept each record when it is right"
     )
 
@@ -196,14 +196,16 @@ class _Improving:
         for one in others:
             shutil.rmtree(one, ignore_errors=True)
         self._tell("measuring", 0.0)
+        clock = self._clock()
         before = self._kept("before", lambda: self._predictions(*load_network(model_folder(BASE)), self.files))
         self.f1 = self._score(before)["f1"]
-        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(time.monotonic() - self.begun))))
+        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(self._clock() - clock))))
         self.passed = 0.5
-        after: dict[str, Prediction] = {}
+        after: dict[str, dict[str, Any]] = {}
         for fold in range(self.plan.folds):
             held = self.files[fold :: self.plan.folds]
             after |= self._kept(f"fold-{fold}", partial(self._fold, fold, held))
+            shutil.rmtree(self.folder / f"fold-{fold}", ignore_errors=True)
             self.passed += 1
             measured = self.corrected.labelled.select(after).score(after)
             self._tell("measuring", 0.0, float(measured["f1"]))
@@ -213,7 +215,7 @@ class _Improving:
         shutil.rmtree(self.folder, ignore_errors=True)
         return self._result(self._score(before), self._score(after), model)
 
-    def _fold(self, fold: int, held: Sequence[str]) -> dict[str, Prediction]:
+    def _fold(self, fold: int, held: Sequence[str]) -> dict[str, dict[str, Any]]:
         rest = [file for file in self.files if file not in set(held)]
         return self._predictions(*self._trained(f"fold-{fold}", rest), held)
 
@@ -221,11 +223,20 @@ class _Improving:
         """Returns the folds and the steps for the minutes, if all documents are read in `reading` seconds."""
         if self.asked is not None:
             return self.plan
-        begun = time.monotonic()
+        begun = self._clock()
         self._trained("pace", self.files, _PACE)
-        pace = (time.monotonic() - begun) / _PACE
+        pace = (self._clock() - begun) / _PACE
         shutil.rmtree(self.folder / "pace", ignore_errors=True)
         return plan_for(len(self.files), self.minutes * 60 - 2 * reading - pace * _PACE, pace)
+
+    def _clock(self) -> float:
+        """Returns a time in seconds; on a processor the time of work that this process did, per thread.
+
+        Else other work on the machine would cut the training short, and the model would depend on it.
+        """
+        if self.device.type != "cpu":
+            return time.monotonic()
+        return time.process_time() / torch.get_num_threads()
 
     def _kept(self, name: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Returns what `made` returns, from an earlier call if there was one."""
@@ -256,7 +267,7 @@ class _Improving:
         assert isinstance(found, Document)
         return Labelled(file, passage_of(found), self.truths[file])
 
-    def _predictions(self, network: Network, wordpieces: WordPieces, files: Sequence[str]) -> dict[str, Prediction]:
+    def _predictions(self, network: Network, wordpieces: WordPieces, files: Sequence[str]) -> dict[str, dict[str, Any]]:
         network.eval()
         reader = Reader(network, wordpieces, "measured", self.device, precision=self.precision)
         job = Job(self.compiled, Engine(reader), self.validator, "guess")
@@ -264,7 +275,7 @@ class _Improving:
         # The text of a document is not written to disk.
         return {file: {**one, "text": None} for file, one in found.items()}
 
-    def _score(self, predictions: Mapping[str, Prediction]) -> Figures:
+    def _score(self, predictions: Mapping[str, dict[str, Any]]) -> Figures:
         return self.corrected.labelled.score(predictions)
 
     def _saved(self, network: Network) -> Path:
