@@ -23,6 +23,17 @@ class Examples:
     by_form: Mapping[str, Sequence[Example]]
 
 
+def joined(given: Sequence[Examples]) -> Examples:
+    """Returns the examples of several sources as those of one."""
+    if len(given) == 1:
+        return given[0]
+    by_form: dict[str, list[Example]] = {}
+    for one in given:
+        for form, own in one.by_form.items():
+            by_form.setdefault(form, []).extend(own)
+    return Examples(" ".join(one.fingerprint for one in given), by_form)
+
+
 class Named(Protocol):
     """Anything with a fingerprint."""
 

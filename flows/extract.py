@@ -59,8 +59,8 @@ def extract_folder(
         record_schema: A name of the library, the path of a JSON Schema, or module:Class; of a list of these each
             document gets the one that fits, or none.
         out: The folder for the results. One run at a time writes to it.
-        model: `default`, the folder of a model or of a language model, mercury-2, or openai:NAME; without it the
-            one that `cinnabar improve --keep` took into use, if there is one.
+        model: `default`, the folder of a model or of a language model, mercury-2, or openai:NAME; without it the one
+            that `cinnabar improve --keep` took into use, if there is one.
         device: The device of the model; auto takes a GPU if there is one.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine.
         remote: The settings for a model behind a server.

@@ -7,6 +7,7 @@ CinnabarError
 │   ├── NotUnited              versions of a schema with types that one table cannot hold: pointer, both types
 │   ├── InUse                  a folder that another run is writing to: folder, what
 │   ├── Refused                a correction after which a record would break its schema: places
+│   ├── RequestRefused         a request of a chat (engine/chat/refusal.py): code, message, param
 │   ├── NoMailbox              a mailbox that its server does not have
 │   ├── TooLarge               an automaton past the cap on states
 │   ├── TooMuchWork            patterns that would together take too much work to compile

@@ -1,6 +1,6 @@
 """Runs over documents whose records a function makes, for tests of corrections, and programs that correct them.
 
-`corrected_folder.py correct OUT DIGEST POINTER JSON` corrects one value.
+`corrected_folder.py OUT DIGEST POINTER JSON` corrects one value.
 """
 
 from __future__ import annotations
@@ -112,5 +112,5 @@ def run(out, engine="e1", schema=SCHEMA, outcomes=None, paths=DOCUMENTS, between
 
 
 if __name__ == "__main__":
-    _, folder, document, pointer, text = sys.argv[1:]
+    folder, document, pointer, text = sys.argv[1:]
     Corrector(Path(folder)).correct(document, "bill", [Change(Action.VALUE, pointer, text)], "a program")

@@ -6,49 +6,30 @@ file=NAME` fences as files in their working directory. Other shell fences are ch
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from documentation import (
+    FOLDERS,
+    PAGES,
+    ROOT,
+    Fence,
+    check_cinnabar,
+    check_make,
+    check_module,
+    cinnabar,
+    fences,
+    put_files,
+    words_of,
+)
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("interface", "flows", "extraction", "engine", "kernels", "schemas", "data", "docs", "scripts", "tests")
-PAGES = sorted([
-    *ROOT.glob("*.md"),
-    *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md")),
-])  # fmt: skip
 MACHINES = r"(?<![\w./])/(?:work|tmp|home|root|opt|mnt|Users|var)/|file://|\b(?:pypi|huggingface|hf)\.(?:org|co)\b"
-
-
-@dataclass(frozen=True)
-class Fence:
-    """A block of code: its language, its marks, its text, and its first line's number."""
-
-    page: Path
-    line: int
-    language: str
-    marks: tuple[str, ...]
-    text: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
-
-
-def fences(page: Path) -> Iterator[Fence]:
-    block = r"^```(\S*)[ \t]*([^\n]*)\n(.*?)^```$"
-    for match in re.finditer(block, page.read_text("utf-8"), re.DOTALL | re.MULTILINE):
-        line = match.string.count("\n", 0, match.start()) + 1
-        yield Fence(page, line, match[1], tuple(match[2].split()), match[3])
 
 
 def marked(language: str, mark: str) -> list[Any]:
@@ -67,18 +48,6 @@ def shell_lines(page: Path) -> Iterator[str]:
             yield from fence.text.replace("\\\n", " ").splitlines()
     prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     yield from re.findall(r"`((?:cinnabar|make|python -m) [^`\n]+)`", prose)
-
-
-def words_of(line: str) -> list[str]:
-    try:
-        words = shlex.split(line.strip().removeprefix("$ "), comments=True)
-    except ValueError:
-        return []
-    while words and "=" in words[0]:
-        words = words[1:]
-    if words:
-        words[0] = words[0].removeprefix(".venv/bin/")
-    return words
 
 
 COMMANDS = sorted({
@@ -127,44 +96,6 @@ def test_no_machine_or_package_host_is_named() -> None:
         for match in re.finditer(MACHINES, page.read_text("utf-8"))
     ]
     assert wrong == []
-
-
-def check_make(words: list[str]) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-    asked = [word for word in words[1:] if "=" not in word and not word.startswith("-")]
-    assert set(asked) <= targets, f"expected targets of the Makefile, got {asked}"
-
-
-def check_module(words: list[str]) -> None:
-    if words[1:2] == ["-m"]:
-        assert importlib.util.find_spec(words[2]) is not None, f"expected a module, got {words[2]}"
-    else:
-        assert (ROOT / words[1]).is_file(), f"expected a script, got {words[1]}"
-
-
-@cache
-def cinnabar() -> Any:
-    """The click command of `cinnabar`."""
-    import typer
-
-    from cinnabar.flows.cli.main import app
-
-    return typer.main.get_command(app)
-
-
-def check_cinnabar(words: list[str]) -> None:
-    command = cinnabar()
-    context = command.make_context("cinnabar", [], resilient_parsing=True)
-    rest = words[1:]
-    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
-        if rest[0] == "COMMAND":  # a placeholder for any command
-            return
-        assert rest[0] in command.commands, f"expected one of {sorted(command.commands)}, got {rest[0]}"
-        command, rest = command.commands[rest[0]], rest[1:]
-        context = command.make_context(command.name, [], parent=context, resilient_parsing=True)
-    if "…" in rest or not rest:  # a hint, not a whole command
-        return
-    command.make_parser(context).parse_args(list(rest))
 
 
 @pytest.mark.parametrize(("page", "line"), COMMANDS)
@@ -225,14 +156,6 @@ def test_the_example_of_the_readme_reads_all_four_values(
     (fence,) = (f for f in fences(ROOT / "README.md") if f.language == "sh" and "run" in f.marks)
     printed = run_shell(fence, tmp_path)
     assert re.search(r"NK 7730 1182 +2026-03-14 +M\. Albrecht +2\.4\b", printed), printed
-
-
-def put_files(page: Path, folder: Path) -> None:
-    """Writes the fences of a page that are marked as files."""
-    for fence in fences(page):
-        for name in (mark.removeprefix("file=") for mark in fence.marks if mark.startswith("file=")):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(fence.text, "utf-8")
 
 
 def run_shell(fence: Fence, tmp_path: Path) -> str:

@@ -17,7 +17,7 @@ import torch
 
 from cinnabar.engine.chat.answers import CallOr, FreeText, Region
 from cinnabar.engine.chat.planning import Plan, Planner
-from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import (
     Ability,
     Cancel,
@@ -124,7 +124,7 @@ class DiffusionChat:
         event: Event | None = None
         try:
             opened.begin(self._planner.plan(opened.request))
-        except Refused as refused:
+        except RequestRefused as refused:
             event = refused.event
         except Exception as error:
             _log.exception("request %s could not be planned", opened.request.identity)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import Edit
 
 SNIPPETS, FILE, REGION, HISTORY = (
@@ -30,7 +30,7 @@ _PARAM = "messages"
 
 
 def parse_edit(content: str) -> Edit:
-    """Returns the request that this content of a message makes; raises Refused if a tag is missing or misplaced."""
+    """Returns the request that this content makes; raises RequestRefused if a tag is missing or misplaced."""
     snippets, file, history = (_section(content, tag, tag == FILE) for tag in (SNIPPETS, FILE, HISTORY))
     _nothing_else(content)
     region = _section(file, REGION, True, f"within <|{FILE}|>")
@@ -65,7 +65,7 @@ def _section(content: str, tag: str, needed: bool, where: str = "in the message"
 
 
 def _nothing_else(content: str) -> None:
-    """Raises Refused if the sections overlap, or if text stands outside of them."""
+    """Raises RequestRefused if the sections overlap, or if text stands outside of them."""
     places = []
     for tag in (SNIPPETS, FILE, HISTORY):
         if _opening(tag) in content:
@@ -99,5 +99,5 @@ def _closing(tag: str) -> str:
     return f"<|/{tag}|>"
 
 
-def _wrong(what: str) -> Refused:
-    return Refused("invalid_value", f"messages[0].content: {what}", _PARAM)
+def _wrong(what: str) -> RequestRefused:
+    return RequestRefused("invalid_value", f"messages[0].content: {what}", _PARAM)

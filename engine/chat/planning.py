@@ -13,7 +13,7 @@ from typing import Any
 
 from cinnabar.engine.chat.answers import Answer, Call, CallOr, FreeText, RecordText, Region, fence_beside
 from cinnabar.engine.chat.prompts import chat_messages, edit_messages, fill_messages, last_question
-from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Tool
 from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
@@ -72,20 +72,20 @@ class Planner:
         return frozenset(every if self._model.traits.thinks else every[:1])
 
     def plan(self, request: ChatRequest) -> Plan:
-        """Returns the plan of a request; raises Refused if it cannot be answered."""
+        """Returns the plan of a request; raises RequestRefused if it cannot be answered."""
         self._check(request)
         kind = self._kind(request)
         try:
             settings = settings_of(request.effort.name)
         except UsageError as error:
-            raise Refused("invalid_value", f"reasoning_effort: {error}", "reasoning_effort") from error
+            raise RequestRefused("invalid_value", f"reasoning_effort: {error}", "reasoning_effort") from error
         form = kind.form if isinstance(kind, RecordText) else None
         most_thoughts = 0 if form is None or request.any_json else bound(self._model.traits, settings)
         prompt = self._prompt(request, kind, most_thoughts > 0)
         graph = self._graph(kind, "tools" if isinstance(kind, Call | CallOr) else "response_format")
         room, least = self._model.traits.window - len(prompt), int(graph.distance[0])
         if room < least:
-            raise Refused(
+            raise RequestRefused(
                 "context_length_exceeded",
                 f"the messages take {len(prompt)} tokens and the shortest answer {least}; the model's context has"
                 f" {self._model.traits.window}",
@@ -94,7 +94,7 @@ class Planner:
         # The end token is no part of an answer's tokens for the client.
         told = None if request.max_tokens is None else request.max_tokens + 1
         if told is not None and told < least:
-            raise Refused(
+            raise RequestRefused(
                 "invalid_value",
                 f"max_tokens: expected at least {least - 1} for the shortest answer, got {request.max_tokens}",
                 "max_tokens",
@@ -116,29 +116,33 @@ class Planner:
         return replace(plan, task=replace(plan.task, budget=whole), thoughts=thoughts)
 
     def _check(self, request: ChatRequest) -> None:
-        """Raises Refused for whatever the model cannot do, or no model."""
+        """Raises RequestRefused for whatever the model cannot do, or no model."""
         if request.temperature:
-            raise Refused(
+            raise RequestRefused(
                 "unsupported_parameter",
                 f"temperature: expected 0, got {request.temperature:g}; the answer is the likeliest one, and no"
                 " randomness is drawn",
                 "temperature",
             )
         if request.max_tokens is not None and request.max_tokens < 1:
-            raise Refused("invalid_value", f"max_tokens: expected 1 or more, got {request.max_tokens}", "max_tokens")
+            raise RequestRefused(
+                "invalid_value", f"max_tokens: expected 1 or more, got {request.max_tokens}", "max_tokens"
+            )
         structured = request.schema is not None or request.any_json
         forced = request.tool_choice not in ("auto", "none") and bool(request.tools)
         if request.stop and (structured or forced or request.fill or request.edit):
-            raise Refused(
+            raise RequestRefused(
                 "unsupported_parameter",
                 "stop: expected none where the answer has a form of its own (a schema, a demanded call, an edit): it"
                 " ends when it is whole",
                 "stop",
             )
         if any(not stop for stop in request.stop):
-            raise Refused("invalid_value", "stop: expected texts of one character or more, got an empty one", "stop")
+            raise RequestRefused(
+                "invalid_value", "stop: expected texts of one character or more, got an empty one", "stop"
+            )
         if request.extract and request.schema is None:
-            raise Refused("invalid_value", "expected a schema for an extraction, got none", "response_format")
+            raise RequestRefused("invalid_value", "expected a schema for an extraction, got none", "response_format")
         self._check_abilities(request, structured)
 
     def _check_abilities(self, request: ChatRequest, structured: bool) -> None:
@@ -151,7 +155,7 @@ class Planner:
             needed = "tools"
         if needed not in self.abilities:
             param = {"chat": "response_format", "tools": "tools"}.get(needed)
-            raise Refused(
+            raise RequestRefused(
                 "unsupported_parameter",
                 f"{needed}: this model was trained to extract records and does nothing else; give it a schema"
                 " (`response_format` of the type `json_schema`) and a document",
@@ -202,7 +206,7 @@ class Planner:
             return self._model.chat.render(asked)
         except ModelError as error:
             roles = ", ".join(str(message["role"]) for message in asked)
-            raise Refused(
+            raise RequestRefused(
                 "invalid_value",
                 f"messages: the model's chat template does not take messages of {roles} in this order; begin with the"
                 " user, and let user and assistant take turns",
@@ -232,10 +236,10 @@ class Planner:
         try:
             made = kept_graph_of(kind.key, kind.language, self._model.tokenizer)
         except TooLarge as error:
-            raise Refused("invalid_schema", f"the schema is too large to be enforced: {error}", param) from error
+            raise RequestRefused("invalid_schema", f"the schema is too large to be enforced: {error}", param) from error
         made = replace(made, free=kind.free)
         if int(made.distance[0]) < 0:
-            raise Refused("invalid_schema", "the tokens of the model spell no value of this schema", param)
+            raise RequestRefused("invalid_schema", "the tokens of the model spell no value of this schema", param)
         with self._lock:
             made = self._graphs.setdefault(kind.key, made)
             while len(self._graphs) > GRAPHS:
@@ -253,19 +257,21 @@ class Planner:
 
 
 def _callable(request: ChatRequest) -> tuple[Tool, ...]:
-    """Returns the tools that the answer may call; raises Refused if the named one is not among them."""
+    """Returns the tools that the answer may call; raises RequestRefused if the named one is not among them."""
     names = [tool.name for tool in request.tools]
     if len(set(names)) < len(names):
-        raise Refused("invalid_value", f"tools: expected each name once, got {', '.join(names)}", "tools")
+        raise RequestRefused("invalid_value", f"tools: expected each name once, got {', '.join(names)}", "tools")
     if request.tool_choice == "none":
         return ()
     if request.tool_choice in ("auto", "required"):
         if request.tool_choice == "required" and not names:
-            raise Refused("invalid_value", "tool_choice: expected `tools` beside `required`, got none", "tool_choice")
+            raise RequestRefused(
+                "invalid_value", "tool_choice: expected `tools` beside `required`, got none", "tool_choice"
+            )
         return request.tools
     if request.tool_choice not in names:
         told = ", ".join(names) or "none at all"
-        raise Refused(
+        raise RequestRefused(
             "invalid_value",
             f"tool_choice: expected one of the tools ({told}), got {request.tool_choice}",
             "tool_choice",
@@ -277,14 +283,14 @@ def _check_tool(tool: Tool) -> None:
     if tool.parameters is not None:
         root = _form(tool.parameters, "tools", f"tools: {tool.name}: ").root
         if not isinstance(root, ObjectNode) or root.nullable:
-            raise Refused("invalid_schema", f"tools: {tool.name}: expected an object as the arguments", "tools")
+            raise RequestRefused("invalid_schema", f"tools: {tool.name}: expected an object as the arguments", "tools")
 
 
 def _form(schema: CompiledSchema, param: str, where: str = "") -> Form:
     try:
         return schema.form
     except UsageError as error:
-        raise Refused("invalid_schema", f"{where}{error}", param) from error
+        raise RequestRefused("invalid_schema", f"{where}{error}", param) from error
 
 
 @cache

@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 
 from cinnabar.engine.chat.editing import CURSOR
-from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import ChatRequest, Edit, Message, Tool
 from cinnabar.engine.diffusion.prompt import RECORD, THOUGHTS, outline
 from cinnabar.engine.models.language.chat import Message as Rendered
@@ -42,7 +42,7 @@ def chat_messages(
     """Returns the messages of a chat whose answer is a record of `form`, a call of one of the tools, or text.
 
     With `thinks` thoughts come before the answer. Without `has_system` the template leaves system messages out. Raises
-    Refused if the messages are in no order that can be answered.
+    RequestRefused if the messages are in no order that can be answered.
     """
     system = [message.content for message in request.messages if message.role == "system" and message.content]
     system += [_tools(tools, must_call)] if tools else []
@@ -141,5 +141,5 @@ def _joined(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text if not at else "\n\n" + text for at, text in enumerate(texts))
 
 
-def _wrong(at: int, what: str) -> Refused:
-    return Refused("invalid_value", f"messages[{max(at, 0)}]: {what}", "messages")
+def _wrong(at: int, what: str) -> RequestRefused:
+    return RequestRefused("invalid_value", f"messages[{max(at, 0)}]: {what}", "messages")

@@ -6,7 +6,7 @@ from cinnabar.engine.chat.requests import Failed, FailureCode
 from cinnabar.schemas.errors import UsageError
 
 
-class Refused(UsageError):
+class RequestRefused(UsageError):
     """A request that cannot be answered; `param` names the parameter at fault, None if it is none of them."""
 
     def __init__(self, code: FailureCode, message: str, param: str | None = None) -> None:

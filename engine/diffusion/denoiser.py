@@ -6,9 +6,11 @@ open positions, and the certain tokens of the witness are committed, or the firs
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -38,6 +40,8 @@ SURE = 0.97
 #: Tasks that are decoded together, at most.
 ROWS = 128
 
+#: The lock of each decoder that is at work: see `_turn`.
+_TURNS: WeakKeyDictionary[Decoder, threading.Lock] = WeakKeyDictionary()
 #: Told of a task that its `Arrivals` gave up.
 GIVEN_UP = Undecoded("given_up", "")
 
@@ -118,6 +122,7 @@ class Denoiser:
             self._context = PagedContext(decoder, pages, page)
         self._tables = GraphTables(decoder, self.settings.local, constrained)
         self._commitment = Commitment(self._tables, self.end)
+        self._turn = _turn(decoder)
 
     @torch.inference_mode()
     def decode(
@@ -204,7 +209,9 @@ class Denoiser:
                 if not active:
                     return
                 self._tables.keep(run.sequence.task.graph for run in active)
-                if not self._step(active):
+                with self._turn:
+                    stepped = self._step(active)
+                if not stepped:
                     continue
                 steps += 1
                 if edit is not None:
@@ -362,3 +369,11 @@ def _checked(sequence: OpenSequence) -> Ints:
     if block is None:
         return np.zeros(0, np.int64)
     return block.first + np.flatnonzero(sequence.chosen[block.first : block.stop])
+
+
+def _turn(decoder: Decoder) -> threading.Lock:
+    """Returns the lock that denoisers of one decoder take for each pass, as a server has two of them in two threads.
+
+    A GPU must do nothing else while the kernels of a pass are captured, and on a CPU two passes at once are no faster.
+    """
+    return _TURNS.setdefault(decoder, threading.Lock())

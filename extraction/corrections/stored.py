@@ -6,8 +6,9 @@ It reads only the files that can hold the document, because opening all views ta
 from __future__ import annotations
 
 import json
+import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,17 @@ def _rows(
                     yield from pq.read_table(out / file.path, filters=condition).to_pylist()
 
 
+class _Last(threading.local):
+    """The last answer in this thread, and the commits that it is of: a correction is made and committed in turn."""
+
+    def __init__(self) -> None:
+        self.commits: tuple[Any, ...] = ()
+        self.states: Mapping[Pair, State] = {}
+
+
+_LAST = _Last()
+
+
 def states(
     out: Path, committed: Sequence[Manifest], pairs: Collection[Pair], rows: CorrectionRows | None = None
 ) -> dict[Pair, State]:
@@ -247,9 +259,12 @@ def states(
     `rows` are the stored corrections, if they are read already.
     """
     documents = {document for document, _ in pairs}
+    commits = str(out), *((entry.number, entry.created) for entry in committed)
+    if commits == _LAST.commits and all(pair in _LAST.states for pair in pairs):
+        return {pair: _LAST.states[pair] for pair in pairs}
     rows = rows or correction_rows(out, committed, documents)
     bases = _bases(out, committed, documents)
-    found = {}
+    found: dict[Pair, State] = {}
     for pair in pairs:
         state = State(*pair, corrections=rows.of(pair))
         found[pair] = state
@@ -264,6 +279,7 @@ def states(
                 if run_id >= state.run_id or state.run_id in rows.runs[pair]:
                     whole = replace(whole, base=base, base_run=run_id)
             found[pair] = _with_held_values(whole)
+    _LAST.commits, _LAST.states = commits, found
     return found
 
 

@@ -100,7 +100,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def text_of(document: Document, start: int, end: int) -> dict[str, Any]:
+def block_text(document: Document, start: int, end: int) -> dict[str, Any]:
     """Returns the text of an interval, and its words with their places and boxes.
 
     `words` has a list for each word: start, end, and x0, top, x1, bottom in points if the word has a box.

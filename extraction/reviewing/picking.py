@@ -16,7 +16,7 @@ _MOST = 8
 _KINDS = {"date": ("date",), "date-time": ("datetime",), "time": ("time",), "duration": ("duration",)}
 
 
-def values_of(place: Mapping[str, Any], text: str, spans: Sequence[Span]) -> list[str]:
+def picked_values(place: Mapping[str, Any], text: str, spans: Sequence[Span]) -> list[str]:
     """Returns the values that these spans of a document's text may stand for at a place, the likeliest first.
 
     Values are JSON texts. The list is empty if no value of the place's types stands there.

@@ -12,12 +12,13 @@ from typing import Any, Self
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
 from cinnabar.extraction.documents import Document, Span
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
-from cinnabar.extraction.reviewing.blocks import blocks_of, text_of
+from cinnabar.extraction.quality.next_labels import next_to_label
+from cinnabar.extraction.reviewing.blocks import blocks_of, block_text
 from cinnabar.extraction.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
 from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
 from cinnabar.extraction.reviewing.listing import Listing, ListPage, ListSelection, Marks
-from cinnabar.extraction.reviewing.picking import values_of
-from cinnabar.extraction.reviewing.states import leaves_of
+from cinnabar.extraction.reviewing.picking import picked_values
+from cinnabar.extraction.reviewing.states import leaves_told
 from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.watching import WatchedStep, steps_of
 from cinnabar.schemas.canonical import json_text, parse
@@ -26,6 +27,8 @@ from cinnabar.schemas.pointers import unescape
 
 # Seconds between two looks for new commits, and states that are kept.
 _REFRESH, _KEPT = 1.0, 64
+# Documents that are proposed for labelling.
+_TAUGHT = 40
 _ACTIONS = {str(one): one for one in Action}
 
 
@@ -92,7 +95,7 @@ class Review:
 
     def text(self, document: str, schema: str, start: int, end: int) -> dict[str, Any]:
         """Returns an interval of a document's text with its words. Raises UsageError if it cannot be read."""
-        return text_of(self._document(document, schema), start, end)
+        return block_text(self._document(document, schema), start, end)
 
     def picture(self, document: str, schema: str, part: int) -> bytes | None:
         """Returns the picture of a page as a JPEG; None if there is none."""
@@ -104,6 +107,10 @@ class Review:
         if row["opened"]:
             self._contents.prefetch(self._wanted(row))
 
+    def next_to_label(self, schema: str) -> tuple[str, ...]:
+        """Returns the digests of the documents whose corrections would teach most, in this order."""
+        return tuple(next_to_label(self.out, schema, _TAUGHT))
+
     def steps(self, document: str, schema: str) -> list[WatchedStep]:
         """Fills the document once more and returns each step; takes seconds."""
         return steps_of(self.out, document, schema)
@@ -111,7 +118,7 @@ class Review:
     def readings(self, document: str, schema: str, pointer: str, spans: Sequence[Span]) -> list[str]:
         """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
         form = self._form(self._listing.row(document, schema))
-        return values_of(place_at(form, pointer), self._document(document, schema).text, spans)
+        return picked_values(place_at(form, pointer), self._document(document, schema).text, spans)
 
     def correct(self, document: str, schema: str, asked: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Applies changes together and returns the new state.
@@ -203,7 +210,7 @@ class Review:
             "run": row["run_id"],
             "record": None if record is None else record.text,
             "confidence": None if record is None else record.confidence,
-            "leaves": [] if record is None else leaves_of(record),
+            "leaves": [] if record is None else leaves_told(record),
             "form": self._form(row),
             "corrections": [_correction(one) for one in made],
             "marks": _told_marks(_marks(made)),

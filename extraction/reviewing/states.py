@@ -43,7 +43,7 @@ def leaf_of_row(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def leaves_of(record: Record) -> list[dict[str, Any]]:
+def leaves_told(record: Record) -> list[dict[str, Any]]:
     """Returns the leaves and lists of a record as JSON."""
     lists = (
         {**leaf_of(LeafRow(pointer, None, sure, "list"), None)} for pointer, sure in record.lists.items()  # type: ignore[arg-type]

@@ -8,6 +8,9 @@ An output folder DIR holds
     documents/batch-N.parquet    one row a document and run
     outcomes/batch-N.parquet     one row a run and input path, with records that were rejected
     runs/batch-N.parquet         a row when a run starts, another when it ends
+    corrections/batch-N.parquet  a row a correction, and one when it is taken back
+    uncorrected/batch-N.parquet  what models made of corrected documents
+    waiting/ID.json              corrections that wait for their commit
     manifest/batch-N.json        the commits that count; replaced ones lie in manifest/replaced/
     cinnabar.duckdb              views over the above (`extraction/storage/snapshot.py`)
     .lock                        held by the run that writes
@@ -23,7 +26,8 @@ Invariants:
 - A manifest moves to `manifest/replaced/` after the merge that replaces it is committed, so that readers take as many
   manifests as there are batches that count. Where it lies does not decide whether it counts: what `replaces` names is
   replaced, and the next writer sorts a folder that a crash, or an earlier version, left unsorted.
-- A record's key is (document digest, schema fingerprint, engine fingerprint), and each key is written once.
+- A record's key is (document digest, schema fingerprint, engine fingerprint), and each key is written once, and once
+  more in each run of corrections (`extraction/corrections/`), which has no model.
 - One process writes at a time; a dead one leaves no lock behind. Readers need no lock.
 
 `docs/storage.md` describes the same for analysts.

@@ -21,9 +21,12 @@ from cinnabar.extraction.storage.files import failures, is_locked
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.snapshot import files_as_table, published_number
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.store import COMMAND, CORRECT, Store
+from cinnabar.extraction.storage.waiting import waiting_files
 from cinnabar.schemas.errors import UsageError
 
+#: The condition on a row of `runs` that a model did it; the others only hold corrections.
+MODEL_RUN = f"coalesce(arguments ->> '{COMMAND}', '') <> '{CORRECT}'"
 #: A batch whose files have this many bytes together is large and is not rewritten.
 LARGE = 128 << 20
 
@@ -54,8 +57,9 @@ class Status:
     """The present contents of a folder.
 
     `writing` is true while a run writes. `snapshot` is true if DuckDB's file shows the last commit. `records` counts
-    the latest records in each schema's view, `quarantined` the documents in quarantine by code. `replaced` is the bytes
-    of replaced files that wait for removal.
+    the latest records in each schema's view, `quarantined` the documents in quarantine by code. `corrections` counts
+    the corrections in force, `waiting` those of them that wait for the run that holds the folder. `replaced` is the
+    bytes of replaced files that wait for removal.
     """
 
     folder: str
@@ -70,6 +74,8 @@ class Status:
     files: int
     bytes: int
     replaced: int
+    corrections: int = 0
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +91,17 @@ class Compacted:
 
 
 def runs(out: Path, limit: int | None = None) -> list[RunRow]:
-    """Returns the runs of this folder, the latest first. Raises UsageError if the folder holds no results."""
+    """Returns the runs of this folder, the latest first; those that only hold corrections are left out.
+
+    Raises UsageError if the folder holds no results.
+    """
     if limit is not None and limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
     with connect(out) as connection:
         found = connection.execute(
             "SELECT run_id, epoch_us(started), epoch_us(finished), schema_name, arguments,"
             " engine_fingerprint, inputs, written, quarantined, skipped FROM runs"
+            f" WHERE {MODEL_RUN}"
             " ORDER BY run_id DESC LIMIT ?",
             [limit],
         ).fetchall()
@@ -119,7 +129,8 @@ def status(out: Path) -> Status:
             found: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
             return found
 
-        count, last = rows("SELECT count(*), coalesce(max(run_id), '') FROM runs")[0]
+        count, last = rows(f"SELECT count(*), coalesce(max(run_id), '') FROM runs WHERE {MODEL_RUN}")[0]
+        corrections = rows("SELECT count(*) FROM corrections WHERE undone IS NULL")[0][0]
         reasons = dict(rows("SELECT code, count(*) FROM quarantine GROUP BY 1 ORDER BY 2 DESC, 1"))
         counting = manifests.read_live(out)
         documents = _distinct(connection, out, counting, "documents")
@@ -143,6 +154,8 @@ def status(out: Path) -> Status:
         files=len(files),
         bytes=sum(file.bytes for file in files),
         replaced=max(0, _stored_bytes(out) - sum(file.bytes for file in files)),
+        corrections=corrections,
+        waiting=len(waiting_files(out)),
     )
 
 

@@ -51,8 +51,16 @@ def shown(text: object) -> str:
     return html.escape(plain, quote=True)
 
 
-def page(title: str, body: str, style: str = STYLE, script: str = "", images: bool = False) -> str:
-    """Returns a whole page, whose policy allows its own style and script by their hashes and nothing else."""
+def page(title: str, body: str) -> str:
+    """Returns a whole page without a script."""
+    return page_start(title, STYLE) + body + page_end()
+
+
+def page_start(title: str, style: str, script: str = "", images: bool = False) -> str:
+    """Returns the beginning of a page, whose policy allows its own style and script by their hashes.
+
+    With `images` it allows pictures within the page; nothing else is ever loaded.
+    """
     policy = ["default-src 'none'", f"style-src '{_hash(style)}'", "base-uri 'none'", "form-action 'none'"]
     if script:
         policy.append(f"script-src '{_hash(script)}'")
@@ -62,10 +70,14 @@ def page(title: str, body: str, style: str = STYLE, script: str = "", images: bo
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(policy)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{shown(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
-        f"{f'<script>{script}</script>' if script else ''}</body>\n</html>\n"
+        f'<meta name="referrer" content="no-referrer">\n<title>{shown(title)}</title>\n'
+        f"<style>{style}</style>\n</head>\n<body>\n"
     )
+
+
+def page_end(script: str = "") -> str:
+    """Returns the end of a page."""
+    return f"{f'<script>{script}</script>' if script else ''}\n</body>\n</html>\n"
 
 
 def link(path: str, folders: Sequence[Path]) -> str:

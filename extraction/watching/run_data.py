@@ -136,7 +136,9 @@ class _Gathering:
         self._schema, self._fingerprint, self._started, self._finished, arguments = row[0]
         self._arguments = json.loads(arguments or "{}")
         self._before = self._earlier()
-        self._runs = [run_id, *self._before]
+        # A run that read nothing is compared with nothing.
+        read = self._rows("SELECT 1 FROM outcomes WHERE run_id = ? AND outcome <> 'skipped' LIMIT 1", run_id)
+        self._runs = [run_id, *self._before] if read else [run_id]
         # Only the values of these runs; the files of others are left out by their statistics.
         self._rows(
             f"CREATE TEMP VIEW own_values AS SELECT * FROM {fields}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
@@ -153,7 +154,9 @@ class Bar:
     ) -> None:
         self._progress.stop()
         self._ended.set()
-        if error is not None and self._tally.inputs:
+        # Wrong use is found before any document is read, or while documents are counted: nothing is done then.
+        begun = bool(self._progress.tasks[0].completed) or not isinstance(error, UsageError | ModelError)
+        if error is not None and self._tally.inputs and begun:
             where = f", in {self._out}" if self._out is not None else ""
             print(harmless(f"cinnabar: so far {self._totals()}{where}"), file=sys.stderr)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,6 +49,49 @@ def infer(
     schema = infer_schema(source, component)
     load_schema(schema)
     deliver(schema, to, as_json, INFERRED.format(source=source))
+
+
+def draft(
+    documents: Annotated[
+        list[str], typer.Argument(metavar="DOCUMENT...", help="Files and folders of documents of one kind.")
+    ],
+    to: ToOption = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The schema's title; else the name of FILE or of the folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Propose a schema from a few documents of one kind: labels, tables, lists, types, and headers of mails.
+
+    Give three to ten documents, because a label counts if it comes in several of them. It is a proposal: leave out
+    fields that you do not want, and write descriptions.
+
+    \b
+    Examples:
+      cinnabar schema draft mails --to delivery.yaml
+      cinnabar schema draft invoice1.pdf invoice2.pdf invoice3.pdf --name invoice
+      cinnabar schema draft mails --json
+    """
+    from cinnabar.extraction.drafting.drafting import draft_schema
+    from cinnabar.extraction.drafting.parsed_documents import parsed_documents
+    from cinnabar.extraction.drafting.schema_files import DRAFTED
+    from cinnabar.flows.cli.console import harmless
+    from cinnabar.schemas import load_schema
+
+    found, problems = parsed_documents(documents)
+    for path, reason in problems:
+        print(harmless(f"cinnabar: {path}: left out: {reason}"), file=sys.stderr)
+    schema = draft_schema(found, name or title_from(documents, to)).schema
+    load_schema(schema)
+    deliver(schema, to, as_json, DRAFTED)
+
+
+def title_from(documents: list[str], to: Path | None) -> str:
+    """The name of the schema's file, else of the folder in which the documents lie."""
+    if to is not None:
+        return to.name.partition(".")[0]
+    first = Path(documents[0])
+    return (first if first.is_dir() else first.absolute().parent).name or "document"
 
 
 def deliver(schema: dict[str, Any], to: Path | None, as_json: bool, comment: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.results import Out
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted
@@ -16,7 +18,12 @@ from cinnabar.schemas.wording import counted
 def export(
     out: Out,
     view: Annotated[
-        str | None, typer.Argument(metavar="VIEW", help="A schema's view, fields, history, quarantine, ….")
+        str | None,
+        typer.Argument(
+            metavar="VIEW",
+            help="A schema's view, fields, history, quarantine, ….",
+            autocompletion=completion.views,
+        ),
     ] = None,
     sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
     to: Annotated[
@@ -32,6 +39,9 @@ def export(
     ] = False,
     record_json: Annotated[
         bool, typer.Option("--record-json", help="In CSV and Excel, with each record as JSON in a column.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --to, one JSON object about the file on standard output.")
     ] = False,
 ) -> None:
     """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet.
@@ -51,6 +61,8 @@ def export(
 
     if (view is None) == (sql is None):
         raise UsageError("expected the name of a view, or --sql with a query")
+    if as_json and to is None:
+        raise UsageError("--json: expected --to FILE beside it; --format json writes the rows as JSON")
     chosen = format_of(to, form)
     target = sys.stdout.buffer if to is None else to
     done = write(
@@ -58,5 +70,7 @@ def export(
     )
     for note in done.notes:
         print(f"cinnabar: {note}", file=sys.stderr)
-    if to is not None:
+    if as_json:
+        print(json.dumps({"file": str(to), "rows": done.rows, "notes": list(done.notes)}, ensure_ascii=False))
+    elif to is not None:
         print(f"{counted(done.rows, 'row')}: {to}")

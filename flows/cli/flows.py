@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import typer
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.model_in_use import model_in_use
 from cinnabar.flows.cli.options import (
+    AsJson,
     DeviceOption,
     Documents,
     OutOption,
@@ -83,6 +85,7 @@ def serve_schedule(
     ] = 3600,
     ray: RayOption = None,
     port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
+    as_json: AsJson = False,
     **said: Any,
 ) -> None:
     """Run `extract` on a schedule on this machine, until stopped, without a work pool or worker.
@@ -147,6 +150,8 @@ def serve_schedule(
     with server(port) as url:
         _check_at_server(paths, out, password_block, document_password_block, gpu_limit)
         told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
+        if as_json:
+            print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
         print(f"cinnabar: {told}", file=sys.stderr, flush=True)
         serve(name, {k: v for k, v in parameters.items() if v is not None}, schedule)
 

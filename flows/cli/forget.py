@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted
@@ -27,18 +28,26 @@ _ROWS = {
     "outcomes": "outcome",
     "checks": "result of a check",
     "runs": "path in the arguments of a run",
+    "corrections": "correction",
+    "uncorrected": "record as it was before its corrections",
 }
 _MORE = {
     "fields": "fields with their evidence",
     "documents": "rows of `documents`",
     "checks": "results of checks",
     "runs": "paths in arguments of runs",
+    "uncorrected": "records as they were before their corrections",
 }
 
 
 def forget(
     document: Annotated[
-        str, typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest.")
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its path, the end of it, or the start of its digest.",
+            autocompletion=completion.documents,
+        ),
     ],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder with the results.")] = None,
     sets: Annotated[

@@ -99,6 +99,7 @@ def status(out: Out, as_json: AsJson = False) -> None:
         ("documents", found.documents, ""),
         *((f"records of {name}", count, "") for name, count in found.records.items()),
         ("quarantine", sum(found.quarantined.values()), _counts(found.quarantined)),
+        ("corrections", found.corrections, f"{found.waiting} wait for the run that is going" if found.waiting else ""),
         ("files", found.files, f"{_size(found.bytes)} in {counted(found.batches, 'batch', 'batches')}"),
         ("to be removed", "", f"{_size(found.replaced)} of batches that were merged"),
         ("a run is going", "yes" if found.writing else "no", ""),

@@ -14,21 +14,34 @@ from cinnabar.flows.cli.options import AsJson
 
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it may exist.")] = Path(),
+    documents: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DOCUMENT...", help="Documents of yours, from which the schema is drafted."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a folder with a schema to edit, a sample document, a deployment for Prefect, and the next steps.
 
+    With documents of yours the schema is drafted from them, as by `cinnabar schema draft`, and no sample is written.
     No file is overwritten: one that exists is kept, and named.
 
     \b
     Examples:
       cinnabar init
       cinnabar init parcels
+      cinnabar init parcels mails
     """
     from cinnabar.extraction.drafting.project import make_project
     from cinnabar.flows.cli.console import harmless
 
-    done = make_project(folder)
+    schema = None
+    if documents:
+        from cinnabar.extraction.drafting.drafting import draft_schema
+        from cinnabar.extraction.drafting.parsed_documents import parsed_documents
+
+        found, _ = parsed_documents([str(path) for path in documents])
+        schema = draft_schema(found, folder.absolute().name or "document").schema
+    done = make_project(folder, documents, schema)
     if as_json:
         print(json.dumps(asdict(done), ensure_ascii=False))
         return

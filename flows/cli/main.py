@@ -28,6 +28,7 @@ from cinnabar.flows.cli import (
     backfill,
     calibrate,
     checks,
+    correct,
     doctor,
     drafting,
     evaluate,
@@ -49,6 +50,7 @@ from cinnabar.flows.cli import (
     train,
 )
 from cinnabar.flows.cli.console import harmless
+from cinnabar.flows.cli.quiet import give_quiet
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 
 #: Typer returns this status, without a message, if a command was interrupted.
@@ -59,7 +61,6 @@ _YOUNG_OBJECTS = 50_000
 app = typer.Typer(
     name="cinnabar",
     help="Folders of PDFs and e-mails into tables, with the evidence behind every value.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -73,6 +74,7 @@ app.command("sql", short_help="Query the results.")(results.sql)
 app.command("show", short_help="Show a record with its evidence.")(results.show)
 app.command("review", short_help="Look at records and correct them in the browser.")(review.review)
 app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
+app.command("correct", short_help="Correct a stored record.")(correct.correct)
 app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
 app.command("runs", short_help="List runs.")(housekeeping.runs)
 app.command("report", short_help="Write the report of a run anew.")(housekeeping.report)
@@ -83,6 +85,7 @@ app.command("forget", short_help="Remove all that is stored of a document.")(for
 app.command("serve", short_help="Answer clients of Mercury's API.")(serve.serve_model)
 app.add_typer(flows.flows_app, name="flows")
 app.add_typer(quarantine.quarantine_app, name="quarantine")
+schema.schema_app.command("draft")(drafting.draft)
 schema.schema_app.command("infer")(drafting.infer)
 app.add_typer(schema.schema_app, name="schema")
 app.add_typer(model.model_app, name="model")
@@ -92,6 +95,7 @@ app.command("truth", short_help="Take corrected drafts as the truth.")(label.tru
 app.command("improve", short_help="Train a model on corrected documents.")(improve.improve)
 app.command("train", short_help="Train a model on labelled documents.")(train.train)
 app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
+give_quiet(app)
 
 
 def _version(asked: bool) -> None:

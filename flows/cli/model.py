@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,6 +121,7 @@ def fetch_model(
     revision: Annotated[
         str | None, typer.Option(metavar="REV", help="A branch, tag or commit of the model.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Fetch a language model from a hub; an interrupted download goes on where it stopped.
 
@@ -135,6 +137,9 @@ def fetch_model(
 
     folder = out or Path("models") / name.rpartition("/")[2]
     done = fetch_checkpoint(name, folder, revision)
+    if as_json:
+        print(json.dumps(asdict(done) | {"folder": str(done.folder)}))
+        return
     size = f"{counted(done.files, 'file')}, {done.size / 1e9:.2f} GB"
     print(f"written: {done.folder}: {size}, commit {done.revision[:12]}")
 

@@ -1,4 +1,4 @@
-"""The model of a command that names none: the one kept by `cinnabar improve --keep`, else the shipped one."""
+"""The model that a command runs if it names none: the one kept by `cinnabar improve --keep`, else the shipped one."""
 
 from __future__ import annotations
 

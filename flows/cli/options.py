@@ -10,6 +10,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from cinnabar.extraction.run_options import Device
+from cinnabar.flows.cli import completion
 from cinnabar.flows.parameters import Function, takes_run_options
 
 # The placeholders of the help for the values of a run's options.
@@ -32,12 +33,19 @@ Documents = Annotated[
     list[str], typer.Argument(metavar="PATH...", help="Files, folders and mailboxes to read.")
 ]
 SchemaOption = Annotated[
-    str, typer.Option(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
+    str,
+    typer.Option(
+        metavar="S",
+        help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class.",
+        autocompletion=completion.schemas,
+    ),
 ]
 SchemasOption = Annotated[
     list[str],
     typer.Option(
-        metavar="S", help="A name of the library, a JSON Schema file, or module:Class; several with --route."
+        metavar="S",
+        help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class; several with --route.",
+        autocompletion=completion.schemas,
     ),
 ]
 RouteOption = Annotated[
@@ -49,7 +57,12 @@ RelatedOption = Annotated[
 ]
 OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the results.")]
 ModelOption = Annotated[
-    str, typer.Option(metavar="M", help="`default`, the folder of a model, mercury-2, or openai:NAME.")
+    str,
+    typer.Option(
+        metavar="M",
+        help="`default`, the folder of a model, mercury-2, or openai:NAME.",
+        autocompletion=completion.models,
+    ),
 ]
 OwnModelOption = Annotated[
     str | None,

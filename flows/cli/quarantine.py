@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.flows.cli.results import Out
 
@@ -16,7 +17,11 @@ quarantine_app = typer.Typer(help="See, retry and release documents in quarantin
 
 _HeldDocuments = Annotated[
     list[str] | None,
-    typer.Argument(metavar="DOCUMENT...", help="Paths, ends of paths or digests; by default all."),
+    typer.Argument(
+        metavar="DOCUMENT...",
+        help="Paths, ends of paths or digests; by default all.",
+        autocompletion=completion.documents,
+    ),
 ]
 _Codes = Annotated[
     list[str] | None,

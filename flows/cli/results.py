@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import DeviceOption
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted
@@ -68,7 +69,12 @@ def _plain(value: Any) -> Any:
 
 def show(
     document: Annotated[
-        str, typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest.")
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its path, the end of it, or the start of its digest.",
+            autocompletion=completion.documents,
+        ),
     ],
     out: Out,
     steps: Annotated[

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from cinnabar.flows.cli.options import AsJson
 
 
 def review(
@@ -17,6 +20,7 @@ def review(
         str | None, typer.Option(metavar="NAME", help="The name on corrections, if not that of the user.")
     ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look at records beside their documents and correct them, in the browser.
 
@@ -31,7 +35,10 @@ def review(
     from cinnabar.flows.review.server import serve_review
 
     def told(address: str) -> None:
-        typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is for this machine alone.")
+        if as_json:
+            typer.echo(json.dumps({"folder": str(out), "url": address}))
+        else:
+            typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is for this machine alone.")
         if open_browser:
             import webbrowser
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
 
 schema_app = typer.Typer(help="List and check schemas.")
@@ -52,8 +53,14 @@ def list_schemas(as_json: AsJson = False) -> None:
 @schema_app.command("check")
 def check_schema(
     schema: Annotated[
-        str, typer.Argument(metavar="S", help="A name of the library, a JSON Schema file, or module:Class.")
+        str,
+        typer.Argument(
+            metavar="S",
+            help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class.",
+            autocompletion=completion.schemas,
+        ),
     ],
+    as_json: AsJson = False,
 ) -> None:
     """Show the form of a schema, the constraint of each place, and the parts that the form leaves out.
 
@@ -65,7 +72,8 @@ def check_schema(
     \b
     Examples:
       cinnabar schema check invoice
-      cinnabar schema check delivery.json
+      cinnabar schema check delivery.yaml
+      cinnabar schema check delivery.json --json
     """
     from cinnabar.engine.choices import ways_of_choices
     from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
@@ -85,13 +93,18 @@ def check_schema(
     compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
     rows.insert(2, ("", "--route and --related compare", compared))
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
-    console = standard_output()
-    console.print(table(("place", "values", "enforced"), rows))
     nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
     facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
     ways = [
         (path, f"the fact {facts[path]}, no model is asked" if path in facts else way)
         for path, way in ways_of_choices(compiled.form)
     ]
+    if as_json:
+        places = [dict(zip(("place", "values", "enforced"), row, strict=True)) for row in rows]
+        choices = [{"choice": path, "decided": way} for path, way in ways]
+        print(json.dumps({"name": source.name, "places": places, "choices": choices}, ensure_ascii=False))
+        return
+    console = standard_output()
+    console.print(table(("place", "values", "enforced"), rows))
     if ways:
         console.print(table(("choice", "decided"), ways))

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.flows.cli.options import DeviceOption, ModelOption, run_options
+from cinnabar.flows.cli.model_in_use import model_in_use
+from cinnabar.flows.cli.options import DeviceOption, OwnModelOption, run_options
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.quality.prompt_examples import PromptExamples
+    from cinnabar.engine.examples import Examples
     from cinnabar.extraction.run_options import RunOptions
     from cinnabar.extraction.sources import Source
     from cinnabar.schemas import SchemaSource
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     "effort", "max_tokens", "max_seconds", "password_file", "examples", "hidden", "ocr", "ocr_engine", "workers"
 )
 def serve_model(
-    model: ModelOption = "default",
+    model: OwnModelOption = None,
     device: DeviceOption = "auto",
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The model's name for clients, such as mercury-2.")
@@ -40,6 +41,10 @@ def serve_model(
     schema: Annotated[
         list[str] | None,
         typer.Option(metavar="S", help="A schema that clients of /v1/extract may name; repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A results folder: its corrected documents are examples, its model is used."),
     ] = None,
     max_clients: Annotated[
         int, typer.Option(metavar="N", help="Requests that are worked on or wait; more get status 429.")
@@ -78,8 +83,9 @@ def serve_model(
     )
     chosen = RunOptions(**options)
     schemas = [load_schema(one) for one in schema or ()]
-    source = model_source(model, device)
-    examples = _examples(chosen, schemas, source)
+    chosen_model = _model(model, out)
+    source = model_source(chosen_model, device)
+    examples = _examples(chosen, schemas, source, out)
     from cinnabar.flows.server.assembly import assemble, model_name
     from cinnabar.flows.server.logs import start_log
     from cinnabar.flows.server.serving import address, bound, run_server
@@ -87,7 +93,7 @@ def serve_model(
     listener = bound(settings)
     start_log()
     with listener:
-        server = assemble(source, name or model_name(model), chosen, settings, schemas, examples)
+        server = assemble(source, name or model_name(model or "default"), chosen, settings, schemas, examples)
         url = address(settings, listener)
         if as_json:
             print(json.dumps({"url": url, "model": server.name}), flush=True)
@@ -96,9 +102,25 @@ def serve_model(
     return 0
 
 
-def _examples(options: RunOptions, schemas: Sequence[SchemaSource], model: Source) -> PromptExamples | None:
-    """Returns the examples of the options: of the schemas that were named, else of each set's own schema."""
+def _model(asked: str | None, out: Path | None) -> str:
+    """Returns the model that was asked for, else the one that the folder keeps for its only schema, else `default`."""
+    if out is None:
+        return asked or "default"
+    from cinnabar.extraction.storage.stored_records import names
+
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: expected a folder of results, found none")
+    return model_in_use(out, names(out), asked)
+
+
+def _examples(
+    options: RunOptions, schemas: Sequence[SchemaSource], model: Source, out: Path | None
+) -> Examples | None:
+    """Returns the examples for the prompts of a language model: of a labelled set, and the corrected documents of a
+    folder. A set is one of the schemas that were named, else of its own schema."""
+    from cinnabar.engine.examples import joined
     from cinnabar.extraction.quality.prompt_examples import prompt_examples
+    from cinnabar.extraction.sources import LanguageSource
 
     own = [*schemas]
     if options.examples is not None and not own:
@@ -106,7 +128,13 @@ def _examples(options: RunOptions, schemas: Sequence[SchemaSource], model: Sourc
         from cinnabar.schemas import load_schema
 
         own = [load_schema(one.folder / "schema.json") for one in find_sets(Path(options.examples))]
-    return prompt_examples(options, own, model)
+    found = prompt_examples(options, own, model)
+    given = [] if found is None else [found.examples]
+    if out is not None and isinstance(model, LanguageSource):
+        from cinnabar.extraction.quality.corrected_examples import corrected_examples
+
+        given.append(corrected_examples(out))
+    return joined(given) if any(one.by_form for one in given) else None
 
 
 def _key(file: Path) -> str:

@@ -97,8 +97,10 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
         reviewed: bool | None = None,
         doubtful: bool = False,
         order: str = "need",
+        next_first: bool = False,
     ) -> Response:
-        chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, None, order)
+        among = review.next_to_label(schema) if next_first else None
+        chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, among, order)
         found = review.documents(chosen, start, count)
         return _json({"total": found.total, "start": start, "rows": found.rows})
 

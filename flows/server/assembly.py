@@ -20,7 +20,6 @@ from cinnabar.extraction.ingest.builder import DocumentBuilder
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.planning import passage_of
-from cinnabar.extraction.quality.prompt_examples import PromptExamples
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import LanguageSource, ModelSource, RemoteSource, Source
 from cinnabar.flows.server.app import Api
@@ -52,7 +51,7 @@ def assemble(
     options: RunOptions,
     settings: ServerSettings,
     schemas: Sequence[SchemaSource] = (),
-    examples: PromptExamples | None = None,
+    examples: Examples | None = None,
 ) -> Assembled:
     """Returns a server of this model, which is loaded now. schemas: those that clients may name beside the library.
 
@@ -65,13 +64,12 @@ def assemble(
     metrics = Metrics()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     gate = Gate(app, settings, metrics)
-    shown = None if examples is None else examples.examples
-    chat, engine = _models(model, name, options, metrics, shown)
+    chat, engine = _models(model, name, options, metrics, examples)
     metrics.watch_queue(lambda: chat.waiting if isinstance(chat, ReaderChat) else chat.waiting + engine.waiting)
     pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
     cache = SchemaCache(settings.compile_seconds, metrics)
     cache.warm()
-    completions = Completions(chat, name, options.effort, cache, gate, metrics, shown)
+    completions = Completions(chat, name, options.effort, cache, gate, metrics, examples)
     named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
     limits = Limits(options.max_tokens, options.max_seconds)
     documents = FileReading(engine, pool, completions, cache, gate, metrics, limits, named)

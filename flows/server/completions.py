@@ -13,7 +13,7 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
 from cinnabar.engine.chat.editing import parse_edit
-from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Message, State, Tool, ToolCall, Usage
 from cinnabar.engine.effort import EFFORTS, Effort
 from cinnabar.engine.examples import Examples
@@ -101,7 +101,7 @@ class Completions:
             raise invalid("messages: expected exactly one message, of the role user", "messages[0].role")
         try:
             edit = parse_edit(_text(body.messages[0].content))
-        except Refused as refused:
+        except RequestRefused as refused:
             raise ApiError(400, refused.code, refused.message, refused.param) from None
         asked = ChatRequest(
             _identity("edit"),

@@ -44,12 +44,11 @@ function useRows(filters, fail) {
     for (let chunk = Math.floor(first / CHUNK); chunk * CHUNK < last; chunk += 1) load(chunk);
   }, [load]);
   const reload = useCallback(() => { for (const chunk of run.current.loading) load(chunk, true); }, [load]);
-  const change = useCallback((index, values) => setFound((before) => {
-    const rows = new Map(before.rows);
-    if (rows.has(index)) rows.set(index, { ...rows.get(index), ...values });
-    return { ...before, rows };
+  const mark = useCallback(({ document, schema }, marks) => setFound((before) => {
+    const place = [...before.rows].find(([, row]) => row.document === document && row.schema_name === schema);
+    return place ? { ...before, rows: new Map(before.rows).set(place[0], { ...place[1], ...marks }) } : before;
   }), []);
-  return { ...found, need, load, reload, change };
+  return { ...found, need, load, reload, mark };
 }
 
 function App() {
@@ -72,6 +71,8 @@ function App() {
   const [errors, setErrors] = useState(new Map());
   const searchRef = useRef(null);
   const listRef = useRef(null);
+  const box = useRef({ list: [] });
+  const queue = useRef(Promise.resolve());
   const say = useCallback((text, kind = "") => setToast({ text, kind }), []);
   const list = useRows(filters, (message) => say(message, "bad"));
   const now = useRef({});
@@ -110,7 +111,7 @@ function App() {
   const open = useCallback((wanted) => {
     const { list } = now.current;
     if (wanted < 0 || wanted >= list.total) return;
-    if (now.current.pending.length && !confirm("Some changes of this document are not saved. Leave it all the same?")) return;
+    if (now.current.errors.size && now.current.pending.length && !confirm("Some changes of this document are not saved. Leave it all the same?")) return;
     const row = list.rows.get(wanted);
     if (!row) {
       list.load(Math.floor(wanted / CHUNK)).then(() => setTimeout(() => now.current.open(wanted)));
@@ -127,7 +128,7 @@ function App() {
     else if (list.total && !at) open(0);
     else setIndex(-1);
   }, [list.ready, list.filters]);
-  const reset = () => { setEditing(false); setPicked(null); setPending([]); setErrors(new Map()); };
+  const reset = () => { setEditing(false); setPicked(null); box.current = { list: [] }; setPending([]); setErrors(new Map()); };
   useEffect(() => {
     if (!at) return undefined;
     let alive = true;
@@ -146,30 +147,45 @@ function App() {
   const stops = useMemo(() => (tree ? stopsOf(tree) : []), [tree]);
   const marks = useMemo(() => stops.filter((one) => one.leaf?.spans?.length).map((one) => ({ pointer: one.pointer, spans: one.leaf.spans, level: sureness(one.leaf).level, title: titleOf(one) })), [stops]);
 
+  // Changes go one after another. Those that the schema refuses wait, and go again with the next one.
   const send = (changes) => {
+    const mine = box.current;
     const place = at;
-    const all = [...now.current.pending.filter((one) => !changes.some((two) => two.pointer === one.pointer && two.action !== "insert")), ...changes];
-    setPending(all);
-    return api.post("/api/correct", { ...place, changes: all }).then((found) => {
-      api.setState(place, found);
-      if (now.current.at !== place) return true;
-      setState(found);
-      setPending([]);
-      setErrors(new Map());
-      list.change(now.current.index, found.marks);
-      return true;
-    }, (error) => {
-      if (now.current.at !== place) return false;
-      const told = new Map(error.places.map((one) => [one.pointer, one.message]));
-      if (told.size === 0) { say(error.message, "bad"); setPending(now.current.pending.filter((one) => !changes.includes(one))); }
-      else {
+    mine.list = [...mine.list.filter((one) => !changes.some((two) => two.pointer === one.pointer && two.action !== "insert")), ...changes];
+    setPending(mine.list);
+    const run = async () => {
+      const all = mine.list;
+      if (!changes.some((one) => all.includes(one))) return true;
+      try {
+        const found = await api.post("/api/correct", { ...place, changes: all });
+        mine.list = mine.list.filter((one) => !all.includes(one));
+        api.setState(place, found);
+        list.mark(place, found.marks);
+        if (box.current === mine) {
+          setState(found);
+          setPending(mine.list);
+          setErrors(new Map());
+        }
+        return true;
+      } catch (error) {
+        const told = new Map((error.places || []).map((one) => [one.pointer, one.message]));
         // A row is not shown before it is stored, so a refused one goes, and its message stays.
-        setPending(all.filter((one) => ["value", "absent"].includes(one.action)));
-        say(`Not saved yet: ${[...told.values()][0]}`, "bad");
+        mine.list = mine.list.filter((one) => !changes.includes(one) || (told.size > 0 && ["value", "absent"].includes(one.action)));
+        if (box.current === mine) {
+          setPending(mine.list);
+          setErrors(told);
+        }
+        say(told.size ? `Not saved yet: ${[...told.values()][0]}` : error.message, "bad");
+        return false;
       }
-      setErrors(told);
-      return false;
-    });
+    };
+    queue.current = queue.current.then(run);
+    return queue.current;
+  };
+  // Goes on at once; if the change is refused, it comes back unless something else has begun.
+  const sendAndGoOn = (changes, pointer) => {
+    focusOn(followingOf(pointer));
+    send(changes).then((saved) => !saved && at === now.current.at && !now.current.editing && focusOn(pointer));
   };
 
   const page = {
@@ -182,7 +198,7 @@ function App() {
       const pointer = place.pointer;
       setEditing(false);
       setPicked(null);
-      send([text === null ? { action: "absent", pointer } : { action: "value", pointer, after: text, spans }]).then((saved) => focusOn(saved ? followingOf(pointer) : pointer));
+      sendAndGoOn([text === null ? { action: "absent", pointer } : { action: "value", pointer, after: text, spans }], pointer);
     },
     act: (action) => act(action),
     insert: (place, number, after = null, spans = []) => {
@@ -205,6 +221,7 @@ function App() {
     setEditing(false);
     setPicked(null);
     requestAnimationFrame(() => {
+      if (now.current.active !== pointer || now.current.editing) return;
       const element = document.getElementById(idOf(pointer)) || document.querySelector(`[data-cell="${CSS.escape(pointer)}"]`);
       const button = element?.matches("button") ? element : element?.querySelector(":scope > .value, :scope > header > .value");
       button?.focus({ preventScroll: true });
@@ -247,12 +264,12 @@ function App() {
       if (found) focusOn(found.pointer);
       else say("No field of this document is doubtful.");
     } else if (action === "accept" && stop?.leaf && current.record !== null) {
-      send([{ action: "accept", pointer: stop.pointer }]).then((saved) => saved && focusOn(followingOf(stop.pointer)));
+      sendAndGoOn([{ action: "accept", pointer: stop.pointer }], stop.pointer);
     } else if (action === "edit" && stop) {
       if (stop.kind === "list") page.insert(stop, stop.rows.length);
       else setEditing(true);
     } else if (action === "absent" && stop && stop.kind !== "list") {
-      send([{ action: "absent", pointer: stop.pointer }]).then((saved) => saved && focusOn(followingOf(stop.pointer)));
+      sendAndGoOn([{ action: "absent", pointer: stop.pointer }], stop.pointer);
     } else if (action === "insert" || action === "remove") {
       const [place, number] = listAround();
       if (!place) say("Choose a list or one of its rows first.");
@@ -289,7 +306,7 @@ function App() {
       if (now.current.at !== place) return;
       setState(found);
       setErrors(new Map());
-      list.change(now.current.index, found.marks);
+      list.mark(place, found.marks);
       say("Taken back.");
     }, (error) => say(error.message, "bad"));
   }
@@ -311,7 +328,7 @@ function App() {
     }, (error) => say(error.message, "bad"));
   };
 
-  now.current = { list, reload: list.reload, pending, open, at, index, active, stops, act };
+  now.current = { list, reload: list.reload, pending, errors, editing, open, at, index, active, stops, act };
   useEffect(() => {
     const press = (event) => {
       const action = actionOf(event);
@@ -380,6 +397,7 @@ function withPending(state, pending) {
   if (!pending.length) return state;
   const leaves = new Map(state.leaves.map((leaf) => [leaf.pointer, leaf]));
   for (const one of pending) {
+    if (!["value", "absent"].includes(one.action)) continue;
     const before = leaves.get(one.pointer) || { pointer: one.pointer, flags: [], text: "", place: "" };
     leaves.set(one.pointer, { ...before, value: one.action === "absent" ? null : one.after, spans: one.spans || [], confidence: 1, origin: "human" });
   }
@@ -436,7 +454,7 @@ function RowDraft({ draft, close, send, errors, focusOn }) {
   return html`<dialog ref=${box} aria-labelledby="row-title" onClose=${close}><form class="inside" onSubmit=${add}>
     <header><h2 id="row-title">New row of ${titleOf(place)}</h2><button type="button" class="small" aria-label="Close" onClick=${close}>✕</button></header>
     ${parts.map(([name, form]) => html`<label class="draft"><span>${name ? titleOf({ name, form }) : "Value"}${form.required && !form.nullable ? " *" : ""}</span>
-      ${form.options ? html`<select value=${values[name] ?? ""} onChange=${(event) => setValues({ ...values, [name]: event.target.value })}><option value=""></option>${form.options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`
+      ${form.options ? html`<select name=${name} value=${values[name] ?? ""} onChange=${(event) => setValues({ ...values, [name]: event.target.value })}><option value=""></option>${form.options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`
         : html`<input name=${name} type=${form.format === "date" ? "date" : "text"} value=${values[name] ?? ""} onInput=${(event) => setValues({ ...values, [name]: event.target.value })} />`}</label>`)}
     ${told.map((one) => html`<p class="error" role="alert">${one}</p>`)}
     <div class="ask"><button type="submit" class="primary">Add the row</button><button type="button" onClick=${close}>Cancel</button></div></form></dialog>`;

@@ -66,6 +66,8 @@ function Editor({ place, page, title }) {
   const asTyped = (text) => (form.options || form.kind === "any" ? (text ?? "") : begin === picked?.text && picked && !picked.values.length ? text : shown(text) === "yes" || shown(text) === "no" ? text : shown(text));
   const [said, say] = useState(asTyped(begin));
   const [problem, setProblem] = useState("");
+  // The input stays the same one while its text grows.
+  const [first] = useState(said);
   const box = useRef(null);
   useLayoutEffect(() => {
     box.current?.focus();
@@ -97,12 +99,12 @@ function Editor({ place, page, title }) {
       ${form.options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
   } else if (form.kind === "value" && form.types.length === 1 && form.types[0] === "boolean") {
     input = html`<select ...${common} onChange=${(event) => say(event.target.value)}><option value="" disabled>choose …</option><option value="true">yes</option><option value="false">no</option></select>`;
-  } else if (form.kind === "value" && form.format === "date" && (said === "" || /^\d{4}-\d\d-\d\d$/.test(said))) {
+  } else if (form.kind === "value" && form.format === "date" && (first === "" || /^\d{4}-\d\d-\d\d$/.test(first))) {
     input = html`<input type="date" ...${common} />`;
   } else if (form.kind === "value" && !form.types.includes("string")) {
     input = html`<input type="text" inputmode="decimal" ...${common} />`;
-  } else if (form.kind === "any" || said.length > 48 || said.includes("\n")) {
-    input = html`<textarea rows=${Math.min(8, 1 + Math.ceil(said.length / 44))} ...${common}></textarea>`;
+  } else if (form.kind === "any" || first.length > 48 || first.includes("\n")) {
+    input = html`<textarea rows=${Math.min(8, 1 + Math.ceil(first.length / 44))} ...${common}></textarea>`;
   } else {
     input = html`<input type="text" placeholder=${form.format ? `format: ${form.format}` : ""} ...${common} />`;
   }

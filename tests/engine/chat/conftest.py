@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "diffusion"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from clients import serving, tiny

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 from clients import NOTE, TOOLS, accepts, asked, done, ended, failed, serving, tiny, wanted
+from tiny_models import KINDS, decoder
 
 from cinnabar.engine.chat.diffusion_chat import DiffusionChat
 from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Edit, Event, Failed, Message, State
@@ -387,3 +388,22 @@ def test_the_chat_extracts_what_the_engine_extracts() -> None:
             event = done(chat, wanted(text=page.text, schema=compile_schema(page.schema), max_tokens=None))
             assert isinstance(filled, Filled) and event.text == filled.record
         assert failed(chat, wanted()).code == "unsupported_parameter"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_of_all_kinds_answer_alike_alone_and_together(model: LanguageModel, kind: str) -> None:
+    mask = None if KINDS[kind].mask is None else model.tokenizer.mask
+    traits = replace(KINDS[kind], vocabulary=model.tokenizer.size, mask=mask)
+    own = replace(model, decoder=decoder(traits, 5))
+    requests = [wanted(f"r{at}", "ab " * at, **({"max_tokens": 24} | SORTS[sort])) for at, sort in enumerate(SORTS)]
+    with serving(own) as chat:
+        alone = [asked(chat, request) for request in requests]
+    with serving(own) as chat:
+        found: list[queue.Queue[Event]] = [queue.Queue() for _ in requests]
+        for request, events in zip(requests, found, strict=True):
+            chat.submit(request, events.put)
+        together = [ended(events) for events in found]
+    for (states, event), (own_states, own_event) in zip(alone, together, strict=True):
+        assert plain(own_event) == plain(event) and own_states == states
+        assert isinstance(event, Done) or event.param == "max_tokens"
+    assert sum(isinstance(event, Done) for _, event in alone) > 8

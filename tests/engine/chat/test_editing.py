@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.engine.chat.editing import parse_edit
-from cinnabar.engine.chat.refusal import Refused
+from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import Edit
 
 FILE = "<|current_file_content|>\n{}\n<|/current_file_content|>"
@@ -57,7 +57,7 @@ def test_an_empty_region_is_one() -> None:
     ],
 )
 def test_what_is_wrong_is_told(content: str, said: str) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestRefused) as caught:
         parse_edit(content)
     assert said in caught.value.message and caught.value.message.startswith("messages[0].content: ")
     assert (caught.value.event.code, caught.value.event.param) == ("invalid_value", "messages")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -21,7 +23,7 @@ from tiny_models import BLOCK, CACHED, END, KINDS, REVISING, TOKENIZER, VOCABULA
 from cinnabar.engine.diffusion import contexts
 from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion.contexts import PagedContext
-from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
+from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import settings_of
@@ -98,6 +100,29 @@ def test_tasks_with_efforts_of_their_own_share_a_batch(kind: str) -> None:
         same(result, alone)
     if kind == "block":
         assert len({one.passes for one in found[::3] if isinstance(one, Decoded)}) > 1
+
+
+def test_denoisers_of_one_model_in_two_threads_pass_in_turn() -> None:
+    model, at_work, most = decoder(BLOCK, 5), list[int](), list[int]()
+    both = [Denoiser(model, TOKENIZER, page=PAGE) for _ in range(2)]
+    (alone,) = Denoiser(model, TOKENIZER, page=PAGE).decode([made(0, 9, False)])
+    for one in both:
+        step = one._step
+
+        def slow(runs: Sequence[Run], step: Callable[[Sequence[Run]], bool] = step) -> bool:
+            at_work.append(1)
+            most.append(len(at_work))
+            time.sleep(0.002)
+            found = step(runs)
+            at_work.pop()
+            return found
+
+        one._step = slow  # type: ignore[method-assign]
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda one: one.decode([made(0, 9, False)] * 3), both))
+    assert max(most) == 1
+    for result in (*found[0], *found[1]):
+        same(result, alone)
 
 
 @pytest.mark.parametrize("kind", CACHED)

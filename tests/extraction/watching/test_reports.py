@@ -17,12 +17,14 @@ from page_in_chromium import opened
 from reading_model import ReadingModel
 
 from cinnabar.extraction.batched_run import Summary
+from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents import Evidence, Span
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.forgetting import forget
 from cinnabar.extraction.storage.housekeeping import runs
+from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.store import Store
@@ -246,3 +248,33 @@ def test_the_commands_name_the_report(tmp_path: Path, capsys: pytest.CaptureFixt
     assert json.loads(capsys.readouterr().out) == {"run_id": run_id, "report": str(tmp_path / "r.html")}
     assert (tmp_path / "r.html").is_file()
     assert run(["report", "none", "--out", str(out)]) == 2
+
+
+def test_the_confidence_is_set_against_what_people_changed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_id = many(out, 5, confidence=0.55)
+    digests = [digest for (digest,) in query(out, "select document from records order by path").rows]
+    corrector = Corrector(out)
+    corrector.correct(digests[0], "note", [Change(Action.VALUE, "/name", '"right"')], "ann")
+    corrector.correct(digests[1], "note", [Change(Action.ACCEPT, "")], "ann")
+    undone = corrector.correct(digests[2], "note", [Change(Action.VALUE, "/name", '"wrong"')], "ann")
+    assert undone.corrections
+    corrector.undo(digests[2], "note", None, "ann")
+    data = gather_run(out, run_id, {})
+    assert data.bins[5] == 10 and data.reviewed[5] == 3 and data.corrected[5] == 1
+    assert sum(data.reviewed) == 3 and data.before == (0, 0)
+    page = reports.write_report(out, run_id).read_text()
+    assert "What people changed, by confidence" in page and "33%" in page
+    # The corrections are runs without a model: no run is compared with them, and the last report is not theirs.
+    later = gather_run(out, many(out, 5), {})
+    assert later.before == (1, 5)
+
+
+def test_the_report_of_the_last_run_is_not_that_of_a_correction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_id = many(tmp_path / "out", 3)
+    ((digest,), *_) = query(tmp_path / "out", "select document from records").rows
+    Corrector(tmp_path / "out").correct(digest, "note", [Change(Action.ABSENT, "/total")], "ann")
+    assert run(["report", "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run_id"] == run_id

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Draws the pictures of the documentation from the real things: an automaton of a schema, the steps of a fill.
+
+    .venv/bin/python scripts/pictures.py [FOLDER]
+
+The automaton is the same each time. The steps are those of the model that ships.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.automata.automaton import Automaton
+
+ROOT = Path(__file__).resolve().parents[1]
+#: The schema whose automaton is drawn (docs/how-it-works.md shows it, too).
+AMOUNT = {"type": "number", "x-cinnabar-decimals": 2, "minimum": 0, "exclusiveMaximum": 100}
+
+_STYLE = """
+  text { font: 14px sans-serif; fill: #222 } .small { font-size: 12px; fill: #555 } .mono { font-family: monospace }
+  .state { fill: #fff; stroke: #333; stroke-width: 1.5 } .edge { fill: none; stroke: #333; stroke-width: 1.2 }
+  .new { fill: #d7f0dd } .doubted { fill: #fde2c8 } .kept { fill: #f2f2f2 } .open { fill: #fff } .line { stroke: #ccc }
+  rect.page { fill: #fff }
+"""
+
+
+def svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    """Returns a whole SVG file."""
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img"'
+        f' aria-label="{escape(title)}">\n<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n'
+        f'<rect class="page" width="{width:g}" height="{height:g}"/>\n{body}\n</svg>\n'
+    )
+
+
+def bytes_in_words(values: Sequence[int]) -> str:
+    """Returns a set of bytes as ranges of characters, such as `0-9 .`."""
+    ranges: list[list[int]] = []
+    for value in sorted(values):
+        if ranges and value == ranges[-1][1] + 1:
+            ranges[-1][1] = value
+        else:
+            ranges.append([value, value])
+    return " ".join(chr(a) if a == b else f"{chr(a)}-{chr(b)}" for a, b in ranges)
+
+
+def automaton_picture(automaton: Automaton, title: str) -> str:
+    """Draws an automaton without cycles from left to right, by the longest way to each state."""
+    edges: dict[tuple[int, int], list[int]] = {}
+    for state, row in enumerate(automaton.transitions.tolist()):
+        for byte, kind in enumerate(automaton.byte_class.tolist()):
+            if row[kind] >= 0:
+                edges.setdefault((state, row[kind]), []).append(byte)
+    column = [0] * automaton.states
+    for _ in range(automaton.states):
+        for start, end in edges:
+            column[end] = max(column[end], column[start] + 1)
+    rows: dict[int, int] = {}
+    place: dict[int, tuple[float, float]] = {}
+    for state in range(automaton.states):
+        row = rows.get(column[state], 0)
+        rows[column[state]] = row + 1
+        place[state] = (70 + 150 * column[state], 90 + 110 * row + 30 * (column[state] % 2))
+    width, height = 70 + 150 * max(column) + 90, 90 + 110 * max(rows.values())
+    parts = [
+        '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">'
+        '<path d="M0 0L10 5L0 10z" fill="#333"/></marker></defs>',
+        f'<path class="edge" d="M20 {place[0][1]:g}H46" marker-end="url(#head)"/>',
+    ]
+    for (start, end), values in edges.items():
+        (x0, y0), (x1, y1) = place[start], place[end]
+        far = column[end] - column[start] - 1
+        bend = 70.0 * far * (1 if column[start] % 2 else -1)
+        length = max(((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5, 1)
+        dx, dy = (x1 - x0) / length * 24, (y1 - y0) / length * 24
+        middle = ((x0 + x1) / 2, (y0 + y1) / 2 + bend)
+        parts.append(
+            f'<path class="edge" d="M{x0 + dx:.1f} {y0 + dy:.1f}Q{middle[0]:.1f} {middle[1]:.1f}'
+            f' {x1 - dx:.1f} {y1 - dy:.1f}" marker-end="url(#head)"/>'
+        )
+        label = ((x0 + 2 * middle[0] + x1) / 4, (y0 + 2 * middle[1] + y1) / 4 - 7)
+        said = escape(bytes_in_words(values))
+        parts.append(f'<text class="mono" x="{label[0]:.1f}" y="{label[1]:.1f}" text-anchor="middle">{said}</text>')
+    for state, (x, y) in place.items():
+        parts.append(f'<circle class="state" cx="{x:g}" cy="{y:g}" r="22"/>')
+        if automaton.accepting[state]:
+            parts.append(f'<circle class="state" cx="{x:g}" cy="{y:g}" r="17"/>')
+        parts.append(f'<text x="{x:g}" y="{y + 5:g}" text-anchor="middle">{state}</text>')
+    return svg(width, height, title, parts)
+
+
+def steps_picture(steps: Sequence[Mapping[str, Any]], title: str) -> str:
+    """Draws the record after each step: a row for each field, a column for each step."""
+    fields = [*json.loads(steps[-1]["record"])]
+    wide, high = 190, 44
+    width, height = 130 + wide * len(steps), 70 + high * (len(fields) + 1)
+    parts = []
+    for number, step in enumerate(steps):
+        x = 130 + wide * number
+        record = json.loads(step["record"])
+        parts.append(f'<text x="{x + 8}" y="30">{escape(step["name"])}</text>')
+        for row, name in enumerate(fields):
+            y, pointer = 44 + high * row, f"/{name}"
+            kept = any(pointer in before["committed"] for before in steps[:number])
+            kind = (
+                "new" if pointer in step["committed"]
+                else "doubted" if pointer in step["doubted"]
+                else "kept" if kept or step["final"] else "open"
+            )  # fmt: skip
+            value = json.dumps(record.get(name), ensure_ascii=False)
+            shown = value if len(value) < 24 else value[:22] + "…"
+            parts.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{wide - 6}" height="{high - 6}" rx="4"/>')
+            parts.append(f'<text class="mono small" x="{x + 8}" y="{y + 17}">{escape(shown)}</text>')
+            if pointer in step["confidence"]:
+                sure = f"{step['confidence'][pointer]:.2f}"
+                parts.append(f'<text class="small" x="{x + 8}" y="{y + 32}">{sure}</text>')
+    for row, name in enumerate(fields):
+        parts.append(f'<text x="10" y="{44 + high * row + 22}">{escape(name)}</text>')
+    y = 44 + high * len(fields) + 24
+    for at, (kind, said) in enumerate(
+        (("new", "committed by this step"), ("kept", "committed before"), ("doubted", "opened again"))
+    ):
+        parts.append(f'<rect class="{kind}" x="{130 + 210 * at}" y="{y - 12}" width="14" height="14"/>')
+        parts.append(f'<text class="small" x="{150 + 210 * at}" y="{y}">{said}</text>')
+    return svg(width, height, title, parts)
+
+
+def real_steps() -> list[dict[str, Any]]:
+    """Returns the steps in which the shipped model fills the first schema of README.md from its mail."""
+    import re
+
+    import cinnabar
+    from cinnabar.extraction.watching import steps_of
+
+    text = (ROOT / "README.md").read_text("utf-8")
+    files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    with tempfile.TemporaryDirectory() as folder:
+        out, mail, schema = Path(folder) / "out", Path(folder) / "1042.txt", Path(folder) / "delivery.json"
+        mail.write_text(files["mails/1042.txt"], "utf-8")
+        schema.write_text(files["delivery.json"], "utf-8")
+        table = cinnabar.extract(mail, schema, out=out, effort="high")
+        found = steps_of(out, next(iter(table)).document)
+    return [
+        {
+            "name": "record" if step.final else f"step {step.step}" if step.step else "start",
+            "record": step.record,
+            "committed": step.committed,
+            "doubted": step.doubted,
+            "confidence": step.confidence,
+            "final": step.final,
+        }
+        for step in found
+    ]
+
+
+def amount() -> Automaton:
+    """The automaton of an amount below 100 with two decimals."""
+    schema = {"type": "object", "properties": {"amount": AMOUNT}, "required": ["amount"]}
+    return compile_schema(schema).form.slots[0].automaton
+
+
+def main(folder: Path) -> None:
+    """Writes the pictures into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    title = "The automaton of an amount from 0 to 99.99 with at most two decimals"
+    (folder / "automaton.svg").write_text(automaton_picture(amount(), title), "utf-8")
+    (folder / "steps.svg").write_text(
+        steps_picture(real_steps(), "The record after each denoising step of a fill"), "utf-8"
+    )
+    print(f"pictures: {folder}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures")

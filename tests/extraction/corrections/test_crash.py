@@ -1,0 +1,117 @@
+"""A process that dies at any step of a correction, and corrections beside a run in another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench.faulty_disk import Faults
+from corrected_folder import digest_of, run, value_of
+
+from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
+from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.verification import verify
+
+A = digest_of("a.txt")
+PROGRAM = Path(__file__).parents[2] / "corrected_folder.py"
+
+
+def number(out):
+    return query(out, f"SELECT number FROM bill WHERE document = '{A}'").rows[0][0]
+
+
+def in_child(work):
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            os._exit(9)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def operations(whole, act):
+    """The operations on the disk of this work, each as the ways in which it can be broken."""
+    counted = whole.with_suffix(".count")
+
+    def work():
+        faults, write = Faults(), Path.write_text
+        faults.install()
+        act(whole)
+        write(counted, json.dumps(faults.seen))
+
+    assert in_child(work) == 0
+    return json.loads(counted.read_text())
+
+
+@pytest.mark.parametrize(
+    ("undoes", "every"),
+    [(False, 13), pytest.param(False, 1, marks=pytest.mark.slow), pytest.param(True, 1, marks=pytest.mark.slow)],
+)
+def test_a_process_killed_at_any_step_leaves_a_correction_whole_or_none(tmp_path, undoes, every):
+    start = tmp_path / "start"
+    run(start)
+    if undoes:
+        Corrector(start).correct(A, "bill", [Change(Action.VALUE, "/number", '"N"')], "eva")
+
+    def act(out):
+        if undoes:
+            Corrector(out).undo(A, "bill", None, "eva")
+        else:
+            Corrector(out).correct(A, "bill", [Change(Action.VALUE, "/number", '"N"')], "eva")
+
+    values = ["N", "a-e1"] if undoes else ["a-e1", "N"]
+    shutil.copytree(start, tmp_path / "whole")
+    points = operations(tmp_path / "whole", act)
+    assert len(points) > 15
+    seen = set()
+    for point in range(2, len(points), every):
+        for way in [one for one in ("before", "torn") if one in points[point]]:
+            out = tmp_path / f"{point}-{way}"
+            shutil.copytree(start, out)
+            status = in_child(lambda out=out, point=point, way=way: (Faults(point, way).install(), act(out)))
+            assert status in (-signal.SIGKILL, -signal.SIGXFSZ)
+            durable = len(list(out.glob("waiting/2*.json"))) == 1 or number(out) == values[1]
+            Store.open(out).close()
+            assert number(out) == values[durable]
+            assert len(corrections(out)) == (0 if durable == undoes else 1)
+            assert query(out, "SELECT count(*) FROM corrections").rows[0][0] == (1 if undoes else int(durable))
+            assert list(out.glob("waiting/2*.json")) == []
+            checked = verify(out, clean=True)
+            assert checked.problems == [] and checked.leftovers == []
+            seen.add(durable)
+            # The same correction again, as a person would.
+            act(out)
+            assert number(out) == values[1]
+            assert [path for path in out.rglob("*") if ".part-" in path.name] == []
+            shutil.rmtree(out)
+    assert seen == {False, True}
+
+
+def test_programs_correct_while_another_process_runs_into_the_folder(tmp_path):
+    out = tmp_path / "out"
+    run(out)
+
+    def meanwhile():
+        programs = [
+            subprocess.Popen([sys.executable, PROGRAM, out, digest_of(f"{name}.txt"), "/number", f'"{name}"'])
+            for name in "abc"
+        ]
+        assert [program.wait(60) for program in programs] == [0, 0, 0]
+        assert len(corrections(out)) == 3 and number(out) == "a-e1"
+
+    run(out, "engine", between=meanwhile)
+    assert number(out) == "a"
+    assert query(out, "SELECT list(number ORDER BY number), count(*) FROM bill").rows == [(["a", "b", "c"], 3)]
+    assert query(out, "SELECT list(total ORDER BY path)[1]::DOUBLE FROM bill").rows == [
+        (value_of("a.txt", "engine")["total"],)
+    ]
+    assert verify(out).problems == []
