@@ -119,6 +119,20 @@ def test_sigterm_stops_a_training_and_the_same_command_goes_on(
     assert trained == ["fold-0", "fold-1", "fold-1", "fold-2", "fold-3", "whole"]
 
 
+def test_forgetting_a_document_removes_what_an_interrupted_training_left(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(improving, "train", cut)
+    assert run(["improve", "bill", "--out", str(out), *TRAIN]) == 1
+    left = out / "models" / "bill" / "training"
+    assert [*left.rglob("before.json")]
+    assert run(["forget", str(out.parent / "0.txt"), "--out", str(out), "--yes"]) == 0
+    assert not left.exists()
+
+
 def test_the_kept_model_reads_from_the_next_run_on_unless_another_is_named(out: Path, capsys: CaptureResult) -> None:
     schema, new = out.parent / "schema.json", out.parent / "new.txt"
     schema.write_text(json.dumps(SCHEMA))
