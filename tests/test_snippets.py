@@ -146,7 +146,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / file).write_text(json.dumps(schema))
     (folder / "claims.py").write_text(
         "from pydantic import BaseModel\n"
-        "class Claim(BaseModel):\n    'A claim after a damage: its policy and its amount.'\n    policy_number: str | None\n    amount: float | None\n"
+        "class Claim(BaseModel):\n    'A claim after a damage: its policy and its amount.'\n"
+        "    policy_number: str | None\n    amount: float | None\n"
     )
     (folder / "orders.csv").write_text("Order no,Amount\nA-17,12.50\nA-18,7.00\n")
     here = Path.cwd()

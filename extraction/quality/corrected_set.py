@@ -10,6 +10,7 @@ from pathlib import Path
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.corrections import Action, Correction, corrections
+from cinnabar.extraction.corrections.units import HUMAN
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input
@@ -24,8 +25,6 @@ from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import above
 
-#: The origin of a value that a person gave or accepted.
-HUMAN = "human"
 #: Processes that parse documents.
 _WORKERS = 2
 

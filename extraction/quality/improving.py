@@ -48,7 +48,7 @@ from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 
 #: The fewest corrected documents that training starts with.
-FEWEST = 10
+FEWEST_CORRECTED = 10
 #: The numbers of folds, the best first: the first is taken that leaves time for all steps.
 FOLDS = (4, 3, 2)
 #: The minutes for everything, by default.
@@ -60,8 +60,6 @@ BASE = "default"
 _WORKING = "training"
 # Steps that tell how fast this machine trains.
 _PACE = 4
-
-Prediction = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +144,7 @@ def improve(
 def check_enough(corrected: CorrectedSet) -> None:
     """Raises UsageError if fewer than ten corrected documents can be read."""
     there = len(corrected.labelled.truths)
-    if there >= FEWEST:
+    if there >= FEWEST_CORRECTED:
         return
     notes = []
     if corrected.partly:
@@ -155,7 +153,7 @@ def check_enough(corrected: CorrectedSet) -> None:
         notes.append(f"{len(corrected.missing)} are not found or not readable, such as {corrected.missing[0]}")
     also = f" ({'; '.join(notes)})" if notes else ""
     raise UsageError(
-        f"{corrected.labelled.name}: expected at least {FEWEST} corrected documents, found {there}{also};"
+        f"{corrected.labelled.name}: expected at least {FEWEST_CORRECTED} corrected documents, found {there}{also};"
         " review more with `cinnabar review`, and accept each record when it is right"
     )
 
@@ -203,7 +201,7 @@ class _Improving:
         self.f1 = self._score(before)["f1"]
         self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(self._clock() - clock))))
         self.passed = 0.5
-        after: dict[str, Prediction] = {}
+        after: dict[str, dict[str, Any]] = {}
         for fold in range(self.plan.folds):
             held = self.files[fold :: self.plan.folds]
             after |= self._kept(f"fold-{fold}", partial(self._fold, fold, held))
@@ -217,7 +215,7 @@ class _Improving:
         shutil.rmtree(self.folder, ignore_errors=True)
         return self._result(self._score(before), self._score(after), model)
 
-    def _fold(self, fold: int, held: Sequence[str]) -> dict[str, Prediction]:
+    def _fold(self, fold: int, held: Sequence[str]) -> dict[str, dict[str, Any]]:
         rest = [file for file in self.files if file not in set(held)]
         return self._predictions(*self._trained(f"fold-{fold}", rest), held)
 
@@ -269,7 +267,7 @@ class _Improving:
         assert isinstance(found, Document)
         return Labelled(file, passage_of(found), self.truths[file])
 
-    def _predictions(self, network: Network, wordpieces: WordPieces, files: Sequence[str]) -> dict[str, Prediction]:
+    def _predictions(self, network: Network, wordpieces: WordPieces, files: Sequence[str]) -> dict[str, dict[str, Any]]:
         network.eval()
         reader = Reader(network, wordpieces, "measured", self.device, precision=self.precision)
         job = Job(self.compiled, Engine(reader), self.validator, "guess")
@@ -277,7 +275,7 @@ class _Improving:
         # The text of a document is not written to disk.
         return {file: {**one, "text": None} for file, one in found.items()}
 
-    def _score(self, predictions: Mapping[str, Prediction]) -> Figures:
+    def _score(self, predictions: Mapping[str, dict[str, Any]]) -> Figures:
         return self.corrected.labelled.score(predictions)
 
     def _saved(self, network: Network) -> Path:

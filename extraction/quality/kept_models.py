@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from cinnabar.extraction.storage.files import failures
 from cinnabar.extraction.storage.names import identifier
@@ -31,12 +29,6 @@ def kept_model(out: Path, schema_name: str) -> Path | None:
     folder = models_of(out, schema_name)
     # A process that died while it kept a candidate may have left the model before it alone.
     return next((one for name in (_CURRENT, _BEFORE) if ((one := folder / name) / _SAID).is_file()), None)
-
-
-def said_of(model: Path) -> dict[str, Any]:
-    """Returns what a model's folder says of itself; {} if there is none."""
-    path = model / _SAID
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 def keep(out: Path, schema_name: str) -> Path:

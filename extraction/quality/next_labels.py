@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from cinnabar.extraction.quality.corrected_set import HUMAN
+from cinnabar.extraction.corrections.units import HUMAN
 from cinnabar.extraction.quality.labelling_order import Candidate, labelling_order
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.stored_records import names

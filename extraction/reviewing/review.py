@@ -13,7 +13,7 @@ from cinnabar.extraction.corrections import Action, Change, Correction, Correcto
 from cinnabar.extraction.documents import Document, Span
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.quality.next_labels import next_to_label
-from cinnabar.extraction.reviewing.blocks import blocks_of, block_text
+from cinnabar.extraction.reviewing.blocks import block_text, blocks_of
 from cinnabar.extraction.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
 from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
 from cinnabar.extraction.reviewing.listing import Listing, ListPage, ListSelection, Marks
