@@ -10,7 +10,7 @@ from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.ingest.sandbox import name_of
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.records import Outcome
-from cinnabar.extraction.storage.store import OTHER_KIND
+from cinnabar.extraction.storage.tables import OTHER_KIND
 from cinnabar.schemas.errors import DocumentError
 
 

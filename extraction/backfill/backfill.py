@@ -27,9 +27,9 @@ from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.choices import Choice, last_choices, refused_documents
-from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, select
+from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.arrow import arrow_schema

@@ -17,7 +17,8 @@ from cinnabar.extraction.progress import Progress
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Source
-from cinnabar.extraction.storage.quarantine import Held, source_of
+from cinnabar.extraction.storage.quarantine import Held
+from cinnabar.extraction.storage.stored_schemas import source_of
 
 #: Options that a retry sets; the others are as they were when the document went to quarantine.
 _ANEW = {"limit": None, "retry_quarantined": True}

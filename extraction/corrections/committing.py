@@ -9,14 +9,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import orjson
 import pyarrow as pa
 
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Correction, counting_units, in_force, taken_back
-from cinnabar.extraction.corrections.journal import Entry
+from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import (
     Rules,
     judged_again,
@@ -26,9 +27,9 @@ from cinnabar.extraction.corrections.revising import (
 )
 from cinnabar.extraction.corrections.stored import (
     Base,
+    CorrectedState,
     CorrectionRows,
     Pair,
-    State,
     base_table,
     correction_rows,
     correction_table,
@@ -36,26 +37,43 @@ from cinnabar.extraction.corrections.stored import (
     states,
     undo_row,
 )
-from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, Unit, text_at, within
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, Unit, lies_within, text_at
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
+from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import DocumentInfo, Outcome, Record
-from cinnabar.extraction.storage.store import COMMAND, CORRECT, OTHER_KIND, Store
-from cinnabar.extraction.storage.tables import Key, RecordColumns
+from cinnabar.extraction.storage.tables import COMMAND, CORRECT, OTHER_KIND, Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted
 
+
+class OpenFolder(Protocol):
+    """An output folder that is open for writing (`extraction/storage/store.py`, which imports this file)."""
+
+    out: Path
+    mutex: Any
+
+    def committed(self) -> list[Manifest]:
+        """Returns the commits that count, in order."""
+
+    def new_run_id(self) -> str:
+        """Returns the id of a new run."""
+
+    def commit(self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table]) -> None:
+        """Writes and commits these tables, all or none."""
+
+
 _SAID = "a person said that it is not a document of this schema"
 
 
-def corrections_after(state: State, entry: Entry) -> tuple[Correction, ...]:
+def corrections_after(state: CorrectedState, entry: WaitingCorrection) -> tuple[Correction, ...]:
     """Returns the corrections of a document after an entry, oldest first."""
     return taken_back((*state.corrections, *entry.corrections), entry.undone)
 
 
-def after_entry(state: State, entry: Entry, rules: Rules) -> State:
+def after_entry(state: CorrectedState, entry: WaitingCorrection, rules: Rules) -> CorrectedState:
     """Returns a document's state after an entry: its corrections and its record, with what becomes of it.
 
     Raises NotAccepted if corrections are taken back, and the schema does not allow the record without them.
@@ -82,7 +100,7 @@ def after_entry(state: State, entry: Entry, rules: Rules) -> State:
     )
 
 
-def _outcome(state: State, status: Literal["written", "quarantined"], record: Record) -> Outcome:
+def _outcome(state: CorrectedState, status: Literal["written", "quarantined"], record: Record) -> Outcome:
     info = DocumentInfo(state.document, "", 0, 0, 0, 0)
     code, detail, pointers = (state.code, state.detail, state.pointers) if status == "quarantined" else ("", "", ())
     return Outcome(state.path, status, code, detail, state.document, info, record, pointers=pointers)
@@ -92,7 +110,7 @@ def _told(left: Sequence[tuple[Correction, str]]) -> str:
     return "; ".join(f"correction {one.identity} at {one.pointer or '/'} left out: {why}" for one, why in left[:5])
 
 
-def commit_waiting(store: Store) -> int:
+def commit_waiting(store: OpenFolder) -> int:
     """Commits the corrections that wait and removes their files; returns the number of documents concerned.
 
     The caller holds the folder's lock and the store's mutex. Raises RunError if the disk fails; then they wait on.
@@ -105,12 +123,12 @@ def commit_waiting(store: Store) -> int:
     rows = correction_rows(store.out, committed, documents)
     fresh = [entry for entry in entries if not entry.identities & rows.identities]
     found = states(store.out, committed, {(entry.document, entry.schema_name) for entry in fresh}, rows)
-    own: dict[Pair, list[Entry]] = defaultdict(list)
+    own: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
     for entry in fresh:
         pair = entry.document, entry.schema_name
         own[pair].append(entry)
         found[pair] = _after(store, found[pair], entry)
-    groups: dict[tuple[str, str], list[State]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[CorrectedState]] = defaultdict(list)
     for pair, state in found.items():
         # Of a document without an outcome only the corrections are kept, under the schema that they were made under.
         fingerprint = state.schema_fingerprint or next(
@@ -119,11 +137,11 @@ def commit_waiting(store: Store) -> int:
         groups[pair[1], fingerprint].append(state)
     for (name, fingerprint), group in groups.items():
         _commit(store, name, fingerprint, group, own)
-    journal.remove(store.out, entries)
+    journal.remove_waiting(store.out, entries)
     return len(found)
 
 
-def _after(store: Store, state: State, entry: Entry) -> State:
+def _after(store: OpenFolder, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
     if state.record is None:
         return replace(state, corrections=corrections_after(state, entry))
     try:
@@ -138,7 +156,11 @@ def _after(store: Store, state: State, entry: Entry) -> State:
 
 
 def _commit(
-    store: Store, name: str, fingerprint: str, group: Sequence[State], own: Mapping[Pair, Sequence[Entry]]
+    store: OpenFolder,
+    name: str,
+    fingerprint: str,
+    group: Sequence[CorrectedState],
+    own: Mapping[Pair, Sequence[WaitingCorrection]],
 ) -> None:
     """Commits the corrections of documents under one schema, with their records, as one batch."""
     run_id = store.new_run_id()
@@ -156,11 +178,11 @@ def _commit(
 
 
 def corrected_rows(
-    store: Store, name: str, fingerprint: str, group: Sequence[State], run_id: str
+    store: OpenFolder, name: str, fingerprint: str, group: Sequence[CorrectedState], run_id: str
 ) -> dict[str, pa.Table]:
     """Returns the rows of corrected records, as those of a run without a model, by their folders."""
     now = manifests.now()
-    by_engine: dict[str, list[State]] = defaultdict(list)
+    by_engine: dict[str, list[CorrectedState]] = defaultdict(list)
     for state in group:
         if state.record is not None or state.other_kind:
             by_engine[state.engine_fingerprint].append(state)
@@ -206,7 +228,9 @@ def corrected_rows(
     return content | {"runs": pa.Table.from_pylist([run], tables.RUNS)}
 
 
-def corrected_again(store: Store, later: Sequence[tuple[State, Outcome]], key: Key) -> dict[str, pa.Table]:
+def corrected_again(
+    store: OpenFolder, later: Sequence[tuple[CorrectedState, Outcome]], key: Key
+) -> dict[str, pa.Table]:
     """Returns the rows of records of a run that was begun before the last correction of their documents.
 
     They come once more, as a run that begins now: else the record before would stay the latest one.
@@ -228,7 +252,7 @@ def corrected_again(store: Store, later: Sequence[tuple[State, Outcome]], key: K
     return corrected_rows(store, key.schema_name, key.schema_fingerprint, group, store.new_run_id())
 
 
-def renew(store: Store) -> int:
+def renew(store: OpenFolder) -> int:
     """Brings corrections in force into records that lost them with a broken batch; returns the number of records.
 
     The caller holds the folder's lock.
@@ -236,12 +260,12 @@ def renew(store: Store) -> int:
     with store.mutex:
         rows = correction_rows(store.out, store.committed())
         wanted = [pair for pair in rows.pairs if in_force(rows.of(pair))]
-        groups: dict[tuple[str, str], list[State]] = defaultdict(list)
+        groups: dict[tuple[str, str], list[CorrectedState]] = defaultdict(list)
         for state in states(store.out, store.committed(), wanted, rows).values():
             own = {state.base_run, *rows.runs[state.document, state.schema_name]}
             if state.record is not None and state.run_id not in own:
                 rules = rules_of(store.out, state.schema_name, state.schema_fingerprint)
-                corrections = Entry("", state.document, state.schema_name, state.in_force)
+                corrections = WaitingCorrection("", state.document, state.schema_name, state.in_force)
                 before = replace(state, corrections=())
                 groups[state.schema_name, state.schema_fingerprint].append(after_entry(before, corrections, rules))
         for (name, fingerprint), group in groups.items():
@@ -249,7 +273,7 @@ def renew(store: Store) -> int:
         return sum(map(len, groups.values()))
 
 
-def outcome_of(state: State) -> Outcome:
+def outcome_of(state: CorrectedState) -> Outcome:
     """Returns the outcome of a corrected document."""
     if state.other_kind or state.record is None:
         return Outcome(state.path, "skipped", OTHER_KIND, _SAID, state.document)
@@ -268,8 +292,8 @@ class CorrectedRun:
     keeps: bool = False
 
     def revised(
-        self, store: Store, outcomes: Sequence[Outcome], rows: CorrectionRows
-    ) -> tuple[list[Outcome], dict[str, State]]:
+        self, store: OpenFolder, outcomes: Sequence[Outcome], rows: CorrectionRows
+    ) -> tuple[list[Outcome], dict[str, CorrectedState]]:
         """Returns the outcomes with the corrections in force, and the states before of these documents, by digest.
 
         The base of such a state is what the run made of the document.
@@ -281,7 +305,7 @@ class CorrectedRun:
         found = [self._revised(one, before.get((one.digest, name)), bases) for one in outcomes]
         return found, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
 
-    def _revised(self, outcome: Outcome, state: State | None, bases: dict[str, Base]) -> Outcome:
+    def _revised(self, outcome: Outcome, state: CorrectedState | None, bases: dict[str, Base]) -> Outcome:
         if state is None or outcome.status == "skipped":
             return outcome
         if state.other_kind:
@@ -305,7 +329,7 @@ class CorrectedRun:
 
 def _has(record: Record, unit: Unit) -> bool:
     """Returns True if a record has a person's value at this place already."""
-    leaves = [leaf for leaf in record.leaves if within(leaf.pointer, unit.pointer)]
+    leaves = [leaf for leaf in record.leaves if lies_within(leaf.pointer, unit.pointer)]
     if leaves:
         return any(leaf.origin == HUMAN for leaf in leaves)
     return text_at(parse(record.text), unit.pointer) == unit.text

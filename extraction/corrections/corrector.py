@@ -18,9 +18,9 @@ from cinnabar.extraction.corrections.changes import (
 )
 from cinnabar.extraction.corrections.committing import after_entry, corrections_after
 from cinnabar.extraction.corrections.editing import Edited, edited
-from cinnabar.extraction.corrections.journal import Entry
+from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import Rules, rules_of
-from cinnabar.extraction.corrections.stored import State, correction_rows, states
+from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import is_locked
@@ -50,7 +50,7 @@ class Corrector:
         """
         return _reviewed(self._state(document, schema_name))
 
-    def _state(self, document: str, schema_name: str) -> State:
+    def _state(self, document: str, schema_name: str) -> CorrectedState:
         # In this order: an entry goes after its commit, so one that is gone from the first listing is in the second.
         waiting = [
             entry
@@ -77,7 +77,7 @@ class Corrector:
                 state = self._after(state, entry)
         return state
 
-    def _after(self, state: State, entry: Entry) -> State:
+    def _after(self, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
         if state.record is None:
             return replace(state, corrections=corrections_after(state, entry))
         try:
@@ -85,7 +85,7 @@ class Corrector:
         except NotAccepted:
             return replace(state, corrections=corrections_after(state, entry))
 
-    def _rules(self, state: State) -> Rules:
+    def _rules(self, state: CorrectedState) -> Rules:
         return rules_of(self._out, state.schema_name, state.schema_fingerprint)
 
     def correct(self, document: str, schema_name: str, changes: Sequence[Change], who: str) -> Reviewed:
@@ -98,7 +98,8 @@ class Corrector:
             with journal.writing(self._out):
                 state = self._state(document, schema_name)
                 identity = journal.new_identity(_last(state))
-                entry = Entry(identity, document, schema_name, self._corrections(state, changes, who, identity))
+                own = self._corrections(state, changes, who, identity)
+                entry = WaitingCorrection(identity, document, schema_name, own)
                 if not entry.corrections:
                     return _reviewed(state)
                 found = after_entry(state, entry, self._rules(state))
@@ -107,7 +108,7 @@ class Corrector:
             return _reviewed(found)
 
     def _corrections(
-        self, state: State, changes: Sequence[Change], who: str, identity: str
+        self, state: CorrectedState, changes: Sequence[Change], who: str, identity: str
     ) -> tuple[Correction, ...]:
         made = manifests.now()
         kinds = [change for change in changes if change.action is Action.OTHER_KIND]
@@ -164,7 +165,7 @@ class Corrector:
                 undone = tuple(
                     Undo(f"{identity}-{number}", one.identity, who, made) for number, one in enumerate(gone)
                 )
-                entry = Entry(identity, document, schema_name, (), undone)
+                entry = WaitingCorrection(identity, document, schema_name, (), undone)
                 try:
                     found = self._undone(state, entry)
                 except NotAccepted as problem:
@@ -173,7 +174,7 @@ class Corrector:
             self._commit()
             return _reviewed(found)
 
-    def _undone(self, state: State, entry: Entry) -> State:
+    def _undone(self, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
         if state.record is None:
             return replace(state, corrections=corrections_after(state, entry))
         return after_entry(state, entry, self._rules(state))
@@ -199,11 +200,11 @@ def corrections(out: Path) -> list[Correction]:
     return sorted(found, key=lambda one: one.identity)
 
 
-def _last(state: State) -> str:
+def _last(state: CorrectedState) -> str:
     return max((one.identity for one in state.corrections), default="")
 
 
-def _reviewed(state: State) -> Reviewed:
+def _reviewed(state: CorrectedState) -> Reviewed:
     return Reviewed(
         state.document,
         state.path,

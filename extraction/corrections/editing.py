@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cinnabar.extraction.corrections.changes import Action, Change
-from cinnabar.extraction.corrections.revising import Rules, spelled
+from cinnabar.extraction.corrections.revising import Rules, spelled_record
 from cinnabar.extraction.corrections.units import (
     HUMAN,
     OUT,
-    Draft,
+    RecordInWork,
     Unit,
     at,
+    lies_within,
     lists_in,
     place_of,
     places_in,
     scalars,
     sure,
     text_at,
-    within,
 )
 from cinnabar.extraction.documents import Document, Evidence
 from cinnabar.extraction.records.evidence import evidence_of, page_of
@@ -49,12 +49,12 @@ def edited(
     Raises Refused, with the places, if the record does not satisfy its schema then where it did before, UsageError for
     a change that makes no sense; `name` is the document's in messages.
     """
-    draft = Draft(record)
+    draft = RecordInWork(record)
     done: list[tuple[Change, str | None, Evidence | None, list[str]]] = []
     for change in changes:
         done.append(_Editing(draft, rules, document).make(change))
     try:
-        text = spelled(draft, record, rules)
+        text = spelled_record(draft, record, rules)
     except NotAccepted as problem:
         violations = rules.validator.check(json_text(draft.value))
         places = [(one.pointer, one.message) for one in violations] or [(problem.pointer, str(problem))]
@@ -78,7 +78,7 @@ def edited(
 
 @dataclass(slots=True)
 class _Editing:
-    draft: Draft
+    draft: RecordInWork
     rules: Rules
     document: Document | None
 
@@ -110,11 +110,11 @@ class _Editing:
 
     def _accept(self, pointer: str) -> Evidence | None:
         draft = self.draft
-        mine = [leaf for leaf in draft.leaves.values() if within(leaf.pointer, pointer)]
+        mine = [leaf for leaf in draft.leaves.values() if lies_within(leaf.pointer, pointer)]
         if at(draft.value, pointer) is OUT and not mine:
             raise UsageError(f"{pointer}: expected a place of the record; `cinnabar show` lists them")
         draft.know(map(sure, mine), {}, {})
-        draft.rows |= dict.fromkeys((one for one in draft.rows if within(one, pointer)), 1.0)
+        draft.rows |= dict.fromkeys((one for one in draft.rows if lies_within(one, pointer)), 1.0)
         self._know_lists(pointer)
         return mine[0].evidence if len(mine) == 1 else None
 
@@ -189,7 +189,7 @@ class _Editing:
             self._list(parent, [item for number, item in enumerate(holder) if number != int(last)])
             return
         had = isinstance(holder, dict) and unescape(last) in holder
-        old = [leaf.pointer for leaf in draft.leaves.values() if within(leaf.pointer, pointer)]
+        old = [leaf.pointer for leaf in draft.leaves.values() if lies_within(leaf.pointer, pointer)]
         ways: tuple[Any, ...] = (None, OUT) if had else (OUT, None)
         for value in ways:
             draft.put(pointer, value, form)

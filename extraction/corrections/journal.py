@@ -27,7 +27,7 @@ _PATIENCE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WaitingCorrection:
     """One call of a person: corrections of one document under one schema, and corrections that were taken back."""
 
     identity: str
@@ -78,7 +78,7 @@ def _locked(folder: Path) -> FolderLock:
                 raise
 
 
-def write(out: Path, entry: Entry) -> None:
+def write(out: Path, entry: WaitingCorrection) -> None:
     """Makes an entry durable."""
     content = {
         "format": 1,
@@ -94,7 +94,7 @@ def write(out: Path, entry: Entry) -> None:
     write_bytes(out / WAITING / f"{entry.identity}.json", json.dumps(content, ensure_ascii=False).encode() + b"\n")
 
 
-def waiting(out: Path) -> list[Entry]:
+def waiting(out: Path) -> list[WaitingCorrection]:
     """Returns the entries that wait for their commit, oldest first. Raises RunError for a file that is none."""
     found = []
     for path in waiting_files(out):
@@ -103,7 +103,7 @@ def waiting(out: Path) -> list[Entry]:
     return found
 
 
-def remove(out: Path, entries: Sequence[Entry]) -> None:
+def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
     """Removes entries after their commit."""
     for entry in entries:
         (out / WAITING / f"{entry.identity}.json").unlink(missing_ok=True)
@@ -111,13 +111,13 @@ def remove(out: Path, entries: Sequence[Entry]) -> None:
         sync_folder(out / WAITING)
 
 
-def _read(path: Path) -> Entry:
+def _read(path: Path) -> WaitingCorrection:
     try:
         said = json.loads(path.read_bytes())
         if said["format"] != 1:
             raise ValueError(f"expected the format 1, got {said['format']}")
         document, name = said["document"], said["schema_name"]
-        return Entry(
+        return WaitingCorrection(
             said["identity"],
             document,
             name,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from cinnabar.extraction.corrections.changes import Correction, concerned, counting_units
 from cinnabar.extraction.corrections.stored import Base
-from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, Draft, Unit, within
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, lies_within
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.validation import Validator, Violation
 from cinnabar.extraction.run_options import OnCheck
-from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.records import Outcome, Record
+from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.compile import CompiledSchema
@@ -105,13 +105,13 @@ def _ways(unit: Unit) -> list[Unit]:
 
 
 def _with_units(record: Record, units: Iterable[Unit], rules: Rules) -> Record:
-    draft = Draft(record)
+    draft = RecordInWork(record)
     for unit in units:
         draft.put_unit(unit, rules.compiled.form)
-    return draft.record(spelled(draft, record, rules))
+    return draft.record(spelled_record(draft, record, rules))
 
 
-def spelled(draft: Draft, record: Record, rules: Rules) -> str:
+def spelled_record(draft: RecordInWork, record: Record, rules: Rules) -> str:
     """Returns the canonical text of a changed record.
 
     Raises NotAccepted if the schema does not allow it, unless it did not allow the record before.
@@ -140,19 +140,20 @@ def without_units(
 
     `left` are the corrections that stay in force, oldest first. Raises NotAccepted if the schema does not allow it.
     """
-    draft, made = Draft(replace(record, flags=tuple(flag for flag in record.flags if flag != LEFT_OUT))), Draft(base)
+    flags = tuple(flag for flag in record.flags if flag != LEFT_OUT)
+    draft, made = RecordInWork(replace(record, flags=flags)), RecordInWork(base)
     places = sorted({unit.pointer for unit in gone})
     for at, pointer in enumerate(places):
-        if not any(within(pointer, other) for other in places[:at]):
+        if not any(lies_within(pointer, other) for other in places[:at]):
             draft.put_unit(made.unit(pointer), rules.compiled.form)
     for unit in counting_units(concerned(left, places)):
         draft.put_unit(unit, rules.compiled.form)
-    return draft.record(spelled(draft, record, rules))
+    return draft.record(spelled_record(draft, record, rules))
 
 
-def settled(record: Record, pointer: str) -> bool:
+def is_settled(record: Record, pointer: str) -> bool:
     """Returns True if a person corrected or accepted all values at this place."""
-    leaves = [leaf for leaf in record.leaves if within(leaf.pointer, pointer)]
+    leaves = [leaf for leaf in record.leaves if lies_within(leaf.pointer, pointer)]
     if leaves:
         return all(leaf.origin == HUMAN for leaf in leaves)
     return record.rows.get(pointer) == 1.0 or record.lists.get(pointer) == 1.0
@@ -173,12 +174,12 @@ def judged_again(outcome: Outcome, base: Base, rules: Rules) -> Outcome:
         detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
         pointers = tuple(dict.fromkeys(v.pointer for v in violations))
         return _held(outcome, "invalid", detail, pointers, rules)
-    left = tuple(pointer for pointer in base.pointers if not settled(record, pointer)) if held else ()
+    left = tuple(pointer for pointer in base.pointers if not is_settled(record, pointer)) if held else ()
     if left and base.code not in ("invalid", CHECK_FAILED):
         return _held(outcome, base.code, f"{base.detail}; left: {', '.join(left[:5])}", left, rules)
     outcome = replace(outcome, status="written", code="", detail="", pointers=())
     (judged,) = with_checks([outcome], rules.checks, "quarantine" if base.code == CHECK_FAILED else rules.on_check)
-    if judged.status == "quarantined" and all(settled(record, pointer) for pointer in judged.pointers):
+    if judged.status == "quarantined" and all(is_settled(record, pointer) for pointer in judged.pointers):
         return with_checks([outcome], rules.checks, "flag")[0]
     return judged
 

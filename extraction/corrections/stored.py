@@ -26,8 +26,15 @@ from cinnabar.extraction.corrections.changes import (
     in_force,
     taken_back,
 )
-from cinnabar.extraction.corrections.journal import Entry
-from cinnabar.extraction.corrections.units import Draft, record_from, record_json, scalars, units_from, units_json
+from cinnabar.extraction.corrections.journal import WaitingCorrection
+from cinnabar.extraction.corrections.units import (
+    RecordInWork,
+    record_from,
+    record_json,
+    scalars,
+    units_from,
+    units_json,
+)
 from cinnabar.extraction.documents import Box, Evidence, Span
 from cinnabar.extraction.storage.files import reading
 from cinnabar.extraction.storage.manifest import Manifest
@@ -73,7 +80,7 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CorrectedState:
     """A document under one schema as it is stored; `record` is None if there is none.
 
     `corrections` are all, oldest first. `base` is what models made of it, stored by the run `base_run`; None if nobody
@@ -126,7 +133,7 @@ class CorrectionRows:
         """Returns the corrections of a document, oldest first, with the times at which they were taken back."""
         return taken_back(self.corrections.get(pair, ()), self.undone.get(pair, ()))
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: WaitingCorrection) -> None:
         """Adds an entry that waits, unless its rows are there."""
         if entry.identities & self.identities:
             return
@@ -245,7 +252,7 @@ class _Last(threading.local):
 
     def __init__(self) -> None:
         self.commits: tuple[Any, ...] = ()
-        self.states: Mapping[Pair, State] = {}
+        self.states: Mapping[Pair, CorrectedState] = {}
 
 
 _LAST = _Last()
@@ -253,7 +260,7 @@ _LAST = _Last()
 
 def states(
     out: Path, committed: Sequence[Manifest], pairs: Collection[Pair], rows: CorrectionRows | None = None
-) -> dict[Pair, State]:
+) -> dict[Pair, CorrectedState]:
     """Returns the states of these documents; one without an outcome of the schema has no record.
 
     `rows` are the stored corrections, if they are read already.
@@ -264,9 +271,9 @@ def states(
         return {pair: _LAST.states[pair] for pair in pairs}
     rows = rows or correction_rows(out, committed, documents)
     bases = _bases(out, committed, documents)
-    found: dict[Pair, State] = {}
+    found: dict[Pair, CorrectedState] = {}
     for pair in pairs:
-        state = State(*pair, corrections=rows.of(pair))
+        state = CorrectedState(*pair, corrections=rows.of(pair))
         found[pair] = state
     for name in {name for _, name in pairs}:
         own = [entry for entry in committed if entry.schema_name == name]
@@ -293,7 +300,7 @@ def _bases(
     return {key: (run_id, Base.from_json(text)) for key, (run_id, text) in latest.items()}
 
 
-def _outcomes(out: Path, committed: Sequence[Manifest], documents: Collection[str], name: str) -> Iterator[State]:
+def _outcomes(out: Path, committed: Sequence[Manifest], documents: Collection[str], name: str) -> Iterator[CorrectedState]:
     """Yields the latest outcome of each of these documents, with its record."""
     by_path = {str(out / file.path): entry for entry in committed for file in entry.files if file.table == "outcomes"}
     if not by_path or not documents:
@@ -309,7 +316,7 @@ def _outcomes(out: Path, committed: Sequence[Manifest], documents: Collection[st
         rows = connection.execute(sql).fetchall()
     for document, path, schema, engine, run_id, status, code, detail, pointers, rejected, file in rows:
         record = _held(rejected) if status == "quarantined" else _written(out, by_path[file], document, run_id)
-        yield State(
+        yield CorrectedState(
             document, name, path, schema, engine, run_id, status, code, detail, tuple(pointers), record
         )
 
@@ -325,11 +332,11 @@ def _held(text: str | None) -> Record | None:
     return Record(text, tuple(LeafRow(pointer, value, 0.0, "known") for pointer, value in found), 0.0)
 
 
-def _with_held_values(state: State) -> State:
+def _with_held_values(state: CorrectedState) -> CorrectedState:
     """Returns the state; a record in quarantine gets what is known of its values from its base and corrections."""
     if state.status != "quarantined" or state.record is None or state.base is None:
         return state
-    draft = Draft(state.record)
+    draft = RecordInWork(state.record)
     leaves = {leaf.pointer: leaf for leaf in state.base.record.leaves}
     leaves |= {leaf.pointer: leaf for unit in counting_units(state.in_force) for leaf in unit.leaves}
     draft.know(

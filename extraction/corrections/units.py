@@ -40,7 +40,7 @@ class Unit:
     lists: Mapping[str, float] = field(default_factory=dict)
 
 
-def within(pointer: str, place: str) -> bool:
+def lies_within(pointer: str, place: str) -> bool:
     """Returns True if this pointer is the place or lies below it."""
     return pointer == place or pointer.startswith(f"{place}/")
 
@@ -75,7 +75,7 @@ def place_of(value: Any, pointer: str) -> str:
 def places_in(value: Any, pointer: str, leaves: Iterable[LeafRow]) -> list[str]:
     """Returns the places at and below this pointer one by one: values outside of lists, lists, and omitted leaves."""
     found = dict.fromkeys(_places(at(value, pointer), pointer))
-    found |= dict.fromkeys(place_of(value, leaf.pointer) for leaf in leaves if within(leaf.pointer, pointer))
+    found |= dict.fromkeys(place_of(value, leaf.pointer) for leaf in leaves if lies_within(leaf.pointer, pointer))
     return list(found)
 
 
@@ -118,7 +118,7 @@ def sure(leaf: LeafRow) -> LeafRow:
     return replace(leaf, confidence=1.0, origin=HUMAN, missing=False, flags=flags)
 
 
-class Draft:
+class RecordInWork:
     """A record that is being changed: its parsed `value`, and its leaves, rows and lists by pointer."""
 
     def __init__(self, record: Record) -> None:
@@ -167,7 +167,7 @@ class Draft:
 
     def _forget(self, pointer: str) -> None:
         for own in (self.leaves, self.rows, self.lists):
-            for gone in [one for one in own if within(one, pointer)]:
+            for gone in [one for one in own if lies_within(one, pointer)]:
                 del own[gone]
 
     def know(self, leaves: Iterable[LeafRow], rows: Mapping[str, float], lists: Mapping[str, float]) -> None:
@@ -186,9 +186,9 @@ class Draft:
         return Unit(
             pointer,
             text_at(self.value, pointer),
-            tuple(leaf for one, leaf in self.leaves.items() if within(one, pointer)),
-            {one: chance for one, chance in self.rows.items() if within(one, pointer)},
-            {one: chance for one, chance in self.lists.items() if within(one, pointer)},
+            tuple(leaf for one, leaf in self.leaves.items() if lies_within(one, pointer)),
+            {one: chance for one, chance in self.rows.items() if lies_within(one, pointer)},
+            {one: chance for one, chance in self.lists.items() if lies_within(one, pointer)},
         )
 
     def record(self, text: str, flags: Iterable[str] = ()) -> Record:

@@ -17,9 +17,9 @@ from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.pipeline import Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet
-from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.records import Record
 from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, names, select, stored
+from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError

@@ -19,7 +19,7 @@ from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
 from cinnabar.extraction.reviewing.listing import Listing, ListPage, ListSelection, Marks
 from cinnabar.extraction.reviewing.picking import picked_values
 from cinnabar.extraction.reviewing.states import leaves_told
-from cinnabar.extraction.storage.quarantine import source_of
+from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.extraction.watching import WatchedStep, steps_of
 from cinnabar.schemas.canonical import json_text, parse
 from cinnabar.schemas.errors import RunError, UsageError

@@ -12,7 +12,7 @@ from cinnabar.extraction.routing.route import Route
 from cinnabar.extraction.routing.router import Router
 from cinnabar.extraction.routing.routing import Routing
 from cinnabar.extraction.routing.vectors import page_vectors
-from cinnabar.extraction.storage.store import OTHER_KIND
+from cinnabar.extraction.storage.tables import OTHER_KIND
 from cinnabar.schemas.errors import DocumentError
 
 

@@ -10,7 +10,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.routing.route import Route
 from cinnabar.extraction.storage.records import DocumentInfo, Outcome
-from cinnabar.extraction.storage.store import OTHER_KIND
+from cinnabar.extraction.storage.tables import OTHER_KIND
 from cinnabar.schemas.errors import DocumentError
 
 if TYPE_CHECKING:

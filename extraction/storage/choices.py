@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.extraction.storage.reading import connect
-from cinnabar.extraction.storage.store import OTHER_KIND, ROUTING
+from cinnabar.extraction.storage.store import ROUTING
 from cinnabar.extraction.storage.stored_records import LatestRecord, names, of_source
+from cinnabar.extraction.storage.tables import OTHER_KIND
 
 
 @dataclass(frozen=True, slots=True)

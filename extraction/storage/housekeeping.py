@@ -21,7 +21,8 @@ from cinnabar.extraction.storage.files import failures, is_locked
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.snapshot import files_as_table, published_number
-from cinnabar.extraction.storage.store import COMMAND, CORRECT, Store
+from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.tables import COMMAND, CORRECT
 from cinnabar.extraction.storage.waiting import waiting_files
 from cinnabar.schemas.errors import UsageError
 

@@ -18,12 +18,11 @@ from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, 
 from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import Store
-from cinnabar.schemas import SchemaSource, compile_schema, load_schema
+from cinnabar.extraction.storage.stored_schemas import source_of
+from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import json_text
-from cinnabar.schemas.errors import RunError, UsageError
-from cinnabar.schemas.library import LIBRARY
+from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.texts import read_schema
 
 # The flag of a record that a person released.
 _RELEASED = "released"
@@ -100,24 +99,6 @@ def _named(one: Held, name: str, spelled: Spelling) -> bool:
     plain = str(Path(name))
     by_digest = len(name) >= 4 and one.document.startswith(name.casefold())
     return one.path in (plain, spelled(name)) or one.path.endswith("/" + plain.lstrip("/")) or by_digest
-
-
-def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
-    """Returns the schema with this fingerprint, from the library or the folder.
-
-    Raises RunError if the folder has lost it.
-    """
-    for known in LIBRARY:
-        source = load_schema(known)
-        if source.fingerprint == fingerprint:
-            return source
-    path = out / "schemas" / f"{fingerprint}.json"
-    try:
-        schema = read_schema(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: the schema cannot be read ({error}); run extract with it again") from error
-    found = load_schema(schema)
-    return SchemaSource(name, found.schema, None, fingerprint)
 
 
 def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> Released:

@@ -21,8 +21,8 @@ from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import STATUSES, Outcome
-from cinnabar.extraction.storage.store import OTHER_KIND, PASSWORD_COUNT, Store
-from cinnabar.extraction.storage.tables import Key, RecordColumns
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, Store
+from cinnabar.extraction.storage.tables import OTHER_KIND, Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError, RunError, UsageError
@@ -32,7 +32,7 @@ from cinnabar.schemas.texts import schema_text
 # Only folders with corrections need them.
 if TYPE_CHECKING:
     from cinnabar.extraction.corrections.committing import CorrectedRun
-    from cinnabar.extraction.corrections.stored import State
+    from cinnabar.extraction.corrections.stored import CorrectedState
     from cinnabar.extraction.run_options import OnCheck
 
 #: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
@@ -180,7 +180,7 @@ class Run:
             self._written |= {o.digest: o.path for o in accepted if o.status != "skipped" and o.digest}
             self._store.publish_within(PUBLISH_EVERY)
 
-    def _corrected(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, State]]:
+    def _corrected(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, CorrectedState]]:
         """Returns the outcomes with the corrections in force, and the states of the corrected documents by digest."""
         rows = self._store.correction_rows()
         if rows is None:
@@ -199,7 +199,7 @@ class Run:
         return CorrectedRun(rules, self._keeps)
 
     def _with_corrected(
-        self, content: dict[str, pa.Table], accepted: Sequence[Outcome], corrected: Mapping[str, State]
+        self, content: dict[str, pa.Table], accepted: Sequence[Outcome], corrected: Mapping[str, CorrectedState]
     ) -> dict[str, pa.Table]:
         """Returns the tables of a batch with what the run made of corrected documents."""
         own = [(corrected[one.digest], one) for one in accepted if one.status != "skipped" and one.digest in corrected]

@@ -26,7 +26,7 @@ from cinnabar.extraction.storage.held_snapshots import HeldSnapshots
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.schema_versions import stored_columns
 from cinnabar.extraction.storage.snapshot import DATABASE, publish, published_number
-from cinnabar.extraction.storage.tables import RecordColumns
+from cinnabar.extraction.storage.tables import OTHER_KIND, RecordColumns
 from cinnabar.extraction.storage.waiting import any_waiting
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
@@ -47,10 +47,6 @@ _LOOK = 30.0
 
 #: The code of documents whose model behind a server could not be reached, which says nothing about the documents.
 UNAVAILABLE = "unavailable"
-#: The code of documents that a routing sent to no schema.
-OTHER_KIND = "other_kind"
-#: The argument of a run that holds corrections and no work of a model, and its value.
-COMMAND, CORRECT = "command", "correct"
 #: The argument of a run that names its routing, and the one with its number of passwords.
 ROUTING, PASSWORD_COUNT = "routing", "passwords"
 _PASSWORD = "password"

@@ -41,6 +41,10 @@ _SYSTEM_COLUMNS = _columns(
         ("record_json", pa.string()),
     ]
 )
+#: The code of documents that a routing sent to no schema.
+OTHER_KIND = "other_kind"
+#: The argument of a run that holds corrections and no work of a model, and its value.
+COMMAND, CORRECT = "command", "correct"
 #: The origin of the rows of `fields` that stand for lists: the value is the number of their items.
 LIST = "list"
 #: The origin of the row that holds what a language model thought before the record.

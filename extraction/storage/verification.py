@@ -21,7 +21,8 @@ from cinnabar.extraction.storage.broken_files import FileProblem, set_aside, wit
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.held_snapshots import hold
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
-from cinnabar.extraction.storage.store import COMMAND, CORRECT, Store
+from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.tables import COMMAND, CORRECT
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.reading.metaschema import fingerprint

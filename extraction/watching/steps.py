@@ -17,9 +17,9 @@ from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import MODEL_FOLDER, LanguageSource, ModelSource, model_source
-from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.reading import connect, show
 from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import CinnabarError, UsageError
 

@@ -72,7 +72,7 @@ def _summary(found: Mapping[str, SetRoutes], several: bool) -> dict[str, Any]:
 
 
 def _report(found: Mapping[str, SetRoutes], figures: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
-    from cinnabar.extraction.storage.store import OTHER_KIND
+    from cinnabar.extraction.storage.tables import OTHER_KIND
     from cinnabar.flows.cli.console import harmless, standard_output, table
 
     shown = ("documents", "right", "refused")

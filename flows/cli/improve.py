@@ -96,8 +96,8 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool) -> None:
     from cinnabar.extraction.backfill.backfill import Backfill
     from cinnabar.extraction.quality import kept_models
     from cinnabar.extraction.sources import model_source
-    from cinnabar.extraction.storage.quarantine import source_of
     from cinnabar.extraction.storage.stored_records import Selection, select
+    from cinnabar.extraction.storage.stored_schemas import source_of
     from cinnabar.flows.cli.console import Bar
 
     place = kept_models.keep(out, schema)

@@ -190,7 +190,7 @@ def test_demands_that_the_engine_cannot_meet_are_told(
         (outlines.types.email, '"a@example.org"'),
         (outlines.types.either("a.b", "c d"), '"a.b"'),
     ],
-    ids=str,
+    ids=range(11),
 )
 def test_types_are_schemas(spec: Any, text: str) -> None:
     compiled = compile_schema(load_schema(spec).schema)

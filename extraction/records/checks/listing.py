@@ -9,8 +9,8 @@ from typing import Any
 
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.checks.judgement import values_of
-from cinnabar.extraction.storage.quarantine import source_of
 from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import parse
 
