@@ -31,6 +31,7 @@ NOT_RUN = {
     "it needs a server": r"\bserve\b|--ray\b|\bcinnabar review\b",
     "it needs a model that you bring": r"\bmodels/|--diffusion|mercury|openai:",
     "it needs your corrections": r"\bcinnabar (?:truth|improve|correct)\b",
+    "it changes your shell": r"--install-completion",
     "it takes minutes": r"^make |\bcinnabar (?:eval|train|calibrate)\b",
     "it names places of your machine": r"/archive/",
 }
@@ -175,6 +176,7 @@ def test_the_commands_of_a_snippet_run(
     shutil.copytree(world, folder, symlinks=True)
     put_files(fence.page, folder)
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(tmp_path))
     for line in lines_of(fence):
         if reason(line) is not None:
             continue
