@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -57,7 +57,7 @@ site: setup  ## build the documentation as a site in site/, warnings are errors 
 	@DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet --clean
 	@echo "site: site/index.html"
 
-pictures: setup  ## draw the pictures of the documentation again: an automaton, the steps of a fill
+pictures: setup  ## draw the pictures of the documentation again: an automaton, a fill, the review page
 	@OMP_NUM_THREADS=1 $(PY) scripts/pictures.py
 
 samples: setup  ## make the documents of data/samples/ again
@@ -85,6 +85,9 @@ train: setup  ## train the shipped weights by their recipe, or go on with it (DA
 train-gpu: DEVICE = cuda
 train-gpu: MINUTES = 30
 train-gpu: train  ## the same on a CUDA device
+
+improve-report: setup  ## measure cinnabar improve: corrected documents, then F1 of others (SETS=… ARGS="--documents 20 --others 30")
+	@$(PY) -m bench.improve_report $(SETS) $(ARGS)
 
 tune-report: setup  ## measure fine-tuning on a few documents of a set (SETS=… ARGS="--documents 20 --minutes 5")
 	@$(PY) -m bench.fine_tune_report $(SETS) $(ARGS)
@@ -182,6 +185,7 @@ version: setup  ## raise the version of the code that decides values, after it h
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)
 	@$(call need,xgrammar,bench)
+	@$(call need,material,docs)
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt
 
 clean:  ## remove results and caches; .venv and runs/ stay

@@ -41,6 +41,8 @@ from cinnabar.schemas.errors import UsageError
 
 #: Stands in a run's arguments for the path of a forgotten document.
 FORGOTTEN = "(forgotten)"
+# The states of interrupted trainings (extraction/quality/improving.py), which hold records.
+_TRAININGS = "models/*/training"
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 # The number of a mail in an mbox, behind the path of the file.
 _NUMBER = re.compile(r"#[1-9]\d*")
@@ -338,6 +340,8 @@ def _journals(out: Path) -> list[Path]:
 def _remove_caches(out: Path, found: Forgotten) -> None:
     if (out / ENCODINGS).is_dir():
         shutil.rmtree(out / ENCODINGS)
+    for training in out.glob(_TRAININGS):
+        shutil.rmtree(training)
     for digest in found.digests:
         if (out / PAGES / digest).is_dir():
             shutil.rmtree(out / PAGES / digest)

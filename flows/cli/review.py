@@ -50,7 +50,7 @@ def review(
 
         found = export_page(out, export, where=where, schema_name=schema, limit=limit)
         if as_json:
-            print(json.dumps(asdict(found), default=str, ensure_ascii=False))
+            typer.echo(json.dumps(asdict(found) | {"path": str(found.path)}))
             return
         more = f"; {found.left_out:,} more were left out, --limit takes them in" if found.left_out else ""
         told_pages = f"{counted(found.documents, 'document')}, {counted(found.pages, 'page')} as pictures"
