@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -57,7 +57,7 @@ site: setup  ## build the documentation as a site in site/, warnings are errors 
 	@DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet --clean
 	@echo "site: site/index.html"
 
-pictures: setup  ## draw the pictures of the documentation again: an automaton, the steps of a fill
+pictures: setup  ## draw the pictures of the documentation again: an automaton, a fill, the review page
 	@OMP_NUM_THREADS=1 $(PY) scripts/pictures.py
 
 samples: setup  ## make the documents of data/samples/ again
@@ -166,6 +166,9 @@ faults: setup  ## break a run at each of its disk operations, run it again, comp
 volume-report: setup  ## measure time, memory and Prefect's cost on 10,000 documents (ARGS="--documents 1000 --flow"; ARGS="--stored 1000000": a folder of so many outcomes)
 	@$(PY) -m bench.volume_report $(ARGS)
 
+review-report: setup  ## measure the review page over 10,000 documents in Chromium (ARGS="--documents 10000")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.review_report $(ARGS)
+
 readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")
 	@$(PY) -m bench.readers $(ARGS)
 
@@ -182,6 +185,7 @@ version: setup  ## raise the version of the code that decides values, after it h
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)
 	@$(call need,xgrammar,bench)
+	@$(call need,material,docs)
 	@$(PY) scripts/constraints.py >constraints.tmp && mv constraints.tmp constraints.txt
 
 clean:  ## remove results and caches; .venv and runs/ stay

@@ -98,15 +98,19 @@ class _Reviewer:
 
     def _is(self, row: dict[str, Any], truth: Any) -> bool:
         text = self._state(row)["record"]
-        return text is not None and not list(_changes(parse(text), truth))
+        left = list(_changes(None if text is None else parse(text), truth))
+        for pointer, kind, value in left:
+            print(f"{row['path']}: left {kind} {pointer} {value!r}", file=sys.stderr, flush=True)
+        return not left
 
     def _aside(self) -> None:
         """Leaves inputs, so that keys are those of the page."""
         self.page.evaluate("() => document.activeElement?.blur()")
 
     def _settled(self) -> None:
-        """Waits until no request is on its way."""
-        self.page.wait_for_load_state("networkidle")
+        """Waits until every change has been stored or refused."""
+        self.page.wait_for_selector('.app[data-saving="0"]')
+        self.page.wait_for_timeout(60)
 
     def _apply(self, pointer: str, kind: str, value: Any, place: Any) -> None:
         self.done[kind] += 1

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.progress import Silent
+from cinnabar.extraction.quality.kept_models import model_for
 from cinnabar.extraction.run import extract as extract_documents
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import check_models, escalation_of, model_source, settings_of
@@ -31,12 +32,12 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 @overload
 def extract(
-    paths: Paths, schema: type[_M], *, out: str | Path | None = None, model: str = "default", device: str = "auto",
+    paths: Paths, schema: type[_M], *, out: str | Path | None = None, model: str | None = None, device: str = "auto",
     escalate_to: str | None = None, below: float | None = None, server: Mapping[str, Any] | None = None, **options: Any,
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
-    paths: Paths, schema: Any, *, out: str | Path | None = None, model: str = "default", device: str = "auto",
+    paths: Paths, schema: Any, *, out: str | Path | None = None, model: str | None = None, device: str = "auto",
     escalate_to: str | None = None, below: float | None = None, server: Mapping[str, Any] | None = None, **options: Any,
 ) -> Table[Any]: ...  # fmt: skip
 
@@ -46,7 +47,7 @@ def extract(
     schema: Any,
     *,
     out: str | Path | None = None,
-    model: str = "default",
+    model: str | None = None,
     device: str = "auto",
     escalate_to: str | None = None,
     below: float | None = None,
@@ -59,8 +60,9 @@ def extract(
     Pydantic class, another type, a dict, a type of outlines, a name of the library, a JSON Schema file, or
     module:Class; records of a type are instances of it. The results go to the folder `out`, where a second call reads
     only documents that are new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and
-    `below` are those of the command; `server` has the settings of a model behind a server (`base_url`, `budget` …), and
-    `options` are the fields of `extraction.run_options.RunOptions`, such as `effort`, `on_missing` or `engines`.
+    `below` are those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else
+    `default`. `server` has the settings of a model behind a server (`base_url`, `budget` …), and `options` are the
+    fields of `extraction.run_options.RunOptions`, such as `effort`, `on_missing` or `engines`.
 
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
@@ -70,12 +72,12 @@ def extract(
 
 @overload
 def aextract(
-    paths: Paths, schema: type[_M], *, out: str | Path | None = None, model: str = "default", device: str = "auto",
+    paths: Paths, schema: type[_M], *, out: str | Path | None = None, model: str | None = None, device: str = "auto",
     escalate_to: str | None = None, below: float | None = None, server: Mapping[str, Any] | None = None, **options: Any,
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
-    paths: Paths, schema: Any, *, out: str | Path | None = None, model: str = "default", device: str = "auto",
+    paths: Paths, schema: Any, *, out: str | Path | None = None, model: str | None = None, device: str = "auto",
     escalate_to: str | None = None, below: float | None = None, server: Mapping[str, Any] | None = None, **options: Any,
 ) -> Extracting[Any]: ...  # fmt: skip
 
@@ -85,7 +87,7 @@ def aextract(
     schema: Any,
     *,
     out: str | Path | None = None,
-    model: str = "default",
+    model: str | None = None,
     device: str = "auto",
     escalate_to: str | None = None,
     below: float | None = None,
@@ -113,7 +115,7 @@ class _Run:
         paths: Paths,
         schema: Any,
         out: str | Path | None,
-        model: str,
+        model: str | None,
         device: str,
         escalate_to: str | None,
         below: float | None,
@@ -136,10 +138,11 @@ class _Run:
         self.locations = located([os.fspath(one) for one in named])
         said = dict(server or {})
         settings = settings_of(said | {"context": self.options.context})
-        check_models(model, escalate_to, below, self.options.steps, said)
-        self.model = model_source(model, device, settings)
-        self.escalation = escalation_of(escalate_to, below, settings, device)
         self._out = None if out is None else Path(out)
+        named_model = model or "default" if self._out is None else model_for(self._out, [self.source.name], model)
+        check_models(named_model, escalate_to, below, self.options.steps, said)
+        self.model = model_source(named_model, device, settings)
+        self.escalation = escalation_of(escalate_to, below, settings, device)
 
     def table(self, progress: Silent) -> Table[Any]:
         """Does the work and returns its table."""

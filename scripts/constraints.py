@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-PROJECT, EXTRAS = "cinnabar-extract", frozenset({"bench", "dev", "mutants"})
+PROJECT, EXTRAS = "cinnabar-extract", frozenset({"bench", "dev", "docs", "mutants"})
 
 
 def installed(root: str, extras: frozenset[str]) -> dict[str, str]:

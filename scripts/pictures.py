@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Draws the pictures of the documentation from the real things: an automaton of a schema, the steps of a fill.
+"""Draws the pictures of the documentation from the real things.
+
+These are an automaton of a schema, the steps of a fill, and the review page in a browser.
 
     .venv/bin/python scripts/pictures.py [FOLDER]
 
@@ -8,6 +10,7 @@ The automaton is the same each time. The steps are those of the model that ships
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import tempfile
@@ -161,6 +164,39 @@ def real_steps() -> list[dict[str, Any]]:
     ]
 
 
+def review_picture(to: Path) -> None:
+    """Takes a picture of the review page over some invoices of the samples. Needs Playwright and a Chromium."""
+    import shutil
+    import subprocess
+
+    from playwright.sync_api import sync_playwright
+
+    import cinnabar
+
+    browser_path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser_path is None:
+        raise SystemExit("pictures: expected chromium or google-chrome on the PATH, found none")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        # Relative paths, so that the picture shows none of this machine.
+        shutil.copytree(ROOT / "data" / "samples" / "invoice" / "docs", "invoices")
+        cinnabar.extract("invoices", "invoice", out="tables", limit=6)
+        command = [sys.executable, "-u", "-m", "cinnabar.flows.cli.main", "review", "--out", "tables", "--who", "Ada"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as started:
+            try:
+                assert server.stdout is not None
+                address = server.stdout.readline().rpartition(" ")[2].strip()
+                browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+                page = browser.new_page(viewport={"width": 1400, "height": 850})
+                with page.expect_response(lambda answer: "/api/picture" in answer.url, timeout=30_000):
+                    page.goto(address)
+                page.wait_for_selector(".field")
+                page.wait_for_load_state("networkidle")
+                page.screenshot(path=str(to))
+                browser.close()
+            finally:
+                server.terminate()
+
+
 def amount() -> Automaton:
     """The automaton of an amount below 100 with two decimals."""
     schema = {"type": "object", "properties": {"amount": AMOUNT}, "required": ["amount"]}
@@ -175,6 +211,7 @@ def main(folder: Path) -> None:
     (folder / "steps.svg").write_text(
         steps_picture(real_steps(), "The record after each denoising step of a fill"), "utf-8"
     )
+    review_picture(folder / "review.png")
     print(f"pictures: {folder}")
 
 

@@ -102,9 +102,11 @@ class _Editing:
             self._absent(pointer)
         else:
             raise UsageError(f"correct: expected a change of a value, got {change.action}")
-        whole = pointer == "" or change.action is Action.ACCEPT
-        places = places_in(draft.value, pointer, draft.leaves.values()) if whole else []
-        return change, before, evidence, places or [place_of(draft.value, pointer)]
+        place = place_of(draft.value, pointer)
+        # A correction within a list fixes the list; an accepted object has several places.
+        several = place == pointer and (pointer == "" or change.action is Action.ACCEPT)
+        places = places_in(draft.value, pointer, draft.leaves.values()) if several else []
+        return change, before, evidence, places or [place]
 
     def _accept(self, pointer: str) -> Evidence | None:
         draft = self.draft

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """Whether a part works as it is, works but deserves a look, or will not work."""
 
     OK = "ok"
@@ -20,24 +20,24 @@ class Finding:
     """What a check found; `advice` says what to do, "" if nothing."""
 
     check: str
-    state: State
+    state: CheckState
     found: str
     advice: str = ""
 
 
 def ok(check: str, found: str) -> Finding:
     """A part that works."""
-    return Finding(check, State.OK, found)
+    return Finding(check, CheckState.OK, found)
 
 
 def advises(check: str, found: str, advice: str) -> Finding:
     """A part that works, with something to know."""
-    return Finding(check, State.ADVICE, found, advice)
+    return Finding(check, CheckState.ADVICE, found, advice)
 
 
 def fails(check: str, found: str, advice: str) -> Finding:
     """A part that will not work."""
-    return Finding(check, State.FAILS, found, advice)
+    return Finding(check, CheckState.FAILS, found, advice)
 
 
 def findings_of(checks: Iterable[tuple[str, Callable[[], Iterable[Finding]]]]) -> list[Finding]:

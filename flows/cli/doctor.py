@@ -37,7 +37,7 @@ def doctor(
       cinnabar doctor --json
     """
     from cinnabar.extraction.diagnosis import installation
-    from cinnabar.extraction.diagnosis.findings import State, findings_of
+    from cinnabar.extraction.diagnosis.findings import CheckState, findings_of
     from cinnabar.extraction.diagnosis.machine import machine
     from cinnabar.extraction.diagnosis.results_folder import results_folder
     from cinnabar.flows.cli.console import standard_output, table
@@ -54,8 +54,8 @@ def doctor(
         *([("results", partial(results_folder, out))] if out is not None else []),
     ]
     found = findings_of(checks)
-    failing = sum(one.state is State.FAILS for one in found)
-    advice = sum(one.state is State.ADVICE for one in found)
+    failing = sum(one.state is CheckState.FAILS for one in found)
+    advice = sum(one.state is CheckState.ADVICE for one in found)
     if as_json:
         print(json.dumps({"works": not failing, "checks": [asdict(one) for one in found]}, ensure_ascii=False))
     else:

@@ -252,3 +252,22 @@ def test_the_parts_of_the_package_need_no_other_module_of_the_interface() -> Non
     code = "import sys, cinnabar.flows.cli.main; print([n for n in sys.modules if n.startswith('cinnabar.results')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_model_that_was_kept_in_the_folder_is_used_unless_another_is_named(
+    mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cinnabar import extracting
+
+    asked: list[tuple[Path, list[str], str | None]] = []
+
+    def model_for(out: Path, names: list[str], model: str | None) -> str:
+        asked.append((out, names, model))
+        return model or "/nowhere/kept"
+
+    monkeypatch.setattr(extracting, "model_for", model_for)
+    with pytest.raises(UsageError, match="/nowhere/kept"):
+        cinnabar.extract(mails, Delivery, out=tmp_path)
+    with pytest.raises(UsageError, match="/nowhere/other"):
+        cinnabar.extract(mails, Delivery, out=tmp_path, model="/nowhere/other")
+    assert asked == [(tmp_path, ["Delivery"], None), (tmp_path, ["Delivery"], "/nowhere/other")]

@@ -73,6 +73,7 @@ function App() {
   const listRef = useRef(null);
   const box = useRef({ list: [] });
   const queue = useRef(Promise.resolve());
+  const [saving, setSaving] = useState(0);
   const say = useCallback((text, kind = "") => setToast({ text, kind }), []);
   const list = useRows(filters, (message) => say(message, "bad"));
   const now = useRef({});
@@ -179,7 +180,8 @@ function App() {
         return false;
       }
     };
-    queue.current = queue.current.then(run);
+    setSaving((count) => count + 1);
+    queue.current = queue.current.then(run).finally(() => setSaving((count) => count - 1));
     return queue.current;
   };
   // Goes on at once; if the change is refused, it comes back unless something else has begun.
@@ -206,11 +208,11 @@ function App() {
       if (spans.length) changes.push({ action: "value", pointer: `${place.pointer}/${number}`, after, spans });
       send(changes).then((saved) => {
         if (!saved && place.items.kind !== "value") { setRowDraft({ place, number }); setErrors(new Map()); setToast(null); }
-        else if (saved) setTimeout(() => { const first = now.current.stops.find((one) => one.pointer.startsWith(`${place.pointer}/${number}`)); if (first) focusOn(first.pointer); });
+        else if (saved) setTimeout(() => { const first = now.current.stops.find((one) => one.pointer.startsWith(`${place.pointer}/${number}`)); if (first && !now.current.editing) focusOn(first.pointer); });
         else if (place.items.kind === "value" && after === null) { setRowDraft({ place, number }); setErrors(new Map()); setToast(null); }
       });
     },
-    remove: (place, number) => send([{ action: "remove", pointer: `${place.pointer}/${number}` }]).then((saved) => saved && focusOn(place.pointer)),
+    remove: (place, number) => send([{ action: "remove", pointer: `${place.pointer}/${number}` }]).then((saved) => saved && !now.current.editing && focusOn(place.pointer)),
   };
   const [rowDraft, setRowDraft] = useState(null);
   useEffect(() => setRowDraft(null), [at]);
@@ -342,7 +344,7 @@ function App() {
 
   if (!facets) return html`<main class="starting"><p role="status">${toast ? toast.text : "Opening the folder …"}</p></main>`;
   const row = index >= 0 ? list.rows.get(index) : null;
-  return html`<div class=${`app ${drawer ? "drawn" : ""} side-${side}`}>
+  return html`<div data-saving=${saving} class=${`app ${drawer ? "drawn" : ""} side-${side}`}>
     <header class="top">
       <button type="button" class="menu" aria-label="Documents" aria-expanded=${String(drawer)} onClick=${() => setDrawer(!drawer)}>☰</button>
       <h1><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" /><path d="M9 8h10l4 4v12H9z" /></svg>Review <span class="where"><bdi>${facets.folder}</bdi></span></h1>
@@ -397,8 +399,12 @@ function withPending(state, pending) {
   if (!pending.length) return state;
   const leaves = new Map(state.leaves.map((leaf) => [leaf.pointer, leaf]));
   for (const one of pending) {
-    if (!["value", "absent"].includes(one.action)) continue;
+    if (!["value", "absent", "accept"].includes(one.action)) continue;
     const before = leaves.get(one.pointer) || { pointer: one.pointer, flags: [], text: "", place: "" };
+    if (one.action === "accept") {
+      if (one.pointer) leaves.set(one.pointer, { ...before, confidence: 1, origin: "human" });
+      continue;
+    }
     leaves.set(one.pointer, { ...before, value: one.action === "absent" ? null : one.after, spans: one.spans || [], confidence: 1, origin: "human" });
   }
   return { ...state, leaves: [...leaves.values()] };

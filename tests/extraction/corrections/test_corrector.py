@@ -94,6 +94,13 @@ def test_a_correction_within_a_list_stands_for_the_list_as_it_was(out):
     assert fields(out, "origin = 'human'") == [("/lines/1/price", "99", 1.0, "human")]
 
 
+def test_an_accepted_value_within_a_list_stands_for_the_list_as_it_was(out):
+    run(out)
+    correct(out, (Action.ACCEPT, "/lines/0/price"))
+    run(out, "e22")
+    assert record(out) == value_of("a.txt", "e22") | {"lines": value_of("a.txt", "e1")["lines"]}
+
+
 def test_a_correction_that_breaks_the_schema_is_refused_with_its_places(out):
     run(out)
     with pytest.raises(Refused, match="nothing was changed") as caught:

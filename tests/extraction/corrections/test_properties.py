@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from corrected_folder import DOCUMENTS, SCHEMA, digest_of, run, value_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
@@ -127,6 +127,7 @@ def sequence(steps):
 
 @given(st.lists(STEPS, min_size=3, max_size=6))
 @settings(max_examples=int(os.environ.get("CORRECTION_EXAMPLES", "3")), deadline=None, derandomize=True,
+          phases=[Phase.generate],
           suppress_health_check=list(HealthCheck))  # fmt: skip
 def test_random_sequences_lose_no_correction_and_can_be_taken_back(steps):
     sequence(steps)
@@ -134,6 +135,7 @@ def test_random_sequences_lose_no_correction_and_can_be_taken_back(steps):
 
 @pytest.mark.slow
 @given(st.lists(STEPS, min_size=3, max_size=14))
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, phases=[Phase.generate],
+          suppress_health_check=list(HealthCheck))  # fmt: skip
 def test_long_random_sequences_lose_no_correction_and_can_be_taken_back(steps):
     sequence(steps)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cinnabar.extraction.diagnosis import installation, machine
-from cinnabar.extraction.diagnosis.findings import Finding, State, findings_of, ok
+from cinnabar.extraction.diagnosis.findings import CheckState, Finding, findings_of, ok
 from cinnabar.extraction.diagnosis.results_folder import results_folder
 
 
-def states(findings: Iterator[Finding]) -> dict[str, State]:
+def states(findings: Iterator[Finding]) -> dict[str, CheckState]:
     return {one.check: one.state for one in findings}
 
 
@@ -23,20 +23,20 @@ def test_a_check_that_raises_fails_alone() -> None:
         yield
 
     found = findings_of([("one", broken), ("two", lambda: [ok("two", "fine")])])
-    assert [(one.check, one.state) for one in found] == [("one", State.FAILS), ("two", State.OK)]
+    assert [(one.check, one.state) for one in found] == [("one", CheckState.FAILS), ("two", CheckState.OK)]
     assert "no luck" in found[0].found
 
 
 def test_this_installation_works() -> None:
     checks = (installation.versions, installation.models, installation.parser, installation.extras, machine.machine)
-    assert [one for check in checks for one in check() if one.state is State.FAILS] == []
+    assert [one for check in checks for one in check() if one.state is CheckState.FAILS] == []
 
 
 def test_a_dependency_in_a_wrong_version_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = ["numpy<1", "no-such-package>=1", "rich", "x; extra == 'y'"]
     monkeypatch.setattr(installation, "requires", lambda _: needed)
     found = next(one for one in installation.versions() if one.check == "dependencies")
-    assert found.state is State.FAILS
+    assert found.state is CheckState.FAILS
     assert "numpy is" in found.found and "no-such-package>=1 is not installed" in found.found
 
 
@@ -48,7 +48,7 @@ def test_changed_weights_fail_with_their_file(tmp_path: Path, monkeypatch: pytes
     (weights / "model.json").write_text(json.dumps({"files": {"body.safetensors": "0" * 64}}))
     monkeypatch.setattr(installation, "SHIPPED", weights)
     reader, sentences = installation.models()
-    assert (reader.state, sentences.state) == (State.FAILS, State.FAILS)
+    assert (reader.state, sentences.state) == (CheckState.FAILS, CheckState.FAILS)
     assert "body.safetensors" in reader.found
 
 
@@ -65,18 +65,18 @@ def test_the_memory_of_a_container_counts(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(machine, "_memory_of_machine", lambda: (8 << 30, 16 << 30))
     monkeypatch.setattr(machine, "_CGROUP", tmp_path)
     found = next(one for one in machine.machine() if one.check == "memory")
-    assert (found.state, found.found) == (State.FAILS, "124 MiB free of 1.0 GiB")
+    assert (found.state, found.found) == (CheckState.FAILS, "124 MiB free of 1.0 GiB")
 
 
 def test_a_folder_is_free_or_in_use_or_none(tmp_path: Path) -> None:
-    assert states(results_folder(tmp_path / "new" / "out"))[f"folder {tmp_path / 'new' / 'out'}"] == State.OK
+    assert states(results_folder(tmp_path / "new" / "out"))[f"folder {tmp_path / 'new' / 'out'}"] == CheckState.OK
     (tmp_path / "file").write_text("")
-    assert states(results_folder(tmp_path / "file"))[f"folder {tmp_path / 'file'}"] == State.FAILS
+    assert states(results_folder(tmp_path / "file"))[f"folder {tmp_path / 'file'}"] == CheckState.FAILS
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "x").write_text("")
-    assert states(results_folder(tmp_path / "other"))["results"] == State.FAILS
+    assert states(results_folder(tmp_path / "other"))["results"] == CheckState.FAILS
 
 
 def test_full_disk_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(machine, "NO_DISK", 1 << 60)
-    assert machine.disk("disk", tmp_path, "free some").state is State.FAILS
+    assert machine.disk("disk", tmp_path, "free some").state is CheckState.FAILS

@@ -19,6 +19,7 @@ from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.watching import export
 from cinnabar.extraction.watching.export import export_page
+from cinnabar.flows.cli.main import run
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -160,3 +161,13 @@ def test_corrections_are_shown_with_the_value_before(docs: Path, tmp_path: Path)
     assert "<bdi>44</bdi>" in page and "changed from 3 by ann &lt;a@b&gt;" in page
     assert "/lines: list" in page and '<span class="badge human">' in page
     assert re.search(r'<tr id="d1v\d+" class="value human"', page)
+
+
+def test_the_command_writes_an_export(docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, to = stored(docs, tmp_path / "out"), tmp_path / "e.html"
+    told = ["review", "--out", str(out), "--export", str(to)]
+    assert run([*told, "--where", "outcome = 'written'", "--schema", "note", "--limit", "2"]) == 0
+    assert "2 documents, " in (said := capsys.readouterr().out) and "1 more were left out" in said
+    assert to.read_text().count("<article") == 2
+    assert run([*told, "--where", "no sql"]) == 2
+    assert run(["review", "--out", str(out), "--where", "true"]) == 2

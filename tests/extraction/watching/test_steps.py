@@ -13,6 +13,7 @@ from reading_model import ReadingModel
 from steps_of_a_fill import independent
 from tiny_checkpoint import write_checkpoint
 
+from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource, model_source
@@ -168,3 +169,12 @@ def test_a_long_record_shows_the_lines_that_changed(
     out = stored(tmp_path, "n3=4\nn70=5", reading, OPTIONS, source)
     assert run(["show", "a.txt", "--out", str(out), "--steps"]) == 0
     assert "… 80 lines as before" in capsys.readouterr().out.split("Step 1")[0]
+
+
+def test_a_corrected_document_shows_the_steps_of_its_model(tmp_path: Path, reading: ModelSource) -> None:
+    out = stored(tmp_path, "name=first\ntotal=7", reading)
+    ((digest,),) = query(out, "select document from records").rows
+    Corrector(out).correct(digest, "note", [Change(Action.VALUE, "/total", "8")], "ann")
+    found = steps_of(out, "a.txt")
+    check(found, NOTE.schema)
+    assert json.loads(found[-1].record) == {"name": "first", "total": 7}

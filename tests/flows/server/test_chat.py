@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -271,3 +273,13 @@ def test_the_helpers_of_the_python_client_take_pydantic_classes(served: ServerPr
             return content
 
     assert json.loads(asyncio.run(ask()) or "")["total"] == 136
+
+
+def test_the_snippet_of_the_documentation_runs(served: ServerProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "server.md").read_text(encoding="utf-8")
+    found = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    assert found is not None and "http://127.0.0.1:8000/v1" in found[1]
+    own: dict[str, Any] = {}
+    exec(found[1].replace("http://127.0.0.1:8000/v1", served.url), own)
+    own["client"].close()
+    assert capsys.readouterr().out == '{"total":119}\n'

@@ -1,0 +1,174 @@
+"""The shared engine: requests of many threads share batches, and each leaves with its own result."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cinnabar.engine.chat.shared_engine import CLOSED, SharedEngine
+from cinnabar.engine.effort import EFFORTS
+from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
+from cinnabar.engine.time_limit import GIVEN_UP, check_time
+from cinnabar.schemas import compile_schema
+
+FORM = compile_schema({"type": "object", "properties": {"a": {"type": "null"}}}).form
+NONE = np.zeros(0, np.int32)
+MEDIUM, HIGH = EFFORTS["medium"], EFFORTS["high"]
+
+
+class Scripted:
+    """An engine that waits until it may fill; a token is a character."""
+
+    fingerprint, context_tokens = "scripted", 1000
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.begun, self.go = threading.Semaphore(0), threading.Semaphore(0)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text)
+
+    def windows(self, _: Passage) -> list[tuple[int, int]]:
+        return []
+
+    def fill(self, requests: Sequence[Request], observer: Any = None) -> list[Result]:
+        self.batches.append([request.id for request in requests])
+        self.begun.release()
+        assert self.go.acquire(timeout=10)
+        if any(request.id == "bad" for request in requests):
+            raise ValueError("text of a document")
+        if observer is not None:
+            observer(1, [f'"{request.id}"' for request in requests])
+        return [Filled(request.id, f'"{request.id}"', {}, {}, 1, 0) for request in requests]
+
+
+@pytest.fixture
+def scripted() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def shared(scripted: Scripted) -> Iterator[SharedEngine]:
+    made = SharedEngine(lambda _: scripted)
+    yield made
+    made.close()
+    for _ in range(20):
+        scripted.go.release()
+
+
+def request(name: str, length: int = 5) -> Request:
+    return Request(name, FORM, Passage(name, "x" * length, 0, NONE, NONE, np.zeros((0, 4), np.float32)))
+
+
+def begin(shared: SharedEngine, scripted: Scripted) -> Future[Result]:
+    """Begins a batch of one request, during which others wait."""
+    found = shared.submit(request("first"), MEDIUM)
+    assert scripted.begun.acquire(timeout=10)
+    return found
+
+
+def record(found: Future[Result]) -> str:
+    result = found.result(timeout=10)
+    assert isinstance(result, Filled)
+    return result.record
+
+
+def test_what_waits_during_a_batch_shares_the_next_one(shared: SharedEngine, scripted: Scripted) -> None:
+    first = begin(shared, scripted)
+    waiting = {name: shared.submit(request(name), MEDIUM) for name in "abc"}
+    other = shared.submit(request("other"), HIGH)
+    assert shared.waiting == 4
+    scripted.go.release(3)
+    assert record(first) == '"first"' and {name: record(one) for name, one in waiting.items()} == {
+        name: f'"{name}"' for name in "abc"
+    }
+    assert record(other) == '"other"' and scripted.batches == [["first"], ["a", "b", "c"], ["other"]]
+
+
+def test_a_long_request_waits_for_shorter_ones_and_is_filled_alone(
+    shared: SharedEngine, scripted: Scripted
+) -> None:
+    begin(shared, scripted)
+    found = [shared.submit(request("long", 20_000), MEDIUM), shared.submit(request("short"), MEDIUM)]
+    scripted.go.release(3)
+    assert [record(one) for one in found] == ['"long"', '"short"']
+    assert scripted.batches == [["first"], ["short"], ["long"]]
+
+
+def test_a_request_that_is_given_up_ends_at_once_and_is_not_filled(
+    shared: SharedEngine, scripted: Scripted
+) -> None:
+    first = begin(shared, scripted)
+    waiting, other = shared.submit(request("a"), MEDIUM), shared.submit(request("b"), MEDIUM)
+    shared.give_up(waiting)
+    shared.give_up(first)
+    for one in (first, waiting):
+        result = one.result(timeout=10)
+        assert isinstance(result, Failed) and result.code == GIVEN_UP
+    scripted.go.release(2)
+    assert record(other) == '"b"' and scripted.batches == [["first"], ["b"]]
+
+
+def test_a_batch_that_nobody_waits_for_is_left() -> None:
+    ended = threading.Event()
+
+    class Looking(Scripted):
+        def fill(self, requests: Sequence[Request], observer: Any = None) -> list[Result]:
+            self.begun.release()
+            try:
+                for _ in range(1000):
+                    check_time()
+                    threading.Event().wait(0.01)
+            finally:
+                ended.set()
+            return super().fill(requests, observer)
+
+    looking = Looking()
+    shared = SharedEngine(lambda _: looking)
+    found = begin(shared, looking)
+    shared.give_up(found)
+    assert ended.wait(5) and looking.batches == []
+    shared.close()
+
+
+def test_a_failure_ends_its_batch_without_its_text_and_not_the_engine(
+    shared: SharedEngine, scripted: Scripted
+) -> None:
+    scripted.go.release(2)
+    result = shared.submit(request("bad"), MEDIUM).result(timeout=10)
+    assert result == Failed("bad", "engine_error", "ValueError")
+    assert record(shared.submit(request("good"), MEDIUM)) == '"good"' and shared.alive
+
+
+def test_steps_are_shown_to_those_who_watch(shared: SharedEngine, scripted: Scripted) -> None:
+    scripted.go.release()
+    seen: list[tuple[int, str]] = []
+    record(shared.submit(request("a"), MEDIUM, lambda step, text: seen.append((step, text))))
+    assert seen == [(1, '"a"')]
+
+
+def test_a_filler_waits_for_its_requests_and_can_be_given_up(shared: SharedEngine, scripted: Scripted) -> None:
+    filler = shared.filler(MEDIUM)
+    assert (filler.fingerprint, filler.context_tokens, filler.count_tokens("ab")) == ("scripted", 1000, 2)
+    scripted.go.release(2)
+    assert [one.id for one in filler.fill([request("a"), request("b")])] == ["a", "b"]
+    filler.give_up()
+    (left,) = filler.fill([request("c")])
+    assert isinstance(left, Failed) and left.code == GIVEN_UP
+
+
+def test_requests_that_wait_when_the_engine_is_closed_end(shared: SharedEngine, scripted: Scripted) -> None:
+    first = begin(shared, scripted)
+    waiting = shared.submit(request("a"), MEDIUM)
+    shared.close()
+    late = shared.submit(request("b"), MEDIUM)
+    scripted.go.release()
+    assert record(first) == '"first"'
+    for one in (waiting, late):
+        result = one.result(timeout=10)
+        assert isinstance(result, Failed) and result.code == CLOSED
