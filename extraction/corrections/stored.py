@@ -300,7 +300,9 @@ def _bases(
     return {key: (run_id, Base.from_json(text)) for key, (run_id, text) in latest.items()}
 
 
-def _outcomes(out: Path, committed: Sequence[Manifest], documents: Collection[str], name: str) -> Iterator[CorrectedState]:
+def _outcomes(
+    out: Path, committed: Sequence[Manifest], documents: Collection[str], name: str
+) -> Iterator[CorrectedState]:
     """Yields the latest outcome of each of these documents, with its record."""
     by_path = {str(out / file.path): entry for entry in committed for file in entry.files if file.table == "outcomes"}
     if not by_path or not documents:
