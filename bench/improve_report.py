@@ -3,7 +3,7 @@
     .venv/bin/python -m bench.improve_report ../shared/data/design_jobs … --documents 20 --others 30
 
 Of each set `--documents` documents are drawn (`--seed` draws others) and go a user's way: `cinnabar extract` into a new
-folder, corrections of what is wrong, `cinnabar improve`, `--keep`. Then `--others` documents that were not among
+folder, corrections of what is wrong (with `--browser` through the page), `cinnabar improve`, `--keep`. Then `--others` documents that were not among
 them are read with the shipped model and with the kept one. Results are kept in `runs/improve/`; the same command goes
 on with the sets that are missing, and a training that was cut goes on as well.
 """
@@ -52,12 +52,13 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=20)
     parser.add_argument("--others", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--browser", action="store_true", help="correct through the page, in a headless Chromium")
     asked = parser.parse_args()
     KEPT.mkdir(parents=True, exist_ok=True)
     print(f"| {' | '.join(COLUMNS.values())} |\n|{'---|' * len(COLUMNS)}")
     rows = []
     for folder in asked.sets:
-        rows.append(_row(load_set(folder), asked.documents, asked.others, asked.seed))
+        rows.append(_row(load_set(folder), asked.documents, asked.others, asked.seed, asked.browser))
         print(f"| {' | '.join(_spelled(rows[-1][name]) for name in COLUMNS)} |", flush=True)
     before, after = (sum(row[name] for row in rows) / len(rows) for name in ("before", "after"))
     print(f"mean F1 {before:.3f} before, {after:.3f} after, gain {after - before:+.3f}")
@@ -79,8 +80,8 @@ def _differences(record: Any, truth: Any, pointer: str) -> Iterator[Change]:
             yield Change(Action.LIST if isinstance(truth, list) else Action.VALUE, pointer, json.dumps(truth))
 
 
-def _row(labelled: EvaluationSet, documents: int, others: int, seed: int) -> dict[str, Any]:
-    work = KEPT / f"{labelled.name}-{documents}-{others}-{seed}"
+def _row(labelled: EvaluationSet, documents: int, others: int, seed: int, browser: bool) -> dict[str, Any]:
+    work = KEPT / f"{labelled.name}-{documents}-{others}-{seed}{'-browser' if browser else ''}"
     result = work / "result.json"
     if result.is_file():
         return dict(json.loads(result.read_text(encoding="utf-8")))
@@ -92,7 +93,7 @@ def _row(labelled: EvaluationSet, documents: int, others: int, seed: int) -> dic
     out, schema = work / "out", load_schema(labelled.folder / "schema.json")
     if not (work / "corrected").is_file():
         shutil.rmtree(work, ignore_errors=True)
-        corrected = _corrected(labelled, few, work, out, schema.name)
+        corrected = _corrected(labelled, few, work, out, schema.name, browser)
         (work / "corrected").write_text(str(corrected), encoding="utf-8")
     begun, busy = time.monotonic(), _busy()
     told = _improved(out, schema.name)
@@ -117,7 +118,9 @@ def _row(labelled: EvaluationSet, documents: int, others: int, seed: int) -> dic
     return row
 
 
-def _corrected(labelled: EvaluationSet, files: Sequence[str], work: Path, out: Path, schema_name: str) -> int:
+def _corrected(
+    labelled: EvaluationSet, files: Sequence[str], work: Path, out: Path, schema_name: str, browser: bool
+) -> int:
     """Reads these documents into `out`, corrects them, and returns how many."""
     inbox = work / "inbox"
     for file in files:
@@ -125,6 +128,12 @@ def _corrected(labelled: EvaluationSet, files: Sequence[str], work: Path, out: P
         shutil.copyfile(labelled.folder / file, inbox / file)
     schema = str(labelled.folder / "schema.json")
     _cinnabar("extract", str(inbox), "--schema", schema, "--out", str(out), "--model", "default")
+    if browser:
+        asked = (sys.executable, "-m", "bench.scripted_reviewer", str(labelled.folder), "--out", str(out))
+        counted = ("--documents", str(len(files)))
+        told = subprocess.run([*asked, *counted], check=True, stdout=subprocess.PIPE, text=True).stdout
+        print(f"{labelled.name}: {told}", file=sys.stderr)
+        return int(json.loads(told)["documents"])
     truths = {line["file"]: line["truth"] for line in labelled.truths}
     corrector, done = Corrector(out), 0
     for file in files:
