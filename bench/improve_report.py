@@ -3,9 +3,9 @@
     .venv/bin/python -m bench.improve_report ../shared/data/design_jobs … --documents 20 --others 30
 
 Of each set `--documents` documents are drawn (`--seed` draws others) and go a user's way: `cinnabar extract` into a new
-folder, corrections of what is wrong (with `--browser` through the page), `cinnabar improve`, `--keep`. Then `--others` documents that were not among
-them are read with the shipped model and with the kept one. Results are kept in `runs/improve/`; the same command goes
-on with the sets that are missing, and a training that was cut goes on as well.
+folder, corrections of what is wrong (with `--browser` through the page), `cinnabar improve`, `--keep`. Then `--others`
+documents that were not among them are read with the shipped model and with the kept one. Results are kept in
+`runs/improve/`; the same command goes on with the sets that are missing, and a training that was cut goes on as well.
 """
 
 from __future__ import annotations
