@@ -49,7 +49,8 @@ def test_the_loop_finds_a_run_that_writes_a_manifest_before_its_files(
     monkeypatch.setattr("cinnabar.extraction.storage.files.write_whole", careless)
     points = [i for i, ways in enumerate(loop.operations(docs, tmp_path / "count")) if "torn" in ways]
     found = []
-    for point in points[-2:]:
+    # The last two write the report of the run, which no row depends on.
+    for point in points[-4:-2]:
         try:
             found += loop.check_case(docs, tmp_path / str(point), point, "torn", expected)
         except Exception as error:

@@ -20,9 +20,12 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A browser; tests that need it are skipped where there is none."""
+    """A browser; tests that need it are skipped where there is none.
+
+    It ends with its module: while Playwright works in a thread, no event loop can run there.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
