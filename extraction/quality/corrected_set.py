@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from cinnabar.extraction.storage.records import Record
 from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, names, select, stored
 from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import above
 
@@ -59,9 +59,11 @@ def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
     for one in corrections(out):
         if one.schema_name == schema_name and one.action != Action.OTHER_KIND:
             by_document[one.document].append(one)
-    touched = [one for one in select(out, schema_name, Selection()) if one.document in by_document]
-    newest = max(touched, key=lambda one: one.run_id, default=None)
-    fingerprint = newest.schema_fingerprint if newest else select(out, schema_name, Selection())[0].schema_fingerprint
+    every = select(out, schema_name, Selection())
+    if not every:
+        raise UsageError(f"{schema_name}: expected records in {out}, found none that count")
+    touched = [one for one in every if one.document in by_document]
+    fingerprint = max(touched or every, key=lambda one: one.run_id).schema_fingerprint
     source = source_of(out, schema_name, fingerprint)
     records = stored(out, touched)
     whole = [
@@ -72,7 +74,7 @@ def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
     ]
     reads, missing = _parsed(out, whole)
     truths = tuple(
-        {"file": one.document, "truth": parse(records[one.document].record.text)}
+        {"file": one.document, "truth": json.loads(records[one.document].record.text)}
         for one in whole
         if one.document in reads
     )
