@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report choice-report tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,9 @@ train-gpu: train  ## the same on a CUDA device
 
 improve-report: setup  ## measure cinnabar improve: corrected documents, then F1 of others (SETS=… ARGS="--documents 20 --others 30")
 	@$(PY) -m bench.improve_report $(SETS) $(ARGS)
+
+choice-report: setup  ## measure what to label next, chosen against random (SETS="folders" ARGS="--labels 4,8,16 --seeds 3")
+	@OMP_NUM_THREADS=1 $(PY) -m bench.choice_report $(SETS) $(ARGS)
 
 tune-report: setup  ## measure fine-tuning on a few documents of a set (SETS=… ARGS="--documents 20 --minutes 5")
 	@$(PY) -m bench.fine_tune_report $(SETS) $(ARGS)

@@ -38,7 +38,7 @@ from cinnabar.extraction.planning import passage_of
 from cinnabar.extraction.quality.evaluation import EvaluationSet, load_set
 from cinnabar.extraction.quality.fine_tuning import FineTuning
 from cinnabar.extraction.quality.labelled import Labelled, labelled_passages
-from cinnabar.extraction.quality.labelling_order import Candidate, labelling_order
+from cinnabar.extraction.quality.labelling_order import DOUBT, Candidate, labelling_order
 from cinnabar.extraction.quality.predicting import answers, read_set
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
@@ -77,7 +77,9 @@ class Simulation:
         job = self._job(network, wordpieces)
         return float(self.labelled.select(files).score(answers([self.reads[name] for name in files], job))["f1"])
 
-    def chosen(self, pool: Sequence[str], count: int, network: Network, wordpieces: Any) -> list[str]:
+    def chosen(
+        self, pool: Sequence[str], count: int, doubt: float, network: Network, wordpieces: Any
+    ) -> list[str]:
         """Returns the files of the pool that teach most, by the doubts of this network."""
         unread = [name for name in pool if name not in self._doubts]
         found = answers([self.reads[name] for name in unread], self._job(network, wordpieces))
@@ -88,7 +90,7 @@ class Simulation:
                     doubts[re.sub(r"/\d+(?=/|$)", "/*", pointer)] += 1 - sure
             self._doubts[name] = doubts
         candidates = [Candidate(self._text(name), self._doubts[name]) for name in pool]
-        return [pool[at] for at in labelling_order(candidates, count)]
+        return [pool[at] for at in labelling_order(candidates, count, doubt=doubt)]
 
     def trained(self, files: Sequence[str], seed: int) -> tuple[Network, Any]:
         """Returns the shipped network after training on these files."""
@@ -115,6 +117,10 @@ class Simulation:
         return text
 
 
+def _arm(arm: str, count: int, asked: argparse.Namespace) -> str:
+    return "" if not count else arm if arm == "random" else f"{arm}, doubt {asked.doubt:g}"
+
+
 def area(labels: Sequence[int], figures: Sequence[float]) -> float:
     """Returns the mean F1 between no labels and the most."""
     return float(np.trapezoid(figures, labels) / (labels[-1] - labels[0]))
@@ -129,6 +135,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30, help="training steps")
     parser.add_argument("--pool", type=int, default=60)
     parser.add_argument("--others", type=int, default=24)
+    parser.add_argument("--doubt", type=float, default=DOUBT, help="the weight of doubt beside likeness")
     asked = parser.parse_args()
     labels = [0, *map(int, asked.labels.split(","))]
     KEPT.parent.mkdir(parents=True, exist_ok=True)
@@ -141,14 +148,14 @@ def main() -> None:
         for folder in asked.sets:
             for count in labels:
                 for arm in ARMS:
-                    key = (folder.name, seed, count, arm if count else "", asked.steps, asked.pool, asked.others)
+                    key = (folder.name, seed, count, _arm(arm, count, asked), asked.steps, asked.pool, asked.others)
                     if key in kept:
                         continue
                     if folder not in simulations:
                         simulations[folder] = Simulation(folder, asked.pool, asked.others, asked.steps)
                     one = simulations[folder]
                     measured, pool = one.parts(seed)
-                    files = one.chosen(pool, count, *shipped) if arm == "chosen" else pool[:count]
+                    files = one.chosen(pool, count, asked.doubt, *shipped) if arm == "chosen" else pool[:count]
                     found = one.figure(measured, *(one.trained(files, seed) if count else shipped))
                     kept[key] = found
                     with KEPT.open("a") as file:
@@ -165,7 +172,7 @@ def print_table(kept: Mapping[tuple[Any, ...], float], asked: argparse.Namespace
     gains, learnt = [], []
     for folder in asked.sets:
         rows = {
-            arm: np.mean([[kept[folder.name, seed, n, arm if n else "", *tail] for n in labels]
+            arm: np.mean([[kept[folder.name, seed, n, _arm(arm, n, asked), *tail] for n in labels]
                           for seed in range(asked.seeds)], 0)
             for arm in ARMS
         }  # fmt: skip
