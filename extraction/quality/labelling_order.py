@@ -18,9 +18,9 @@ from cinnabar.engine.few_shot import plain, trigrams
 
 _Doubles = npt.NDArray[np.float64]
 
-#: The weight of doubt beside that of likeness; both count from 0 for no document to 1 for all. Doubt chose documents that
-#: are unlike the others: areas under F1 of two sets were 7.5% below those of random choice with doubt alone, 1.2% below
-#: without it (`bench/choice_report.py`).
+#: The weight of doubt beside that of likeness; both count from 0 for no document to 1 for all. Doubt chose documents
+#: that are unlike the others: areas under F1 of two sets were 7.5% below those of random choice with doubt alone, 1.2%
+#: below without it (`bench/choice_report.py`).
 DOUBT = 0.0
 
 

@@ -54,7 +54,7 @@ def operations(whole, act):
 
 @pytest.mark.parametrize(
     ("undoes", "every"),
-    [(False, 13), pytest.param(False, 1, marks=pytest.mark.slow), pytest.param(True, 1, marks=pytest.mark.slow)],
+    [(False, 13), pytest.param(False, 3, marks=pytest.mark.slow), pytest.param(True, 3, marks=pytest.mark.slow)],
 )
 def test_a_process_killed_at_any_step_leaves_a_correction_whole_or_none(tmp_path, undoes, every):
     start = tmp_path / "start"
