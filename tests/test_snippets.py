@@ -31,7 +31,7 @@ NOT_RUN = {
     "it needs a server": r"\bserve\b|--ray\b|\bcinnabar review\b",
     "it needs a model that you bring": r"\bmodels/|--diffusion|mercury|openai:",
     "it needs your corrections": r"\bcinnabar (?:truth|improve|correct)\b",
-    "it changes your shell": r"--install-completion",
+    "it changes or asks your shell": r"--(install|show)-completion",
     "it takes minutes": r"^make |\bcinnabar (?:eval|train|calibrate)\b",
     "it names places of your machine": r"/archive/",
 }

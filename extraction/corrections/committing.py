@@ -86,7 +86,9 @@ def after_entry(state: CorrectedState, entry: WaitingCorrection, rules: Rules) -
     units = [unit for one in state.in_force if one.identity in gone for unit in one.units]
     if units:
         record = without_units(record, base.record, units, in_force(now), rules)
-    revised = with_corrections(record, entry.corrections, rules)
+    # The record of a document that is of another kind is not stored with what was corrected in it meanwhile.
+    corrections = in_force(now) if state.other_kind else entry.corrections
+    revised = with_corrections(record, corrections, rules)
     outcome = judged_again(_outcome(state, "written", revised.record), base, rules)
     return replace(
         state,

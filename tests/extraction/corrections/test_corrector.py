@@ -198,6 +198,14 @@ def test_a_document_of_another_kind_leaves_the_views_and_comes_back(out):
     assert verify(out).problems == []
 
 
+def test_what_is_corrected_in_a_document_of_another_kind_is_there_when_it_comes_back(out):
+    run(out)
+    kind = correct(out, (Action.OTHER_KIND, "")).corrections[0]
+    correct(out, (Action.VALUE, "/lines", "[]"))
+    Corrector(out).undo(A, "bill", [kind.identity], "eva")
+    assert record(out)["lines"] == []
+
+
 def test_a_document_in_quarantine_is_written_once_its_reasons_are_settled(out):
     missing = outcome_of("a.txt", "e1", code="missing", detail="no value", pointers=("/number", "/seller/name"))
     run(out, outcomes=[missing], paths=["a.txt"])
