@@ -84,10 +84,12 @@ def after_entry(state: CorrectedState, entry: WaitingCorrection, rules: Rules) -
         return replace(state, corrections=now)
     gone = {one.undoes for one in entry.undone}
     units = [unit for one in state.in_force if one.identity in gone for unit in one.units]
-    if units:
+    corrections: Sequence[Correction] = entry.corrections
+    if state.other_kind and base.record is not None:
+        # What was corrected or taken back in a document of another kind is not in its stored record.
+        record, corrections = base.record, in_force(now)
+    elif units:
         record = without_units(record, base.record, units, in_force(now), rules)
-    # The record of a document that is of another kind is not stored with what was corrected in it meanwhile.
-    corrections = in_force(now) if state.other_kind else entry.corrections
     revised = with_corrections(record, corrections, rules)
     outcome = judged_again(_outcome(state, "written", revised.record), base, rules)
     return replace(

@@ -206,6 +206,15 @@ def test_what_is_corrected_in_a_document_of_another_kind_is_there_when_it_comes_
     assert record(out)["lines"] == []
 
 
+def test_what_is_taken_back_in_a_document_of_another_kind_is_gone_when_it_comes_back(out):
+    run(out)
+    first = correct(out, (Action.ACCEPT, "/number")).corrections[0]
+    correct(out, (Action.OTHER_KIND, ""))
+    Corrector(out).undo(A, "bill", [first.identity], "eva")
+    Corrector(out).undo(A, "bill", None, "eva")
+    assert fields(out, "origin = 'human'") == []
+
+
 def test_a_document_in_quarantine_is_written_once_its_reasons_are_settled(out):
     missing = outcome_of("a.txt", "e1", code="missing", detail="no value", pointers=("/number", "/seller/name"))
     run(out, outcomes=[missing], paths=["a.txt"])

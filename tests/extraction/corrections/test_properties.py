@@ -135,7 +135,7 @@ def test_random_sequences_lose_no_correction_and_can_be_taken_back(steps):
 
 @pytest.mark.slow
 @given(st.lists(STEPS, min_size=3, max_size=14))
-@settings(max_examples=100, deadline=None, phases=[Phase.generate],
+@settings(max_examples=60, deadline=None, derandomize=True, phases=[Phase.generate],
           suppress_health_check=list(HealthCheck))  # fmt: skip
 def test_long_random_sequences_lose_no_correction_and_can_be_taken_back(steps):
     sequence(steps)
