@@ -76,8 +76,8 @@ class _Choice:
         self._tokens, self._room = [tokens[at] for at in kept], room
         self._plain = [plain(example.text) for example in self._examples]
         counts = np.stack([trigrams(text) for text in self._plain])
-        self._rarity = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
-        self._vectors = self._weighed(counts)
+        self._rarity = rarity_of(counts)
+        self._vectors = weighed(counts, self._rarity)
         self._groups = self._grouped()
 
     def chosen(self, text: str) -> Chosen:
@@ -86,7 +86,7 @@ class _Choice:
         same = frozenset(at for at, other in enumerate(self._plain) if own and own in other)
         number = 0
         if len(self._groups) > 1:
-            vector = self._weighed(trigrams(own))
+            vector = weighed(trigrams(own), self._rarity)
             number = int(_grade(np.array([group.centre @ vector for group in self._groups])).argmax())
         ranked = self._groups[number].ranked
         shown, left_out = self._fitting(ranked), self._fitting([at for at in ranked if at not in same])
@@ -101,11 +101,6 @@ class _Choice:
     def every(self) -> list[tuple[Example, ...]]:
         """Returns the examples of each group."""
         return [tuple(self._examples[at] for at in self._fitting(group.ranked)) for group in self._groups]
-
-    def _weighed(self, counts: Doubles) -> Doubles:
-        weighed = np.log1p(counts) * self._rarity
-        found: Doubles = weighed / np.maximum(np.sqrt((weighed**2).sum(-1, keepdims=True)), 1e-9)
-        return found
 
     def _grouped(self) -> list[_Group]:
         alike = _grade(self._vectors @ self._vectors.T)
@@ -213,6 +208,20 @@ def trigrams(text: str) -> Doubles:
     mixed = (codes[:-2] * 0x9E3779B1 + codes[1:-1] * 0x85EBCA77 + codes[2:] * 0xC2B2AE3D) & 0xFFFFFFFF
     found: Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
     return found
+
+
+def rarity_of(counts: Doubles) -> Doubles:
+    """Returns the weight of each trigram by the texts that have it: [_PLACES] for counts [texts, _PLACES]."""
+    found: Doubles = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
+    return found
+
+
+def weighed(counts: Doubles, rarity: Doubles) -> Doubles:
+    """Returns vectors of length 1 of these counts, [..., _PLACES]; their products are likenesses from 0 to 1."""
+    found = np.log1p(counts) * rarity
+    lengths: Doubles = np.sqrt((found**2).sum(-1, keepdims=True))
+    vectors: Doubles = found / np.maximum(lengths, 1e-9)
+    return vectors
 
 
 def _grade(likeness: Doubles) -> _Ints:

@@ -1,4 +1,4 @@
-"""The protocols of a filler: the engine, or a model behind a server."""
+"""The protocols of a filler: the engine, or a model behind a server; and what fillers over an engine share."""
 
 from __future__ import annotations
 
@@ -48,6 +48,39 @@ class Prompted(Protocol):
         Raises UsageError if there is no room for any.
         """
         ...
+
+
+class OverEngine:
+    """What fillers over another one share: all but `fill` is that one's own."""
+
+    _engine: Filler
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the engine."""
+        return self._engine.fingerprint
+
+    @property
+    def context_tokens(self) -> int:
+        """The most tokens of one passage."""
+        return self._engine.context_tokens
+
+    def count_tokens(self, text: str) -> int:
+        """Returns the number of tokens of this text, for chunking."""
+        return self._engine.count_tokens(text)
+
+    def windows(self, passage: Passage) -> list[tuple[int, int]]:
+        """Returns the characters [start, end) that the model reads as one window, for chunking."""
+        return self._engine.windows(passage)
+
+
+class OverPromptedEngine(OverEngine):
+    """The same over an engine whose prompt tells the form in words."""
+
+    def context_beside(self, form: Form) -> int:
+        """Returns the most tokens of a passage beside this form and its answer. Raises UsageError if none is left."""
+        assert isinstance(self._engine, Prompted)
+        return self._engine.context_beside(form)
 
 
 @runtime_checkable

@@ -14,10 +14,9 @@ from typing import Protocol
 from cinnabar.engine.constraint import FIRST_LENGTH
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Observer
-from cinnabar.engine.filler import Filler, Prompted
-from cinnabar.engine.request import Failed, Passage, Request, Result
+from cinnabar.engine.filler import Filler, OverEngine, OverPromptedEngine, Prompted
+from cinnabar.engine.request import Failed, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP, limited, until
-from cinnabar.schemas.form.form import Form
 
 #: The code of a request that was waiting when the engine was closed.
 CLOSED = "closed"
@@ -191,7 +190,7 @@ class SharedEngine:
             self._told(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
 
 
-class SharedFiller:
+class SharedFiller(OverEngine):
     """A filler of one client, whose requests share the batches of others; `give_up` ends what it asked for."""
 
     def __init__(self, shared: SharedEngine, effort: Effort) -> None:
@@ -199,24 +198,6 @@ class SharedFiller:
         self._lock = threading.Lock()
         self._asked: list[Future[Result]] = []
         self._given_up = False
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the engine of this effort."""
-        return self._engine.fingerprint
-
-    @property
-    def context_tokens(self) -> int:
-        """The most tokens of one passage."""
-        return self._engine.context_tokens
-
-    def count_tokens(self, text: str) -> int:
-        """Returns the number of tokens of this text, for chunking."""
-        return self._engine.count_tokens(text)
-
-    def windows(self, passage: Passage) -> list[tuple[int, int]]:
-        """Returns the characters [start, end) that the model reads as one window, for chunking."""
-        return self._engine.windows(passage)
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
         """Returns exactly one result for each request, in their order; waits for the batches that they are part of."""
@@ -235,10 +216,5 @@ class SharedFiller:
             self._shared.give_up(one)
 
 
-class PromptedSharedFiller(SharedFiller):
+class PromptedSharedFiller(SharedFiller, OverPromptedEngine):
     """A filler of an engine whose prompt tells the form in words."""
-
-    def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of a passage beside this form and its answer. Raises UsageError if none is left."""
-        assert isinstance(self._engine, Prompted)
-        return self._engine.context_beside(form)

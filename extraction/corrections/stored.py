@@ -35,14 +35,13 @@ from cinnabar.extraction.corrections.units import (
     units_from,
     units_json,
 )
-from cinnabar.extraction.documents import Box, Evidence, Span
 from cinnabar.extraction.storage.files import reading
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import literal
 from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.extraction.storage.snapshot import OFFLINE
 from cinnabar.extraction.storage.stored_records import stored_of
-from cinnabar.extraction.storage.tables import CORRECTIONS, UNCORRECTED
+from cinnabar.extraction.storage.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in
 from cinnabar.schemas.canonical import parse
 
 #: A document under one schema: its digest and the schema's name.
@@ -165,14 +164,6 @@ def correction_rows(
 
 
 def _correction(row: dict[str, Any]) -> Correction:
-    evidence = None
-    if row["spans"]:
-        evidence = Evidence(
-            tuple(Span(**span) for span in row["spans"]),
-            row["evidence_text"] or "",
-            tuple(Box(**box) for box in row["boxes"] or ()),
-            row["place"] or "",
-        )
     return Correction(
         row["identity"],
         row["document"],
@@ -182,7 +173,7 @@ def _correction(row: dict[str, Any]) -> Correction:
         row["pointer"],
         row["before"],
         row["after"],
-        evidence,
+        evidence_in(row),
         row["who"],
         row["made"],
         None,
@@ -192,7 +183,6 @@ def _correction(row: dict[str, Any]) -> Correction:
 
 def row_of(one: Correction, run_id: str) -> dict[str, Any]:
     """Returns the row of a correction."""
-    evidence = one.evidence
     return {
         "identity": one.identity,
         "document": one.document,
@@ -202,14 +192,7 @@ def row_of(one: Correction, run_id: str) -> dict[str, Any]:
         "pointer": one.pointer,
         "before": one.before,
         "after": one.after,
-        "spans": [{"start": span.start, "end": span.end} for span in evidence.spans] if evidence else [],
-        "evidence_text": evidence.text if evidence else None,
-        "place": evidence.place or None if evidence else None,
-        "boxes": [
-            {"page": b.page, "x0": b.x0, "top": b.top, "x1": b.x1, "bottom": b.bottom} for b in evidence.boxes
-        ]
-        if evidence
-        else [],
+        **evidence_columns(one.evidence),
         "who": one.who,
         "made": one.made,
         "undoes": None,

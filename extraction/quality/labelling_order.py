@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.few_shot import plain, trigrams
+from cinnabar.engine.few_shot import plain, rarity_of, trigrams, weighed
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -64,9 +64,7 @@ def labelling_order(
 def _likeness(texts: Sequence[str]) -> _Doubles:
     """Returns how alike these texts are, [N, N], from 0 to 1."""
     counts = np.stack([trigrams(plain(text)) for text in texts])
-    rarity = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
-    weighed = np.log1p(counts) * rarity
-    vectors = weighed / np.maximum(np.sqrt((weighed**2).sum(1, keepdims=True)), 1e-9)
+    vectors = weighed(counts, rarity_of(counts))
     found: _Doubles = vectors @ vectors.T
     return found
 

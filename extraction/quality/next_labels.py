@@ -23,8 +23,8 @@ _DOCUMENTS = (
     " ORDER BY sure, hash(document)"
 )
 _FIELDS = (
-    "SELECT document, field, confidence, row_confidence, origin, coalesce(value, ''), coalesce(evidence_text, ''),"
-    " coalesce(place, '') FROM fields WHERE schema_name = ? AND document IN (SELECT unnest(?::VARCHAR[]))"
+    "SELECT document, field, origin, coalesce(value, ''), coalesce(evidence_text, ''), coalesce(place, '')"
+    " FROM fields WHERE schema_name = ? AND document IN (SELECT unnest(?::VARCHAR[]))"
     " ORDER BY document, pointer"
 )
 
@@ -46,15 +46,13 @@ def next_to_label(out: Path, schema_name: str, count: int) -> list[str]:
             documents = documents[:half] + sorted(documents[half:])[:: max(1, (len(documents) - half) // half)][:half]
         rows = connection.execute(_FIELDS, [schema_name, documents]).fetchall()
     words: dict[str, list[str]] = defaultdict(list)
-    doubts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     seen = set[str]()
-    for document, field, sure, row_sure, origin, value, text, place in rows:
+    for document, field, origin, value, text, place in rows:
         if origin == HUMAN:
             seen.add(document)
             continue
         words[document].append(f"{field} {place} {text or value}")
-        doubts[document][field] += (1 - sure) + (0 if row_sure is None else 1 - row_sure)
-    made = {one: Candidate("\n".join(words[one]), doubts[one]) for one in documents}
+    made = {one: Candidate("\n".join(words[one])) for one in documents}
     left = [one for one in documents if one not in seen]
     order = labelling_order([made[one] for one in left], count, [made[one] for one in documents if one in seen])
     return [left[at] for at in order]

@@ -12,7 +12,6 @@ from typing import Any
 
 import duckdb
 
-from cinnabar.extraction.documents import Box, Evidence, Span
 from cinnabar.extraction.mailboxes.address import is_address, parse_address, parse_mail_path
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.names import quoted
@@ -20,7 +19,7 @@ from cinnabar.extraction.storage.reading import connect, question
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.extraction.storage.snapshot import view_of
 from cinnabar.extraction.storage.spelling import Spelling
-from cinnabar.extraction.storage.tables import LIST, THOUGHTS
+from cinnabar.extraction.storage.tables import LIST, THOUGHTS, evidence_in
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import unescape
@@ -222,16 +221,8 @@ def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[d
 
 
 def _leaf(row: dict[str, Any]) -> LeafRow:
-    evidence = None
-    if row["spans"]:
-        evidence = Evidence(
-            tuple(Span(**span) for span in row["spans"]),
-            row["evidence_text"] or "",
-            tuple(Box(**box) for box in row["boxes"] or ()),
-            row["place"] or "",
-        )
     return LeafRow(
-        row["pointer"], row["value_json"], row["confidence"], row["origin"], row["missing"], evidence,
+        row["pointer"], row["value_json"], row["confidence"], row["origin"], row["missing"], evidence_in(row),
         row["page"] or 0, tuple(row["flags"] or ()),
     )  # fmt: skip
 

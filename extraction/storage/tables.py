@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cinnabar.extraction.documents import Box, Evidence, Span
 from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.schemas.arrow import arrow_value
 from cinnabar.schemas.canonical import json_text
@@ -278,7 +279,6 @@ def _at(pointer: str, value: Any) -> Any:
 
 
 def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key) -> dict[str, Any]:
-    evidence = leaf.evidence
     return {
         "document": digest,
         "schema_name": key.schema_name,
@@ -291,18 +291,35 @@ def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key)
         "missing": leaf.missing,
         "flags": list(leaf.flags),
         "page": leaf.page or None,
-        "spans": [{"start": span.start, "end": span.end} for span in evidence.spans] if evidence else [],
-        "evidence_text": evidence.text if evidence else None,
-        "place": evidence.place or None if evidence else None,
-        "boxes": [
-            {"page": b.page, "x0": b.x0, "top": b.top, "x1": b.x1, "bottom": b.bottom} for b in evidence.boxes
-        ]
-        if evidence
-        else [],
+        **evidence_columns(leaf.evidence),
         "run_id": key.run_id,
         "schema_fingerprint": key.schema_fingerprint,
         "engine_fingerprint": key.engine_fingerprint,
     }
+
+
+def evidence_columns(evidence: Evidence | None) -> dict[str, Any]:
+    """Returns the columns of a value's evidence, those of no evidence for None."""
+    if evidence is None:
+        return {"spans": [], "evidence_text": None, "place": None, "boxes": []}
+    return {
+        "spans": [{"start": span.start, "end": span.end} for span in evidence.spans],
+        "evidence_text": evidence.text,
+        "place": evidence.place or None,
+        "boxes": [{"page": b.page, "x0": b.x0, "top": b.top, "x1": b.x1, "bottom": b.bottom} for b in evidence.boxes],
+    }
+
+
+def evidence_in(row: Mapping[str, Any]) -> Evidence | None:
+    """Returns the evidence in a row with such columns; None if it has no spans."""
+    if not row["spans"]:
+        return None
+    return Evidence(
+        tuple(Span(**span) for span in row["spans"]),
+        row["evidence_text"] or "",
+        tuple(Box(**box) for box in row["boxes"] or ()),
+        row["place"] or "",
+    )
 
 
 def check_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.engine.filler import OverEngine, OverPromptedEngine
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill.document_lookup import Content, DocumentLookup
 from cinnabar.extraction.batch_reader import BatchReader
@@ -27,9 +28,8 @@ from cinnabar.schemas.errors import CinnabarError, UsageError
 if TYPE_CHECKING:
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine
-    from cinnabar.engine.request import Passage, Request, Result
+    from cinnabar.engine.request import Request, Result
     from cinnabar.engine.watching import FormState
-    from cinnabar.schemas.form.form import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +56,17 @@ class WatchedStep:
 Tell = Callable[[WatchedStep], None]
 
 
-class _Followed:
+class _Followed(OverEngine):
     """Fills the passages of a document one after another and tells each step.
 
     `passage` counts the passages so far, `steps` the states of the last one.
     """
 
+    _engine: Engine | DiffusionEngine
+
     def __init__(self, engine: Engine | DiffusionEngine, tell: Tell) -> None:
         self._engine, self._tell = engine, tell
         self.passage = self.steps = 0
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the engine."""
-        return self._engine.fingerprint
-
-    @property
-    def context_tokens(self) -> int:
-        """The most tokens of one passage."""
-        return self._engine.context_tokens
-
-    def count_tokens(self, text: str) -> int:
-        """Returns the number of tokens of this text."""
-        return self._engine.count_tokens(text)
-
-    def windows(self, passage: Passage) -> list[tuple[int, int]]:
-        """Returns the characters of each window of the model."""
-        return self._engine.windows(passage)
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
         """Returns a result for each passage."""
@@ -101,16 +85,8 @@ class _Followed:
         )
 
 
-class _FollowedPrompted(_Followed):
+class _FollowedPrompted(_Followed, OverPromptedEngine):
     """The same for an engine whose prompt tells the form in words."""
-
-    def __init__(self, engine: DiffusionEngine, tell: Tell) -> None:
-        super().__init__(engine, tell)
-        self._prompted = engine
-
-    def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of one passage beside this form."""
-        return self._prompted.context_beside(form)
 
 
 @dataclass(frozen=True, slots=True)
