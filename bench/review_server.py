@@ -48,7 +48,7 @@ def browser_page(address: str) -> Iterator[Page]:
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=path, args=_FLAGS)
         page = browser.new_context(viewport={"width": 1500, "height": 950}).new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(60_000)
         page.goto(address)
         page.wait_for_selector(".row .name")
         yield page
