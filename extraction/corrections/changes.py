@@ -107,16 +107,21 @@ def in_force(corrections: Iterable[Correction]) -> tuple[Correction, ...]:
     return tuple(one for one in corrections if one.undone is None)
 
 
-def counting_units(corrections: Sequence[Correction]) -> list[Unit]:
+def counting_of(corrections: Sequence[Correction]) -> list[tuple[Correction, Unit]]:
     """Returns the places that these corrections fix, oldest first, without those that a later one fixes again."""
-    found: list[Unit] = []
+    found: list[tuple[Correction, Unit]] = []
     taken: set[str] = set()
     for one in reversed(corrections):
         for unit in reversed(one.units):
             if not any(at in taken for at in above(unit.pointer)):
-                found.append(unit)
+                found.append((one, unit))
         taken.update(unit.pointer for unit in one.units)
     return found[::-1]
+
+
+def counting_units(corrections: Sequence[Correction]) -> list[Unit]:
+    """Returns the places of `counting_of` alone."""
+    return [unit for _, unit in counting_of(corrections)]
 
 
 def concerned(corrections: Sequence[Correction], pointers: Iterable[str]) -> list[Correction]:

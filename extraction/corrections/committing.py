@@ -22,6 +22,7 @@ from cinnabar.extraction.corrections.revising import (
     Rules,
     judged_again,
     rules_of,
+    spelled_record,
     with_corrections,
     without_units,
 )
@@ -37,7 +38,7 @@ from cinnabar.extraction.corrections.stored import (
     states,
     undo_row,
 )
-from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, Unit, lies_within, text_at
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, lies_within, text_at
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.manifest import Manifest
@@ -317,30 +318,30 @@ class CorrectedRun:
         base = Base.of(outcome)
         if base is None or outcome.record is None:
             return outcome
-        corrections = state.in_force
         if self.keeps and state.outcome is not None:
-            kept = [unit for unit in counting_units(corrections) if _has(outcome.record, unit)]
-            corrections = _without(corrections, kept)
+            kept = [unit for unit in counting_units(state.in_force) if _has(outcome.record, unit)]
             # What the person said is no work of the model.
-            with suppress(NotAccepted):
-                made = without_units(outcome.record, state.outcome.record, kept, (), self.rules)
-                base = replace(base, record=made)
-        revised = with_corrections(outcome.record, corrections, self.rules)
+            base = replace(base, record=self._made(outcome.record, state, kept))
+        revised = with_corrections(outcome.record, state.in_force, self.rules)
         bases[outcome.digest] = base
         judged = judged_again(replace(outcome, record=revised.record), base, self.rules)
         return replace(judged, detail="; ".join(filter(None, (judged.detail, _told(revised.left_out)))))
 
+    def _made(self, record: Record, state: CorrectedState, kept: Sequence[Unit]) -> Record:
+        """Returns a record with what models had made of these places before."""
+        assert state.outcome is not None
+        draft, before, form = RecordInWork(record), RecordInWork(state.outcome.record), self.rules.compiled.form
+        for unit in kept:
+            made = before.unit(unit.pointer)
+            draft.put_unit(self.rules.carried(made, record, state.schema_fingerprint).unit, form)
+        with suppress(NotAccepted):
+            return draft.record(spelled_record(draft, record, self.rules))
+        return record
+
 
 def _has(record: Record, unit: Unit) -> bool:
-    """Returns True if a record has a person's value at this place already."""
+    """Returns True if a record has a value of a person at this place already."""
     leaves = [leaf for leaf in record.leaves if lies_within(leaf.pointer, unit.pointer)]
     if leaves:
         return any(leaf.origin == HUMAN for leaf in leaves)
     return text_at(parse(record.text), unit.pointer) == unit.text
-
-
-def _without(corrections: Sequence[Correction], kept: Sequence[Unit]) -> tuple[Correction, ...]:
-    gone = {unit.pointer for unit in kept}
-    return tuple(
-        replace(one, units=tuple(unit for unit in one.units if unit.pointer not in gone)) for one in corrections
-    )

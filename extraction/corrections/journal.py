@@ -55,17 +55,30 @@ def new_identity(after: str = "") -> str:
 def writing(out: Path) -> Iterator[None]:
     """Holds the lock of the waiting corrections, and removes what a dead process left unfinished there.
 
-    Raises InUse if another process holds it for long.
+    Raises InUse if another process holds it for long, RunError if the folder cannot be written to.
     """
     folder = out / WAITING
-    make_folder(folder)
-    lock = _locked(folder)
+    with _storing(out):
+        make_folder(folder)
+        lock = _locked(folder)
     try:
-        for path in folder.glob(f"{TEMPORARY}*"):
-            path.unlink(missing_ok=True)
+        with _storing(out):
+            for path in folder.glob(f"{TEMPORARY}*"):
+                path.unlink(missing_ok=True)
         yield
     finally:
         lock.release()
+
+
+@contextlib.contextmanager
+def _storing(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"{out}: the correction could not be stored ({error.strerror or error}), and nothing was changed; make"
+            " room, or get the right to write there, and correct again"
+        ) from error
 
 
 def _locked(folder: Path) -> FolderLock:
@@ -79,7 +92,7 @@ def _locked(folder: Path) -> FolderLock:
 
 
 def write(out: Path, entry: WaitingCorrection) -> None:
-    """Makes an entry durable."""
+    """Makes an entry durable. Raises RunError if the disk fails; then it is not there."""
     content = {
         "format": 1,
         "identity": entry.identity,
@@ -91,7 +104,26 @@ def write(out: Path, entry: WaitingCorrection) -> None:
             for one in entry.undone
         ],
     }
-    write_bytes(out / WAITING / f"{entry.identity}.json", json.dumps(content, ensure_ascii=False).encode() + b"\n")
+    path = out / WAITING / f"{entry.identity}.json"
+    with _storing(out):
+        try:
+            write_bytes(path, json.dumps(content, ensure_ascii=False).encode() + b"\n")
+        except OSError:
+            # The disk may fail after the rename.
+            path.unlink(missing_ok=True)
+            raise
+
+
+def broken(out: Path) -> dict[Path, str]:
+    """Returns the files of waiting corrections that cannot be read, with the reasons."""
+    found = {}
+    for path in waiting_files(out):
+        try:
+            with contextlib.suppress(FileNotFoundError):  # committed meanwhile
+                _read(path)
+        except RunError as error:
+            found[path] = str(error).removeprefix(f"{path}: ")
+    return found
 
 
 def waiting(out: Path) -> list[WaitingCorrection]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from cinnabar.extraction.corrections.changes import Correction, concerned, counting_units
+from cinnabar.extraction.corrections.carrying import Carried, carried
+from cinnabar.extraction.corrections.changes import Correction, concerned, counting_of
 from cinnabar.extraction.corrections.stored import Base
 from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, lies_within
 from cinnabar.extraction.records.checks.checks import Checks
@@ -20,7 +22,7 @@ from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.errors import NotAccepted, RunError
 
 #: The codes of documents whose record is in quarantine for its values.
 _VALUE_CODES = frozenset({"missing", "invalid", "low_confidence", "refused_fact", CHECK_FAILED})
@@ -35,6 +37,19 @@ class Rules:
     validator: Validator
     checks: Checks | None = None
     on_check: OnCheck = "flag"
+    #: The folder, in which other versions of the schema are found.
+    out: Path | None = None
+
+    def carried(self, unit: Unit, record: Record, fingerprint: str) -> Carried:
+        """Returns a place that was fixed under the version with this fingerprint as this one can hold it."""
+        if fingerprint == self.source.fingerprint:
+            return Carried(unit)
+        older = None
+        if self.out is not None:
+            # Without the version that the person saw, what is left out of a record counts as not known.
+            with suppress(RunError):
+                older = rules_of(self.out, self.source.name, fingerprint).compiled.form
+        return carried(unit, RecordInWork(record).unit(unit.pointer), self.compiled.form, older)
 
 
 def rules_of(out: Path, name: str, fingerprint: str) -> Rules:
@@ -46,7 +61,7 @@ def rules_of(out: Path, name: str, fingerprint: str) -> Rules:
 def _rules(out: Path, name: str, fingerprint: str) -> Rules:
     source = source_of(out, name, fingerprint)
     compiled = compile_schema(source.schema)
-    return Rules(source, compiled, Validator(source), Checks(source, compiled))
+    return Rules(source, compiled, Validator(source), Checks(source, compiled), out=out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +78,19 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
     A record that breaks its schema, as in quarantine, may break it afterwards where it did before.
     """
     before = _violations(record.text, rules)
-    counting = _units_of(corrections)
+    counting: list[tuple[Correction, Unit]] = []
+    left: dict[str, tuple[Correction, str]] = {}
+    for one, unit in counting_of(corrections):
+        fitting = rules.carried(unit, record, one.schema_fingerprint)
+        counting.append((one, fitting.unit))
+        if fitting.lost:
+            left[one.identity] = one, f"the schema has no place for the value of {', '.join(fitting.lost[:5])}"
     try:
         found = _with_units(record, [unit for _, unit in counting], rules)
         if not _new(before, found.text, rules):
-            return Revised(found)
+            return _told(found, left)
     except NotAccepted:
         pass
-    left: dict[str, tuple[Correction, str]] = {}
     for one, unit in counting:
         reason = ""
         for way in _ways(unit):
@@ -86,14 +106,13 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
             reason = reason or f"{wrong[0].pointer or '/'}: {wrong[0].message}"
         if reason:
             left[one.identity] = one, reason
+    return _told(record, left)
+
+
+def _told(record: Record, left: Mapping[str, tuple[Correction, str]]) -> Revised:
     if left:
         record = replace(record, flags=tuple(sorted({*record.flags, LEFT_OUT})))
     return Revised(record, tuple(left.values()))
-
-
-def _units_of(corrections: Sequence[Correction]) -> list[tuple[Correction, Unit]]:
-    counting = {id(unit) for unit in counting_units(corrections)}
-    return [(one, unit) for one in corrections for unit in one.units if id(unit) in counting]
 
 
 def _ways(unit: Unit) -> list[Unit]:
@@ -146,8 +165,8 @@ def without_units(
     for at, pointer in enumerate(places):
         if not any(lies_within(pointer, other) for other in places[:at]):
             draft.put_unit(made.unit(pointer), rules.compiled.form)
-    for unit in counting_units(concerned(left, places)):
-        draft.put_unit(unit, rules.compiled.form)
+    for one, unit in counting_of(concerned(left, places)):
+        draft.put_unit(rules.carried(unit, base, one.schema_fingerprint).unit, rules.compiled.form)
     return draft.record(spelled_record(draft, record, rules))
 
 

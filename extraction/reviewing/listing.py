@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.model_runs import READ_BY
 from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.schemas.errors import CinnabarError, UsageError
@@ -234,10 +235,14 @@ class Listing:
         with self._lock:
             return [row["path"] for row in self._rows(asked, [document])]
 
-    def arguments(self, run_id: str) -> str:
-        """Returns the arguments of a run as JSON text."""
+    def arguments(self, row: Mapping[str, Any]) -> str:
+        """Returns the arguments of the run whose model read this document, as JSON text."""
+        asked = (
+            "SELECT arguments FROM runs WHERE run_id = coalesce((SELECT max(read_by) FROM"
+            f" {READ_BY} WHERE document = ? AND schema_fingerprint = ?), ?) LIMIT 1"
+        )
         with self._lock:
-            rows = self._rows("SELECT arguments FROM runs WHERE run_id = ? LIMIT 1", [run_id])
+            rows = self._rows(asked, [row["document"], row["schema_fingerprint"], row["run_id"]])
         return rows[0]["arguments"] or "{}" if rows else "{}"
 
     def failed_checks(self, document: str, fingerprint: str) -> list[str]:

@@ -228,7 +228,7 @@ class Review:
 
     def _wanted(self, row: Mapping[str, Any]) -> Wanted:
         paths = self._listing.paths(row["document"]) if row["opened"] else [row["path"]]
-        hidden = reads_hidden_text(self._listing.arguments(row["run_id"]))
+        hidden = reads_hidden_text(self._listing.arguments(row))
         return Wanted(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
 
     def _document(self, document: str, schema: str) -> Document:

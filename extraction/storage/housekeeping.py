@@ -19,15 +19,13 @@ from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.compaction import merge_batches
 from cinnabar.extraction.storage.files import failures, is_locked
 from cinnabar.extraction.storage.manifest import Manifest
+from cinnabar.extraction.storage.model_runs import MODEL_RUN
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.snapshot import files_as_table, published_number
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.tables import COMMAND, CORRECT
 from cinnabar.extraction.storage.waiting import waiting_files
 from cinnabar.schemas.errors import UsageError
 
-#: The condition on a row of `runs` that a model did it; the others only hold corrections.
-MODEL_RUN = f"coalesce(arguments ->> '{COMMAND}', '') <> '{CORRECT}'"
 #: A batch whose files have this many bytes together is large and is not rewritten.
 LARGE = 128 << 20
 

@@ -13,6 +13,7 @@ from typing import Any
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.validation import Validator, exact
+from cinnabar.extraction.storage.model_runs import READ_BY
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.storage.run import Run
@@ -38,7 +39,7 @@ class Held:
     """A document in quarantine: the reasons, and the rejected record if there is one.
 
     `document` is its digest, empty if the file could not be opened. `size` is in bytes, None if the file was not read.
-    `arguments` are those of its run.
+    `arguments` are those of the run whose model read it.
     """
 
     path: str
@@ -73,7 +74,8 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
         rows = connection.execute(
             "SELECT path, coalesce(document, ''), code, coalesce(detail, ''), coalesce(pointers, []),"
             " q.schema_name, q.schema_fingerprint, q.engine_fingerprint, run_id, record_json, size, arguments"
-            " FROM quarantine AS q LEFT JOIN (SELECT run_id, arguments FROM runs) USING (run_id)"
+            f" FROM quarantine AS q LEFT JOIN {READ_BY} USING (document, schema_fingerprint, engine_fingerprint)"
+            " LEFT JOIN (SELECT run_id AS its_run, arguments FROM runs) ON its_run = coalesce(read_by, run_id)"
             " LEFT JOIN (SELECT document, size FROM documents) USING (document)"
             " ORDER BY path, run_id"
         ).fetchall()

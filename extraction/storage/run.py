@@ -195,7 +195,8 @@ class Run:
         from cinnabar.extraction.records.validation import Validator
 
         source, compiled = self._source, self._compiled
-        rules = Rules(source, compiled, Validator(source), Checks(source, compiled), self._on_check)
+        checks, out = Checks(source, compiled), self._store.out
+        rules = Rules(source, compiled, Validator(source), checks, self._on_check, out)
         return CorrectedRun(rules, self._keeps)
 
     def _with_corrected(

@@ -147,6 +147,8 @@ def publish(out: Path, committed: Sequence[Manifest]) -> None:
     def build(temporary: Path) -> None:
         temporary.unlink(missing_ok=True)  # DuckDB would open the file of a dead process with the same id
         with duckdb.connect(str(temporary), config=OFFLINE | _READABLE) as connection:
+            # Every view is bound as it is made, and many read the same files, which no longer change.
+            connection.execute("SET parquet_metadata_cache = true")
             define_views(connection, out, committed)
 
     with failures(f"{out}: the snapshot could not be published"):

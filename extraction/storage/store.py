@@ -93,6 +93,7 @@ class Store:
         self._replaced: dict[int, _Replaced] = {}
         self._looked = time.monotonic()
         self._held: HeldSnapshots | None = None
+        self._shown: int | None = None
         self._corrections: tuple[list[Path], CorrectionRows] | None = None
         try:
             make_folder(self.out)
@@ -120,7 +121,7 @@ class Store:
         self._next = max((entry.number for entry in found), default=0) + 1
         self._held = HeldSnapshots(self.out)
         # A snapshot without a number was made elsewhere or is broken; it may name all commits until now.
-        shown = published_number(self.out)
+        self._shown = shown = published_number(self.out)
         self._held.published(self.out / DATABASE, self._next - 1 if shown is None else shown)
         if self._trusting and self._manifests:
             self.commit_waiting()
@@ -458,10 +459,11 @@ class Store:
         """Swaps in a new snapshot if the last one lacks commits or was made at another path."""
         with self.mutex:
             newest = max(self._manifests, default=None)
-            if newest is not None and published_number(self.out) != newest:
+            if newest is not None and self._shown != newest:
                 self._publish()
 
     def _publish(self) -> None:
         publish(self.out, self.committed())
+        self._shown = max(self._manifests, default=None)
         if self._held is not None and self._manifests:
             self._held.published(self.out / DATABASE, max(self._manifests))

@@ -14,6 +14,7 @@ import duckdb
 
 from cinnabar.extraction.mailboxes.address import is_address, parse_address, parse_mail_path
 from cinnabar.extraction.storage import manifest as manifests
+from cinnabar.extraction.storage.model_runs import READ_BY
 from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect, question
 from cinnabar.extraction.storage.records import LeafRow, Record
@@ -32,9 +33,9 @@ GONE, CHANGED = "gone", "changed"
 class Selection:
     """A choice of records, all by default. Raises UsageError if it can match none.
 
-    since, until: when their run started, `until` exclusive. source: the path of a file, a folder or a mailbox, or a
-    pattern with `*`, `?` and `[…]`. model: the prefix of its fingerprint. below: records with a leaf, a row or a list
-    below this confidence. where: SQL on the columns of the view that unites the versions.
+    since, until: when the run whose model read them started, `until` exclusive. source: the path of a file, a folder or
+    a mailbox, or a pattern with `*`, `?` and `[…]`. model: the prefix of its fingerprint. below: records with a leaf, a
+    row or a list below this confidence. where: SQL on the columns of the view that unites the versions.
     """
 
     since: datetime | None = None
@@ -127,8 +128,10 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
             " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL)"
             " SELECT document, r.path, paths, schema_fingerprint, r.run_id, coalesce(characters, 0),"
-            " size, newest = document FROM latest AS r JOIN (SELECT run_id, started, arguments FROM runs)"
-            " USING (run_id) JOIN paths USING (document) JOIN newest ON newest.path = r.path"
+            " size, newest = document FROM latest AS r"
+            f" LEFT JOIN {READ_BY} USING (document, schema_fingerprint, engine_fingerprint)"
+            " JOIN (SELECT run_id AS its_run, started, arguments FROM runs) ON its_run = coalesce(read_by, r.run_id)"
+            " JOIN paths USING (document) JOIN newest ON newest.path = r.path"
             " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
             f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
         )

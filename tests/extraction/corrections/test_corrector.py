@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 
@@ -9,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from corrected_folder import LATER, digest_of, outcome_of, run, value_of
 
-from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
+from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal
 from cinnabar.extraction.documents import Span
 from cinnabar.extraction.storage.forgetting import forget
 from cinnabar.extraction.storage.housekeeping import compact
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.verification import verify
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import RunError, UsageError
 
 A = digest_of("a.txt")
 
@@ -320,3 +321,29 @@ def test_a_backfill_freezes_corrected_values_and_can_give_them_back(out):
     Corrector(out).undo(A, "bill", None, "eva")
     assert record(out)["number"] == "a-e1" and record(out)["lines"] == value_of("a.txt", "e1")["lines"]
     assert record(out)["due"] == "now" and verify(out).problems == []
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_correction_on_a_full_disk_is_refused_and_leaves_nothing(out, monkeypatch, after):
+    run(out)
+    write = journal.write_bytes
+
+    def full(path, data):
+        if after:
+            write(path, data)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(journal, "write_bytes", full)
+    with pytest.raises(RunError, match=r"could not be stored \(No space left on device\), and nothing was changed"):
+        correct(out, (Action.VALUE, "/number", '"N"'))
+    assert corrections(out) == [] and record(out) == value_of("a.txt", "e1")
+
+
+def test_verify_names_a_waiting_correction_that_cannot_be_read(out):
+    run(out)
+    with Store.open(out):
+        correct(out, (Action.VALUE, "/number", '"N"'))
+    (path,) = out.glob("waiting/*.json")
+    path.write_bytes(path.read_bytes()[:40])
+    (problem,) = verify(out).problems
+    assert problem.path == f"waiting/{path.name}" and "move the file away" in problem.detail
