@@ -10,12 +10,18 @@ import typer
 from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
 
-schema_app = typer.Typer(help="List and check schemas.")
+schema_app = typer.Typer()
 
 
 @schema_app.callback(invoke_without_command=True)
 def schema_group(context: typer.Context) -> None:
-    """List and check schemas."""
+    """List, check, draft and infer schemas.
+
+    \b
+    Examples:
+      cinnabar schema draft mails --to delivery.yaml
+      cinnabar schema check delivery.yaml
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -50,7 +56,7 @@ def list_schemas(as_json: AsJson = False) -> None:
     standard_output().print(table(("name", "for", "fields"), rows))
 
 
-@schema_app.command("check")
+@schema_app.command("check", short_help="Show the form of a schema, place by place.")
 def check_schema(
     schema: Annotated[
         str,
