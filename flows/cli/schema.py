@@ -82,6 +82,7 @@ def check_schema(
       cinnabar schema check delivery.json --json
     """
     from cinnabar.engine.choices import ways_of_choices
+    from cinnabar.extraction.diagnosis.misspelt_keywords import misspelt_keywords
     from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.extraction.routing.kinds import kind_of
@@ -98,6 +99,10 @@ def check_schema(
     described = isinstance(source.schema, dict) and source.schema.get("description")
     compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
     rows.insert(2, ("", "--route and --related compare", compared))
+    rows += [
+        (pointer, "warning", f'this keyword is unknown and has no effect; did you mean "{near}"?')
+        for pointer, near in misspelt_keywords(source.schema)
+    ]
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
     facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
