@@ -55,7 +55,7 @@ docs: setup  ## check the links, commands and snippets of the documentation
 site: setup  ## build the documentation as a site in site/, warnings are errors (open site/index.html)
 	@$(call need,material,docs)
 	@DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet --clean
-	@echo "site: site/index.html"
+	@echo "site: site/index.html; with its search: $(PY) -m http.server --directory site"
 
 pictures: setup  ## draw the pictures of the documentation again: an automaton, a fill, the review page
 	@OMP_NUM_THREADS=1 $(PY) scripts/pictures.py

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from threading import Lock
-from typing import Any, Literal, get_origin
+from typing import Any, Literal, get_origin, overload
 
 from outlines.inputs import Chat
 from outlines.models.base import ModelTypeAdapter
@@ -44,6 +44,18 @@ __all__ = ["AsyncCinnabar", "Cinnabar", "OnMissing", "from_cinnabar"]
 OnMissing = Literal["error", "guess", "none"]
 # The property that an answer which is no object is read as, if its type has no name of its own.
 _ANSWER = "answer"
+
+
+@overload
+def from_cinnabar(
+    model: str = "default", *, device: str = "auto", effort: EffortName = "medium", on_missing: OnMissing = "error",
+    asynchronous: Literal[False] = False,
+) -> Cinnabar: ...  # fmt: skip
+@overload
+def from_cinnabar(
+    model: str = "default", *, device: str = "auto", effort: EffortName = "medium", on_missing: OnMissing = "error",
+    asynchronous: Literal[True],
+) -> AsyncCinnabar: ...  # fmt: skip
 
 
 def from_cinnabar(

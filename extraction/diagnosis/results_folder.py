@@ -24,6 +24,8 @@ def results_folder(out: Path) -> Iterator[Finding]:
     if not os.access(above, os.W_OK | os.X_OK):
         yield fails(check, f"{above} cannot be written by this user", "change its rights, or choose another --out")
     yield disk("disk", above, "free some, or choose another --out")
+    if not os.access(above, os.R_OK | os.X_OK):  # told above; nothing in it can be looked at
+        return
     if not out.exists() or not any(out.iterdir()):
         yield ok(check, "no results yet")
         return

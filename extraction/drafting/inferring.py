@@ -13,6 +13,7 @@ from cinnabar.extraction.drafting.openapi import is_openapi, schema_of_component
 from cinnabar.extraction.ingest.plain.charsets import decode
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import SchemaError, UsageError
+from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.loading import parse_yaml
 from cinnabar.schemas.reading.limits import check_limits
 from cinnabar.schemas.texts import read_schema
@@ -23,6 +24,14 @@ LARGEST = 100_000_000
 
 _TABLES = (".csv", ".tsv")
 _LINES = (".jsonl", ".ndjson")
+_ENDINGS = (*_TABLES, *_LINES, ".json", ".yaml", ".yml")
+# The values of a file that are no records, by their types in Python.
+_KINDS = {
+    "str": "a text", "int": "a number", "float": "a number", "Decimal": "a number", "bool": "true or false",
+    "NoneType": "nothing",
+}  # fmt: skip
+# The keywords that say what a record is, before its properties.
+_HEAD = ("$schema", "title", "description", "type")
 
 
 def infer_schema(source: str, component: str | None = None) -> dict[str, Any]:
@@ -33,9 +42,7 @@ def infer_schema(source: str, component: str | None = None) -> dict[str, Any]:
     """
     path = Path(source)
     if not path.is_file():
-        loaded = load_schema(source)
-        assert isinstance(loaded.schema, dict)
-        return loaded.schema
+        return _of_class(source, path)
     ending = path.suffix.lower()
     text = _text(path)
     if component is not None and ending in (*_TABLES, *_LINES):
@@ -53,16 +60,40 @@ def infer_schema(source: str, component: str | None = None) -> dict[str, Any]:
         if isinstance(value, dict) and isinstance(value.get("$schema"), str):
             raise UsageError(f"{path}: expected example records, got a JSON Schema (/$schema); it can be used as it is")
         if not isinstance(value, (dict, list)):
-            raise UsageError(f"{path}: expected a record or a list of records, got {type(value).__name__}")
+            came = _KINDS.get(type(value).__name__, "another value")
+            raise UsageError(f"{path}: expected a record or a list of records, got {came}")
         schema = schema_of_records(value if isinstance(value, list) else [value])
     if not schema or schema.get("type") == "null":
         raise UsageError(f"{path}: expected at least one record, got none")
     return {"title": property_name(path.stem.removesuffix(".schema"))} | schema
 
 
+def _of_class(source: str, path: Path) -> dict[str, Any]:
+    """The schema of module:Class or of the library: what it is first, and what it refers to last."""
+    if path.is_dir() or path.suffix.lower() in _ENDINGS or (":" not in source and source not in LIBRARY):
+        came = "it is a folder" if path.is_dir() else "there is no such file"
+        raise UsageError(
+            f"{source!r:.200}: {came}; expected module:Class, a CSV file, example records or an OpenAPI document"
+            f" (`cinnabar schema draft` proposes a schema from documents)"
+        )
+    loaded = load_schema(source)
+    if not isinstance(loaded.schema, dict):
+        raise UsageError(f"{source:.200}: expected a class with a JSON Schema, got one that is {loaded.schema}")
+    schema = {"title": loaded.name} | loaded.schema
+    return dict(sorted(schema.items(), key=lambda item: _place(item[0])))
+
+
+def _place(keyword: str) -> int:
+    """The place of a keyword in a schema that people edit."""
+    return _HEAD.index(keyword) if keyword in _HEAD else len(_HEAD) + (keyword == "$defs")
+
+
 def _text(path: Path) -> str:
-    if path.suffix.lower() not in (*_TABLES, *_LINES, ".json", ".yaml", ".yml"):
-        raise UsageError(f"{path}: expected .csv, .tsv, .json, .jsonl, .ndjson, .yaml or .yml; or module:Class")
+    if path.suffix.lower() not in _ENDINGS:
+        raise UsageError(
+            f"{path}: expected {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}; or module:Class"
+            f" (`cinnabar schema draft` proposes a schema from documents)"
+        )
     try:
         if path.stat().st_size > LARGEST:
             raise UsageError(f"{path}: expected at most {LARGEST:,} bytes; give a part of the records")

@@ -89,8 +89,18 @@ def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
                 manifests.check_digests(out.absolute(), committed)
             if not asked:
                 raise
-            # DuckDB appends the query with a mark below it, which one line cannot show.
-            raise UsageError(f"{asked}: {str(error).split('LINE 1:')[0].strip()}") from error
+            # DuckDB appends the query with a mark below it, which one line cannot show, and names a table of its own
+            # where it knows none of ours that is alike.
+            told = " ".join(str(error).split("LINE 1:")[0].split())
+            if isinstance(error, duckdb.CatalogException) and "Table with name" in told:
+                told = f"{told.partition(' Did you mean')[0]} The views are {', '.join(_views(connection))}."
+            raise UsageError(f"{asked}: {told}") from error
+
+
+def _views(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """The names of the views that users query, in order."""
+    sql = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT starts_with(view_name, '_') ORDER BY 1"
+    return [str(row[0]) for row in connection.execute(sql).fetchall()]
 
 
 _EXPLAIN = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s*(?:analyze\b)?\s*(?:\([^)]*\))?", re.I | re.S)

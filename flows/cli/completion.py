@@ -34,8 +34,17 @@ def documents(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def views(context: typer.Context, incomplete: str) -> list[str]:
-    """The views of the folder of `--out`, where it is named before, that begin so."""
-    sql = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND starts_with(view_name, ?) ORDER BY 1 LIMIT ?"
+    """The views of the folder of `--out`, where it is named before, that begin so; not those with a `_` before them."""
+    sql = """
+        SELECT view_name FROM duckdb_views()
+        WHERE NOT internal AND NOT starts_with(view_name, '_') AND starts_with(view_name, ?) ORDER BY 1 LIMIT ?
+    """
+    return _asked(context, sql, incomplete)
+
+
+def schemas_in_out(context: typer.Context, incomplete: str) -> list[str]:
+    """The names of the schemas with records in the folder of `--out`, where it is named before, that begin so."""
+    sql = "SELECT DISTINCT schema_name FROM records WHERE starts_with(schema_name, ?) ORDER BY 1 LIMIT ?"
     return _asked(context, sql, incomplete)
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 30.0
+#: The most characters of a column that is never folded: a number or a word over two lines reads badly.
+UNFOLDED = 11
 #: The most characters of a value in a preview.
 CELL_WIDTH = 48
 # The beginning of a number at the end of a text, and the characters that continue it.
@@ -48,10 +50,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
     from rich.text import Text
 
     found = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
-    for column in columns:
-        found.add_column(Text(cell(column)), overflow="fold")
-    for row in rows:
-        found.add_row(*(Text(cell(value)) for value in row))
+    lines = [tuple(map(cell, row)) for row in rows]
+    for at, column in enumerate(columns):
+        widest = max(len(text) for text in (cell(column), *(line[at] for line in lines)))
+        found.add_column(Text(cell(column)), overflow="fold", no_wrap=widest <= UNFOLDED)
+    for line in lines:
+        found.add_row(*map(Text, line))
     return found
 
 

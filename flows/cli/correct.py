@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.flows.cli.results import Out
 from cinnabar.schemas.errors import UsageError
@@ -21,11 +22,21 @@ if TYPE_CHECKING:
 
 def correct(
     document: Annotated[
-        str, typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest.")
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its path, the end of it, or the start of its digest.",
+            autocompletion=completion.documents,
+        ),
     ],
     out: Out,
     schema: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The schema's name, if the document has records of several.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The schema's name, if the document has records of several.",
+            autocompletion=completion.schemas_in_out,
+        ),
     ] = None,
     values: Annotated[
         list[str] | None, typer.Option("--set", metavar="/P=JSON", help="The right value at this place.")

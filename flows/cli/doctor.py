@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def doctor(
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A folder of results, or for results, to check as well.")
+        Path | None,
+        # A folder without rights is a finding, not a mistake in the command.
+        typer.Option(metavar="DIR", readable=False, help="A folder of results, or for results, to check as well."),
     ] = None,
     as_json: AsJson = False,
 ) -> int:

@@ -16,6 +16,7 @@ ToOption = Annotated[
     typer.Option(metavar="FILE", help="A new file for the schema, .yaml or .json; without it, standard output."),
 ]
 
+
 def infer(
     source: Annotated[
         str,
@@ -105,9 +106,16 @@ def deliver(schema: dict[str, Any], to: Path | None, as_json: bool, comment: str
         print(schema_document(schema, comment, as_yaml=not as_json), end="")
         return
     write_schema(schema, to, comment)
-    fields = schema.get("properties", {})
+    fields = fields_of(schema)
     if as_json:
-        print(json.dumps({"file": str(to), "fields": list(fields)}, ensure_ascii=False))
+        print(json.dumps({"file": str(to), "fields": fields}, ensure_ascii=False))
         return
-    print(f"{harmless(str(to))}: {counted(len(fields), 'field')}; edit titles and descriptions, then")
+    told = counted(len(fields), "field") if fields else "written"
+    print(f"{harmless(str(to))}: {told}; edit titles and descriptions, then")
     print(f"  cinnabar schema check {harmless(str(to))}")
+
+
+def fields_of(schema: dict[str, Any]) -> list[str]:
+    """The names of the properties of a record; none if a record is no object."""
+    named = schema.get("$defs", {}).get(str(schema.get("$ref", "")).removeprefix("#/$defs/"), schema)
+    return list(named.get("properties", {}))

@@ -25,12 +25,17 @@ from cinnabar.flows.cli.options import (
 )
 from cinnabar.schemas.errors import UsageError
 
-flows_app = typer.Typer(help="Run on a schedule, with Prefect.")
+flows_app = typer.Typer()
 
 
 @flows_app.callback(invoke_without_command=True)
 def flows_group(context: typer.Context) -> None:
-    """Run on a schedule, with Prefect."""
+    """Run on a schedule, with Prefect.
+
+    \b
+    Examples:
+      cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cinnabar.extraction.run_options import Device
+from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson, OutOption
 from cinnabar.schemas.errors import UsageError
 
@@ -24,7 +25,14 @@ _UNSURE = 0.8
 
 
 def improve(
-    schema: Annotated[str, typer.Argument(metavar="SCHEMA", help="The name of the schema, as its view is named.")],
+    schema: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCHEMA",
+            help="The name of the schema, as its view is named.",
+            autocompletion=completion.schemas_in_out,
+        ),
+    ],
     out: OutOption,
     keep: Annotated[bool, typer.Option("--keep", help="Use the trained model from the next run on.")] = False,
     discard: Annotated[bool, typer.Option("--discard", help="Remove the trained model.")] = False,

@@ -85,8 +85,8 @@ app.command("forget", short_help="Remove all that is stored of a document.")(for
 app.command("serve", short_help="Answer clients of Mercury's API.")(serve.serve_model)
 app.add_typer(flows.flows_app, name="flows")
 app.add_typer(quarantine.quarantine_app, name="quarantine")
-schema.schema_app.command("draft")(drafting.draft)
-schema.schema_app.command("infer")(drafting.infer)
+schema.schema_app.command("draft", short_help="Propose a schema from documents of one kind.")(drafting.draft)
+schema.schema_app.command("infer", short_help="Propose one from a class, a CSV file or records.")(drafting.infer)
 app.add_typer(schema.schema_app, name="schema")
 app.add_typer(model.model_app, name="model")
 app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
@@ -127,7 +127,9 @@ def run(arguments: Sequence[str]) -> int:
             raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
     except TyperException as error:
-        return _fail(2, f"{error.format_message()} (`cinnabar --help` lists the commands and their options)")
+        context = getattr(error, "ctx", None)
+        command = "cinnabar" if context is None else context.command_path
+        return _fail(2, f"{error.format_message()} (`{command} --help` tells more)")
     except (UsageError, ModelError) as error:
         return _fail(2, str(error))
     except CinnabarError as error:

@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 #: The labelled documents that `check` runs unless it is told others.
 SAMPLES = Path("data/samples")
 
-model_app = typer.Typer(help="Check and fetch language models.")
+model_app = typer.Typer()
 
 
 @model_app.callback(invoke_without_command=True)
 def model_group(context: typer.Context) -> None:
-    """Check and fetch language models."""
+    """Check and fetch language models.
+
+    \b
+    Examples:
+      cinnabar model fetch JetLM/SDAR-1.7B-Chat
+      cinnabar model check models/SDAR-1.7B-Chat
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -13,7 +13,7 @@ from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.flows.cli.results import Out
 
-quarantine_app = typer.Typer(help="See, retry and release documents in quarantine.")
+quarantine_app = typer.Typer()
 
 _HeldDocuments = Annotated[
     list[str] | None,
@@ -31,7 +31,14 @@ _Codes = Annotated[
 
 @quarantine_app.callback(invoke_without_command=True)
 def quarantine_group(context: typer.Context) -> None:
-    """See, retry and release documents in quarantine."""
+    """See, retry and release documents in quarantine.
+
+    \b
+    Examples:
+      cinnabar quarantine list --out tables
+      cinnabar quarantine retry --out tables
+      cinnabar quarantine release mails/1042.txt --out tables
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

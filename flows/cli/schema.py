@@ -10,12 +10,18 @@ import typer
 from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
 
-schema_app = typer.Typer(help="List and check schemas.")
+schema_app = typer.Typer()
 
 
 @schema_app.callback(invoke_without_command=True)
 def schema_group(context: typer.Context) -> None:
-    """List and check schemas."""
+    """List, check, draft and infer schemas.
+
+    \b
+    Examples:
+      cinnabar schema draft mails --to delivery.yaml
+      cinnabar schema check delivery.yaml
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -50,7 +56,7 @@ def list_schemas(as_json: AsJson = False) -> None:
     standard_output().print(table(("name", "for", "fields"), rows))
 
 
-@schema_app.command("check")
+@schema_app.command("check", short_help="Show the form of a schema, place by place.")
 def check_schema(
     schema: Annotated[
         str,
@@ -76,6 +82,7 @@ def check_schema(
       cinnabar schema check delivery.json --json
     """
     from cinnabar.engine.choices import ways_of_choices
+    from cinnabar.extraction.diagnosis.misspelt_keywords import misspelt_keywords
     from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.extraction.routing.kinds import kind_of
@@ -92,6 +99,10 @@ def check_schema(
     described = isinstance(source.schema, dict) and source.schema.get("description")
     compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
     rows.insert(2, ("", "--route and --related compare", compared))
+    rows += [
+        (pointer, "warning", f'this keyword is unknown and has no effect; did you mean "{near}"?')
+        for pointer, near in misspelt_keywords(source.schema)
+    ]
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
     facts = {getattr(node, "item", node).path: fact for fact, node in nodes}

@@ -102,7 +102,27 @@ def test_a_component_of_an_api_stands_alone(tmp_path: Path) -> None:
 
 
 def test_a_class_gives_its_schema() -> None:
-    assert infer_schema("receipt") == load_schema("receipt").schema
+    found = infer_schema("receipt")
+    assert found == load_schema("receipt").schema
+    assert [*found][:3] == ["title", "description", "type"] and [*found][-1] == "$defs"
+
+
+def test_a_class_that_contains_itself_gives_a_schema_with_its_title(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trees_of_a_test.py").write_text(
+        "from __future__ import annotations\nfrom pydantic import BaseModel\n\n\n"
+        "class Tree(BaseModel):\n    name: str\n    children: list[Tree] = []\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    found = infer_schema("trees_of_a_test:Tree")
+    assert [*found] == ["title", "$ref", "$defs"] and found["title"] == "Tree"
+
+
+@pytest.mark.parametrize("source", ["orders.csv", "Order", ".", "a/b.yaml"])
+def test_a_source_that_is_not_there_is_told_with_what_it_may_be(source: str) -> None:
+    with pytest.raises(UsageError, match="a CSV file, example records or an OpenAPI document"):
+        infer_schema(source)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +136,7 @@ def test_a_class_gives_its_schema() -> None:
         ("a.jsonl", '{"a": 1}\n{"a": }\n', None, "line 2: expected JSON"),
         ("a.jsonl", "", None, "at least one record"),
         ("a.json", "[]", None, "at least one record"),
-        ("a.json", "3", None, "expected a record or a list of records, got int"),
+        ("a.json", "3", None, "expected a record or a list of records, got a number"),
         ("a.json", '{"$schema": "x"}', None, "got a JSON Schema"),
         ("a.json", '{"a": 1}', "X", "expected an OpenAPI document"),
         ("a.json", "[" * 300 + "]" * 300, None, "more than 200 objects and lists"),

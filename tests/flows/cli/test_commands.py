@@ -87,6 +87,28 @@ def test_the_help_of_a_command_has_examples_that_parse(name: str) -> None:
         parsed(shlex.split(line))
 
 
+@pytest.mark.parametrize("group", ["flows", "model", "quarantine", "schema"])
+def test_the_help_of_a_group_has_examples_that_parse(group: str, capsys: CaptureResult) -> None:
+    assert run([group, "--help"]) == 0
+    examples = re.findall(r"^ *cinnabar (.*)$", capsys.readouterr().out.partition("Examples:")[2], re.MULTILINE)
+    assert examples and all(line.startswith(f"{group} ") for line in examples)
+    for line in examples:
+        parsed(shlex.split(line))
+
+
+def test_a_mistake_in_the_arguments_names_the_help_of_its_command(capsys: CaptureResult) -> None:
+    assert run(["schema", "check"]) == 2
+    assert "`cinnabar schema check --help`" in capsys.readouterr().err
+    assert run(["frobnicate"]) == 2
+    assert "`cinnabar --help`" in capsys.readouterr().err
+
+
+def test_a_query_of_a_view_that_is_not_there_names_those_that_are(done: Path, capsys: CaptureResult) -> None:
+    assert run(["sql", "select * from nothing_here", "--out", str(done)]) == 2
+    told = capsys.readouterr().err
+    assert "nothing_here does not exist! The views are" in told and "note" in told and "Did you mean" not in told
+
+
 @pytest.mark.parametrize("name", commands())
 def test_every_command_has_json_and_every_one_that_works_has_quiet(name: str) -> None:
     assert "--json" in options(commands()[name])
@@ -241,6 +263,9 @@ def test_documents_and_views_of_a_folder_are_completed(done: Path) -> None:
     (known,) = completed("bash", f"cinnabar show --out {done} docs/1", done.parent)
     assert known == "docs/1.txt"
     assert completed("bash", f"cinnabar export --out {done} no", done.parent) == ["note"]
+    assert not [name for name in completed("bash", f"cinnabar export --out {done} ", done.parent) if name[:1] == "_"]
+    assert completed("bash", f"cinnabar improve --out {done} ", done.parent) == ["note"]
+    assert completed("bash", f"cinnabar correct --out {done} docs/1.txt --schema n", done.parent) == ["note"]
     assert not any(completed("bash", "cinnabar show --out nowhere x", done.parent))
 
 

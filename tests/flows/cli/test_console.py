@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.flows.cli import console
-from cinnabar.flows.cli.console import CELL_WIDTH, Bar, cell, short, speed
+from cinnabar.flows.cli.console import CELL_WIDTH, Bar, cell, short, speed, table
 from cinnabar.schemas.wording import counted
 
 
@@ -99,3 +101,12 @@ def test_a_speed_is_never_zero_while_documents_were_read(
 def test_a_count_agrees_with_its_noun() -> None:
     assert [counted(n, "row") for n in (0, 1, 2, 1200)] == ["0 rows", "1 row", "2 rows", "1,200 rows"]
     assert counted(2, "batch", "batches") == "2 batches"
+
+
+def test_a_narrow_terminal_folds_texts_and_no_numbers() -> None:
+    rows = [("/a_field_with_a_long_name", "a value of many words that needs its room", 0.8854, "copied")]
+    written = io.StringIO()
+    Console(width=44, file=written, highlight=False).print(table(("field", "value", "confidence", "origin"), rows))
+    shown = written.getvalue()
+    assert "confidence" in shown and "0.8854" in shown and "copied" in shown
+    assert max(map(len, shown.splitlines())) <= 44

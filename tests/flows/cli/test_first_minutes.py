@@ -116,6 +116,18 @@ def test_doctor_ends_with_status_1_if_something_will_not_work(tmp_path: Path, ca
     assert "name a folder with --out" in capsys.readouterr().out
 
 
+def test_doctor_tells_of_a_folder_without_rights(
+    tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, *mode: str(path) != str(tmp_path) and access(path, *mode))
+    assert run(["doctor", "--out", str(tmp_path), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (told,) = [one for one in found["checks"] if one["state"] == "fails"]
+    assert "change its rights" in told["advice"]
+    assert not [one for one in found["checks"] if one["check"] == "results"]
+
+
 def test_doctor_tells_of_a_server_that_does_not_answer(capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch) -> None:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
