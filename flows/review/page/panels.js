@@ -83,7 +83,7 @@ export function Improve({ facets, schema, close, teach }) {
     ${result && html`<div class="result">
       <div class="figures"><div><span>before</span><strong>${percent(result.before)}</strong></div><span class="arrow" aria-hidden="true">→</span><div class=${result.better ? "good" : "bad"}><span>after</span><strong>${percent(result.after)}</strong></div>
         <p>F1 of ${told.schema} on documents it did not learn from${result.documents ? `, from ${result.documents} documents` : ""}.${result.better ? "" : " Not better: more corrected documents may help."}</p></div>
-      <div class="table" tabindex="0" role="region" aria-label="Fields, before and after"><table><thead><tr><th scope="col">field</th><th scope="col">before</th><th scope="col">after</th><th scope="col">change</th><th scope="col">values</th></tr></thead><tbody>
+      <div class="table" tabindex="0" role="region" aria-label="Fields, before and after"><table><thead><tr><th scope="col">field</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">values</th></tr></thead><tbody>
         ${[...(result.fields || [])].sort((a, b) => (b.after - b.before) - (a.after - a.before)).map((one) => {
           const change = (one.after ?? 0) - (one.before ?? 0);
           return html`<tr><th scope="row"><bdi>${one.field}</bdi></th><td class="number">${percent(one.before)}</td><td class="number">${percent(one.after)}</td>
