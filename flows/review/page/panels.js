@@ -114,7 +114,7 @@ export function Steps({ at, close }) {
     ${steps && steps.length === 0 && html`<p>There are no steps to show.</p>`}
     ${step && html`<div class="ask"><button type="button" onClick=${() => { if (now >= steps.length - 1) setNow(0); setPlaying(!playing || now >= steps.length - 1); }}>${playing && now < steps.length - 1 ? "Pause" : "Play"}</button>
       <label class="grow">Step <input type="range" min="0" max=${steps.length - 1} value=${now} onInput=${(event) => { setPlaying(false); setNow(Number(event.target.value)); }} /></label>
-      <output>${now + 1} of ${steps.length}${step.passage > 1 ? `, passage ${step.passage}` : ""}${step.final ? ", as it is stored" : ""}</output></div>
+      <output>${now + 1} of ${steps.length}${!step.final && step.passage > 1 ? `, passage ${step.passage}` : ""}${step.final ? ", as it is stored" : ""}</output></div>
       <p class="legend"><span class="committed">■ committed in this step: ${step.committed.length}</span> <span class="doubted">▲ opened again: ${step.doubted.length}</span></p>
       <${StepRecord} step=${step} />`}
   <//>`;
