@@ -132,7 +132,12 @@ function App() {
     if (place) setIndex(place[0]);
     else if (list.total && !at) open(0);
     else setIndex(-1);
-  }, [list.ready, list.filters]);
+  }, [list.ready, list.filters, at === null]);
+  // A run that adds documents moves the place of the one that is looked at.
+  useEffect(() => {
+    const place = at && [...list.rows].find(([, row]) => row.document === at.document && row.schema_name === at.schema);
+    if (place) setIndex(place[0]);
+  }, [list.rows]);
   const reset = () => { setEditing(false); setPicked(null); box.current = { list: [] }; setPending([]); setErrors(new Map()); };
   useEffect(() => {
     if (!at) return undefined;
@@ -198,7 +203,15 @@ function App() {
   const renew = () => {
     const mine = box.current;
     if (!at || saving > 0) return;
-    api.state(at).then((found) => { if (box.current === mine && now.current.saving === 0) setState(found); }, (error) => say(error.message, "bad"));
+    api.state(at).then((found) => { if (box.current === mine && now.current.saving === 0) setState(found); }, (error) => {
+      if (error.lost || box.current !== mine) return;
+      // It was forgotten: nothing of it stays in sight.
+      reset();
+      setState(null);
+      setContent(null);
+      setAt(null);
+      say("This document is not in the folder any more.", "bad");
+    });
   };
   // Goes on at once; if the change is refused, it comes back unless something else has begun.
   const sendAndGoOn = (changes, pointer) => {
