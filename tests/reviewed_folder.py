@@ -36,8 +36,15 @@ SCHEMA: dict[str, Any] = {
             },
         },
         "labels": {"type": "array", "items": {"type": "string"}},
+        "weight": {"type": ["number", "null"]},
+        "sender": {
+            "anyOf": [
+                {"type": "object", "properties": {"name": {"type": "string", "minLength": 1}}, "required": ["name"]},
+                {"type": "null"},
+            ]
+        },
     },
-    "required": ["carrier", "parcels", "day", "status", "insured", "note", "lines", "labels"],
+    "required": ["carrier", "parcels", "day", "status", "insured", "note", "lines", "labels", "weight", "sender"],
     "additionalProperties": False,
 }
 #: Runs, if anything of it runs, and says so in the window.
@@ -122,7 +129,7 @@ def _values(carrier: str) -> dict[str, Any]:
     lines = [{"item": "Oak table", "count": 2}, {"item": "Pine chair", "count": None}]
     return {
         "carrier": carrier, "parcels": 12, "day": "2026-03-17", "status": "sent", "insured": None, "note": None,
-        "lines": lines, "labels": ["urgent"],
+        "lines": lines, "labels": ["urgent"], "weight": None, "sender": None,
     }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ from cinnabar.extraction.pipeline import Job
 from cinnabar.extraction.planning import passage_of
 from cinnabar.extraction.quality.corrected_set import CorrectedSet
 from cinnabar.extraction.quality.fine_tuning import FineTuning
-from cinnabar.extraction.quality.kept_models import candidate, models_of
+from cinnabar.extraction.quality.kept_models import FIGURES, candidate, models_of
 from cinnabar.extraction.quality.labelled import Labelled, labelled_passages
 from cinnabar.extraction.quality.predicting import answers
 from cinnabar.extraction.quality.scoring import Figures
@@ -298,7 +298,7 @@ class _Improving:
         found = Improvement(
             len(self.files), was, now, fields, str(model), now > was, round(time.monotonic() - self.begun, 1)
         )
-        write_bytes(model / "improvement.json", json.dumps(asdict(found), indent=1).encode())
+        write_bytes(model / FIGURES, json.dumps(asdict(found), indent=1).encode())
         return found
 
     def _tell(self, stage: str, share: float, f1: float | None = None) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from cinnabar.extraction.storage.files import failures
 from cinnabar.extraction.storage.names import identifier
@@ -12,6 +14,8 @@ from cinnabar.schemas.errors import UsageError
 
 _MODELS, _CANDIDATE, _CURRENT, _BEFORE = "models", "candidate", "current", "before"
 _SAID = "model.json"
+#: The figures of a candidate, within its folder.
+FIGURES = "improvement.json"
 
 
 def models_of(out: Path, schema_name: str) -> Path:
@@ -22,6 +26,20 @@ def models_of(out: Path, schema_name: str) -> Path:
 def candidate(out: Path, schema_name: str) -> Path:
     """Returns the folder of the model that waits for a decision; it may not be there."""
     return models_of(out, schema_name) / _CANDIDATE
+
+
+def waiting(out: Path) -> dict[str, dict[str, Any]]:
+    """Returns the figures of the models that wait for a decision, by the name of their schema, the newest first."""
+    told = sorted((out / _MODELS).glob(f"*/{_CANDIDATE}/{FIGURES}"), key=lambda one: one.stat().st_mtime, reverse=True)
+    found = {}
+    for figures in told:
+        try:
+            name = json.loads((figures.parent / _SAID).read_text(encoding="utf-8"))["name"]
+            found[str(name)] = dict(json.loads(figures.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError):
+            # Another process writes, keeps or discards it.
+            continue
+    return found
 
 
 def kept_model(out: Path, schema_name: str) -> Path | None:

@@ -142,8 +142,9 @@ def _article(number: int, one: Chosen, texts: Texts, pictures: Sequence[PagePict
         f'<article id="d{number}" tabindex="-1" aria-labelledby="h{number}"><h2 id="h{number}">'
         f"<bdi>{shown(one.path)}</bdi></h2><p class=\"soft\">{shown(one.schema_name)}, {shown(outcome)}{sure},"
         f" <code>{shown(one.document[:16])}</code></p>{detail}"
-        f'<div class="both"><section class="document" aria-label="Document">{document}</section>'
-        f'<section class="record" aria-label="Record">{_table(values)}{_others(one, values)}</section></div>'
+        f'<div class="both"><section class="document" tabindex="0" aria-label="Document {number}">{document}</section>'
+        f'<section class="record" tabindex="0" aria-label="Record {number}">{_table(values)}{_others(one, values)}'
+        "</section></div>"
         "</article>\n"
     )
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cinnabar.extraction.progress import Silent
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson, OutOption
@@ -19,6 +24,7 @@ from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.improving import Improvement, Stage
+    from cinnabar.extraction.storage.records import Outcome
 
 # Values less sure than this are read again by a kept model.
 _UNSURE = 0.8
@@ -51,6 +57,7 @@ def improve(
     device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
     as_json: AsJson = False,
     events: Annotated[bool, typer.Option("--events", help="A JSON object a line for each step of progress.")] = False,
+    parent: Annotated[int | None, typer.Option(metavar="PID", hidden=True, help="Ends with this parent.")] = None,
 ) -> None:
     """Train a model on the documents of a folder that a person corrected, and measure it.
 
@@ -70,10 +77,12 @@ def improve(
         raise UsageError("--keep, --discard, --next: expected at most one of them")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
     if following is not None:
         _tell_next(out, schema, following, as_json)
     elif keep:
-        _keep(out, schema, again, as_json)
+        _keep(out, schema, again, as_json, events)
     elif discard:
         from cinnabar.extraction.quality.kept_models import discard as remove
 
@@ -100,7 +109,14 @@ def _tell_next(out: Path, schema: str, count: int, as_json: bool) -> None:
         print(f"{one[:12]}  {paths[one]}")
 
 
-def _keep(out: Path, schema: str, again: bool, as_json: bool) -> None:
+def _end_with(parent: int) -> None:
+    """Interrupts this process once its parent has ended, also if the parent was killed."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> None:
     from cinnabar.extraction.backfill.backfill import Backfill
     from cinnabar.extraction.quality import kept_models
     from cinnabar.extraction.sources import model_source
@@ -114,12 +130,13 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool) -> None:
     if again and newest is not None:
         source = source_of(out, schema, newest.schema_fingerprint)
         with (
-            Bar(out=out) as bar,
-            Backfill(source, out, model_source(str(place)), Selection(below=_UNSURE), progress=bar) as begun,
+            _EventsOfReading() if events else Bar(out=out) as progress,
+            Backfill(source, out, model_source(str(place)), Selection(below=_UNSURE), progress=progress) as begun,
         ):
             summary = None if begun.empty else begun.work_through(None)
-    if as_json:
-        print(json.dumps({"kept": str(place), "read_again": None if summary is None else asdict(summary)}))
+    if as_json or events:
+        told = {"kept": str(place), "read_again": None if summary is None else asdict(summary)}
+        print(json.dumps(({"event": "result"} if events else {}) | told), flush=True)
         return
     print(f"kept: extract and backfill into {out} read {schema} with {place}; --model default takes the shipped model")
     if summary is not None:
@@ -147,6 +164,30 @@ def _train(
         print(json.dumps(({"event": "result"} if events else {}) | asdict(found)), flush=True)
     else:
         _show(found, schema, out)
+
+
+class _EventsOfReading(Silent):
+    """The progress of reading again, as a JSON object a line."""
+
+    def __init__(self) -> None:
+        self._inputs = self._done = 0
+
+    def __enter__(self) -> _EventsOfReading:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin(self, inputs: int) -> None:
+        """Receives the number of documents."""
+        self._inputs = inputs
+        self.advance(())
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Tells how many of them are read."""
+        self._done += len(outcomes)
+        share = round(self._done / max(1, self._inputs), 3)
+        print(json.dumps({"event": "progress", "stage": "reading again", "done": share}), flush=True)
 
 
 def _event(stage: Stage) -> None:

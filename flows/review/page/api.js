@@ -1,9 +1,11 @@
 // Requests to the server of this page, and a small cache of documents that are or will soon be looked at.
 
+// `lost` tells that the server may not have got the request.
 export class Problem extends Error {
-  constructor(message, places = []) {
+  constructor(message, places = [], lost = false) {
     super(message);
     this.places = places;
+    this.lost = lost;
   }
 }
 
@@ -16,7 +18,7 @@ async function answer(response) {
   }
   if (!response.ok) {
     const lost = response.status === 403 ? "This page's address has expired. Open the newly printed one." : "";
-    throw new Problem(body?.error || lost || `The server answered ${response.status}.`, body?.places || []);
+    throw new Problem(body?.error || lost || `The server answered ${response.status}.`, body?.places || [], lost !== "");
   }
   if (body?.refused) throw new Problem(body.refused, body.places);
   return body;
@@ -27,7 +29,7 @@ async function request(path, options) {
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });
   } catch {
-    throw new Problem("The review server does not answer. Is `cinnabar review` still running?");
+    throw new Problem("The review server does not answer. Is `cinnabar review` still running?", [], true);
   }
   return answer(response);
 }

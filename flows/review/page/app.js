@@ -7,7 +7,7 @@ import { DocumentList, Filters } from "./list.js";
 import { Help, Improve, Steps } from "./panels.js";
 import { Record, idOf } from "./record.js";
 import { Viewer } from "./viewer.js";
-import { shown, sliced, stopsOf, sureness, titleOf, treeOf } from "./values.js";
+import { shown, sliced, stopsOf, sureness, titleOf, treeOf, typed } from "./values.js";
 
 const CHUNK = 100;
 const EVERY = 2500;
@@ -74,6 +74,7 @@ function App() {
   const box = useRef({ list: [] });
   const queue = useRef(Promise.resolve());
   const [saving, setSaving] = useState(0);
+  const [gone, setGone] = useState("");
   const say = useCallback((text, kind = "") => setToast({ text, kind }), []);
   const list = useRows(filters, (message) => say(message, "bad"));
   const now = useRef({});
@@ -99,9 +100,12 @@ function App() {
         if (snapshot !== null && found.snapshot !== snapshot) {
           api.forgetStates();
           now.current.reload();
+          now.current.renew();
         }
         snapshot = found.snapshot;
-      }, (error) => say(error.message, "bad"));
+        setGone("");
+        if (box.current.lost) now.current.again();
+      }, (error) => setGone(error.message));
     };
     look();
     const timer = setInterval(look, EVERY);
@@ -112,7 +116,7 @@ function App() {
   const open = useCallback((wanted) => {
     const { list } = now.current;
     if (wanted < 0 || wanted >= list.total) return;
-    if (now.current.errors.size && now.current.pending.length && !confirm("Some changes of this document are not saved. Leave it all the same?")) return;
+    if ((now.current.errors.size || box.current.lost) && now.current.pending.length && !confirm("Some changes of this document are not saved. Leave it all the same?")) return;
     const row = list.rows.get(wanted);
     if (!row) {
       list.load(Math.floor(wanted / CHUNK)).then(() => setTimeout(() => now.current.open(wanted)));
@@ -128,7 +132,12 @@ function App() {
     if (place) setIndex(place[0]);
     else if (list.total && !at) open(0);
     else setIndex(-1);
-  }, [list.ready, list.filters]);
+  }, [list.ready, list.filters, at === null]);
+  // A run that adds documents moves the place of the one that is looked at.
+  useEffect(() => {
+    const place = at && [...list.rows].find(([, row]) => row.document === at.document && row.schema_name === at.schema);
+    if (place) setIndex(place[0]);
+  }, [list.rows]);
   const reset = () => { setEditing(false); setPicked(null); box.current = { list: [] }; setPending([]); setErrors(new Map()); };
   useEffect(() => {
     if (!at) return undefined;
@@ -152,7 +161,7 @@ function App() {
   const send = (changes) => {
     const mine = box.current;
     const place = at;
-    mine.list = [...mine.list.filter((one) => !changes.some((two) => two.pointer === one.pointer && two.action !== "insert")), ...changes];
+    mine.list = [...mine.list.filter((one) => !changes.includes(one) && !changes.some((two) => two.pointer === one.pointer && two.action !== "insert")), ...changes];
     setPending(mine.list);
     const run = async () => {
       const all = mine.list;
@@ -160,6 +169,7 @@ function App() {
       try {
         const found = await api.post("/api/correct", { ...place, changes: all });
         mine.list = mine.list.filter((one) => !all.includes(one));
+        mine.lost = "";
         api.setState(place, found);
         list.mark(place, found.marks);
         if (box.current === mine) {
@@ -170,19 +180,38 @@ function App() {
         return true;
       } catch (error) {
         const told = new Map((error.places || []).map((one) => [one.pointer, one.message]));
-        // A row is not shown before it is stored, so a refused one goes, and its message stays.
-        mine.list = mine.list.filter((one) => !changes.includes(one) || (told.size > 0 && ["value", "absent"].includes(one.action)));
+        // A row is not shown before it is stored, so a refused one goes, and its message stays. What did not reach the
+        // server waits for it; only what may arrive twice without harm.
+        const waits = error.lost ? ["value", "absent", "accept"] : told.size > 0 ? ["value", "absent"] : [];
+        mine.list = mine.list.filter((one) => !changes.includes(one) || waits.includes(one.action));
+        mine.lost = error.lost && mine.list.length > 0 ? error.message : "";
         if (box.current === mine) {
           setPending(mine.list);
           setErrors(told);
         }
-        say(told.size ? `Not saved yet: ${[...told.values()][0]}` : error.message, "bad");
+        if (!mine.lost || box.current !== mine) say(told.size ? `Not saved yet: ${[...told.values()][0]}` : error.message, "bad");
         return false;
       }
     };
     setSaving((count) => count + 1);
     queue.current = queue.current.then(run).finally(() => setSaving((count) => count - 1));
     return queue.current;
+  };
+  // What did not reach the server goes again.
+  const again = () => { if (saving === 0 && box.current.list.length) send([...box.current.list]); };
+  // A run, or somebody else, may have changed the document that is looked at.
+  const renew = () => {
+    const mine = box.current;
+    if (!at || saving > 0) return;
+    api.state(at).then((found) => { if (box.current === mine && now.current.saving === 0) setState(found); }, (error) => {
+      if (error.lost || box.current !== mine) return;
+      // It was forgotten: nothing of it stays in sight.
+      reset();
+      setState(null);
+      setContent(null);
+      setAt(null);
+      say("This document is not in the folder any more.", "bad");
+    });
   };
   // Goes on at once; if the change is refused, it comes back unless something else has begun.
   const sendAndGoOn = (changes, pointer) => {
@@ -194,7 +223,7 @@ function App() {
     active, editing, picked, errors,
     pending: useMemo(() => new Set(pending.map((one) => one.pointer)), [pending]),
     choose: (pointer) => { if (pointer !== now.current.active) { setActive(pointer); setEditing(false); setPicked(null); } },
-    edit: () => { const stop = stops.find((one) => one.pointer === active); if (stop && stop.kind !== "list") setEditing(true); },
+    edit: () => act("edit"),
     stop: () => { setEditing(false); setPicked(null); focusOn(active); },
     save: (place, text, spans) => {
       const pointer = place.pointer;
@@ -232,20 +261,24 @@ function App() {
   };
   const followingOf = (pointer) => {
     const place = stops.findIndex((one) => one.pointer === pointer);
-    return place >= 0 && place + 1 < stops.length ? stops[place + 1].pointer : pointer;
+    // What is said of an object as a whole holds for its parts.
+    const whole = stops[place]?.kind === "object";
+    const next = stops.find((one, other) => other > place && !(whole && one.pointer.startsWith(`${pointer}/`)));
+    return place >= 0 && next ? next.pointer : pointer;
   };
   const step = (by) => {
     if (!stops.length) return;
     const place = stops.findIndex((one) => one.pointer === active);
     focusOn(stops[Math.max(0, Math.min(stops.length - 1, place < 0 ? 0 : place + by))].pointer);
   };
-  const nextTodo = () => {
+  const nextTodo = (told = "") => {
+    if (told) say(told);
     const rows = list.rows;
     for (let place = index + 1; place < list.total; place += 1) {
       const row = rows.get(place);
       if (!row || !row.reviewed) return open(place);
     }
-    return say("That was the last document of this list.");
+    return say(`${told} That was the last document of this list.`.trim());
   };
   const listAround = () => {
     const [, base, number] = /^(.*)\/(\d+)(?:\/[^/]*)?$/.exec(active || "") || [];
@@ -269,6 +302,8 @@ function App() {
       sendAndGoOn([{ action: "accept", pointer: stop.pointer }], stop.pointer);
     } else if (action === "edit" && stop) {
       if (stop.kind === "list") page.insert(stop, stop.rows.length);
+      // An object that is not there yet is typed part by part.
+      else if (stop.kind === "value" && stop.form.kind === "object") { setErrors(new Map()); setRowDraft({ place: stop, number: null }); }
       else setEditing(true);
     } else if (action === "absent" && stop && stop.kind !== "list") {
       sendAndGoOn([{ action: "absent", pointer: stop.pointer }], stop.pointer);
@@ -281,7 +316,7 @@ function App() {
       if (current.record === null) say("This document has no record to accept.");
       else send([{ action: "accept", pointer: "" }]).then((saved) => saved && nextTodo());
     } else if (action === "other" && current) {
-      send([{ action: "other_kind", pointer: "" }]).then((saved) => saved && (say("Not of this kind: it leaves the views. u takes that back."), nextTodo()));
+      send([{ action: "other_kind", pointer: "" }]).then((saved) => saved && nextTodo("Not of this kind: it leaves the views. Undo takes that back."));
     } else if (action === "undo" && current) undo();
     else if (action === "nextDocument") open(index + 1);
     else if (action === "previousDocument") open(index - 1);
@@ -289,7 +324,7 @@ function App() {
     else if (["steps", "improve", "help"].includes(action)) setPanel(action);
     else if (action === "escape") {
       if (document.activeElement?.matches(".search")) document.activeElement.blur();
-      setEditing(false); setPicked(null); setDrawer(false); setRowDraft(null);
+      setEditing(false); setPicked(null); setDrawer(false);
     }
   }
 
@@ -318,6 +353,7 @@ function App() {
     if (!stop) { say("Choose a field first, then drag over its words."); return; }
     const place = stop.kind === "list" ? (stop.items.kind === "value" ? `${stop.pointer}/${stop.rows.length}` : null) : stop.pointer;
     if (place === null) { say("Add a row first, then choose one of its fields."); return; }
+    if (!spans.length) { say("Mark words within one part of the document."); return; }
     const words = spans.map(([start, end]) => wordsOf(at, content, start, end));
     Promise.all([api.post("/api/readings", { ...at, pointer: place, spans }), ...words]).then(([found, ...texts]) => {
       if (stop.kind === "list") {
@@ -330,7 +366,7 @@ function App() {
     }, (error) => say(error.message, "bad"));
   };
 
-  now.current = { list, reload: list.reload, pending, errors, editing, open, at, index, active, stops, act };
+  now.current = { list, reload: list.reload, saving, renew, again, pending, errors, editing, open, at, index, active, stops, act };
   useEffect(() => {
     const press = (event) => {
       const action = actionOf(event);
@@ -353,6 +389,7 @@ function App() {
         <button type="button" onClick=${() => setTheme(theme === "dark" ? "light" : theme === "light" ? "" : "dark")} title="Light, dark, or as the system" aria-label=${`Colours: ${theme || "as the system"}`}>${theme === "dark" ? "☾" : theme === "light" ? "☀" : "◑"}</button>
         <button type="button" aria-label="Help" onClick=${() => setPanel("help")}>?</button></nav>
     </header>
+    ${gone && html`<p class="gone" role="alert"><strong>No connection.</strong> ${gone}</p>`}
     <aside aria-label="Documents">
       <${Filters} filters=${filters} facets=${facets} set=${setFilters} searchRef=${searchRef} first=${() => open(0)} />
       <p class="total" role="status">${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</p>
@@ -363,7 +400,7 @@ function App() {
       ${at && html`<div class="tabs" role="group" aria-label="Side"><button type="button" aria-pressed=${String(side === "document")} onClick=${() => setSide("document")}>Document</button><button type="button" aria-pressed=${String(side === "record")} onClick=${() => setSide("record")}>Record</button></div>
       <section class="paper" aria-label="Document">
         <div class="bar"><button type="button" aria-label="Previous document" disabled=${index <= 0} onClick=${() => open(index - 1)}>‹</button>
-          <strong class="title" title=${current?.path || row?.path}><bdi>${current?.path || row?.path || ""}</bdi></strong>
+          <strong class="title path" title=${current?.path || row?.path}><bdi>${current?.path || row?.path || ""}</bdi></strong>
           <button type="button" aria-label="Next document" disabled=${index + 1 >= list.total} onClick=${() => open(index + 1)}>›</button>
           <span class="zoom"><button type="button" aria-label="Smaller" onClick=${() => setZoom(Math.max(0.5, zoom - 0.25))}>−</button><button type="button" aria-label="Larger" onClick=${() => setZoom(Math.min(3, zoom + 0.25))}>+</button></span></div>
         <${Viewer} at=${at} content=${content} marks=${marks} active=${active} choose=${focusOn} pick=${pick} picking=${active !== null} zoom=${zoom} />
@@ -372,13 +409,13 @@ function App() {
         <div class="bar"><strong class="title">${at.schema}</strong>
           ${current && html`<span class="sum">${current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
             <button type="button" onClick=${() => act("steps")}>Steps</button>`}</div>
-        ${current && html`<${Notices} state=${current} pending=${pending} undo=${undo} errors=${errors} stops=${stops} focusOn=${focusOn} />`}
+        ${current && html`<${Notices} state=${current} pending=${pending} lost=${box.current.lost} again=${again} undo=${undo} errors=${errors} stops=${stops} focusOn=${focusOn} />`}
         <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>
         ${current && html`<footer><button type="button" class="primary" disabled=${current.record === null} onClick=${() => act("done")}>Accept all, next <kbd>A</kbd></button>
           <button type="button" onClick=${undo}>Undo <kbd>u</kbd></button><button type="button" onClick=${() => act("other")}>Not my kind <kbd>o</kbd></button></footer>`}
       </section>`}
     </main>
-    ${rowDraft && html`<${RowDraft} draft=${rowDraft} close=${() => setRowDraft(null)} send=${send} errors=${errors} focusOn=${focusOn} />`}
+    ${rowDraft && html`<${RowDraft} draft=${rowDraft} close=${() => { setRowDraft(null); focusOn(rowDraft.place.pointer); }} send=${send} errors=${errors} />`}
     ${panel === "help" && html`<${Help} close=${() => setPanel(null)} />`}
     ${panel === "improve" && html`<${Improve} facets=${facets} schema=${at?.schema} close=${() => setPanel(null)} teach=${(schema) => setFilters({ ...NO_FILTERS, schema, order: "teach" })} />`}
     ${panel === "steps" && at && html`<${Steps} at=${at} close=${() => setPanel(null)} />`}
@@ -417,53 +454,66 @@ async function wordsOf(at, content, start, end) {
   return sliced(found.text, start - found.start, end - found.start);
 }
 
-function Notices({ state, pending, undo, errors, stops, focusOn }) {
+function Notices({ state, pending, lost, again, undo, errors, stops, focusOn }) {
   const known = new Set(stops.map((one) => one.pointer));
   const loose = [...errors].filter(([pointer]) => !known.has(pointer));
   return html`<div class="notices">
     ${state.outcome === "quarantined" && html`<div class="notice held"><strong>■ Held back: ${state.code.replaceAll("_", " ")}</strong>${state.detail && html`<p><bdi>${state.detail}</bdi></p>`}
       ${state.pointers.length > 0 && html`<p>${state.pointers.slice(0, 12).map((pointer) => html`<button type="button" class="chip" onClick=${() => known.has(pointer) && focusOn(pointer)}>${pointer || "/"}</button>`)}</p>`}</div>`}
+    ${state.marks.other_kind && html`<div class="notice"><strong>Not of this kind.</strong> The record is out of the views of ${state.schema}.
+      <button type="button" class="small" onClick=${undo}>Take that back</button></div>`}
     ${state.failed.length > 0 && html`<div class="notice warn"><strong>✗ ${state.failed.length === 1 ? "A check fails" : "Checks fail"}:</strong> ${state.failed.join(", ")}</div>`}
     ${state.flags.length > 0 && html`<div class="flags">${state.flags.map((flag) => html`<span class="flag">${flag.replaceAll("_", " ")}</span>`)}</div>`}
-    ${pending.length > 0 && html`<div class="notice warn" role="alert"><strong>${pending.length === 1 ? "1 change is" : `${pending.length} changes are`} not saved yet.</strong> The schema refuses the record until the marked places are right.
+    ${pending.length > 0 && html`<div class="notice warn" role="alert"><strong>${pending.length === 1 ? "1 change is" : `${pending.length} changes are`} not saved yet.</strong> ${lost ? html`${lost} <button type="button" class="small" onClick=${again}>Try again</button>` : "The schema refuses the record until the marked places are right."}
       <button type="button" class="small" onClick=${undo}>Discard</button></div>`}
     ${loose.map(([pointer, message]) => html`<p class="error" role="alert">${pointer ? `${pointer}: ` : ""}${message}</p>`)}
   </div>`;
 }
 
 // A new row whose parts the schema needs: all of it is typed before it is stored.
-function RowDraft({ draft, close, send, errors, focusOn }) {
+// A new row, or an object that was not there, whose parts the schema needs: all of it is typed before it is stored.
+function RowDraft({ draft, close, send, errors }) {
   const box = useRef(null);
   const { place, number } = draft;
-  const parts = place.items.kind === "object" ? place.items.properties : [["", place.items]];
+  const form = number === null ? place.form : place.items;
+  const pointer = number === null ? place.pointer : `${place.pointer}/${number}`;
+  // Rows of lists within it are added afterwards, at their list.
+  const parts = (form.kind === "object" ? form.properties : [["", form]]).filter(([, part]) => part.kind !== "list");
   const [values, setValues] = useState({});
   const [problem, setProblem] = useState("");
-  useLayoutEffect(() => box.current.showModal(), []);
+  useLayoutEffect(() => {
+    box.current.showModal();
+    box.current.querySelector("form input, form select, form textarea")?.focus();
+  }, []);
   const add = async (event) => {
     event.preventDefault();
     setProblem("");
     try {
-      const { typed } = await import("./values.js");
-      const one = (form, said) => ((said ?? "") === "" && (form.nullable || form.kind !== "value") ? (form.kind === "list" ? "[]" : "null") : typed(form, said ?? ""));
-      const texts = parts.filter(([name, form]) => (values[name] ?? "") !== "" || form.required || name === "").map(([name, form]) => [name, one(form, values[name])]);
-      const after = place.items.kind === "object" ? `{${texts.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}` : texts[0][1];
-      const saved = await send([{ action: "insert", pointer: `${place.pointer}/${number}`, after }]);
-      if (saved) {
-        close();
-        focusOn(place.pointer);
-      } else setProblem("refused");
+      const one = (part, said) => ((said ?? "") === "" && (part.nullable || part.kind !== "value") ? (part.kind === "list" ? "[]" : "null") : typed(part, said ?? ""));
+      const all = form.kind === "object" ? form.properties : [["", form]];
+      const texts = all.filter(([name, part]) => (values[name] ?? "") !== "" || part.required || name === "").map(([name, part]) => [name, one(part, values[name])]);
+      const after = form.kind === "object" ? `{${texts.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}` : texts[0][1];
+      if (await send([{ action: number === null ? "value" : "insert", pointer, after }])) close();
+      else setProblem("refused");
     } catch (error) {
       setProblem(error.message);
     }
   };
-  const told = problem === "refused" ? [...errors].map(([pointer, message]) => `${pointer.split("/").at(-1)}: ${message}`) : problem ? [problem] : [];
+  const told = problem === "refused" ? [...errors].map(([where, message]) => `${where.split("/").at(-1)}: ${message}`) : problem ? [problem] : [];
+  const input = (name, part) => {
+    const common = { name, value: values[name] ?? "", onInput: (event) => setValues({ ...values, [name]: event.target.value }) };
+    if (part.options || (part.kind === "value" && part.types.length === 1 && part.types[0] === "boolean")) {
+      const options = part.options || ["true", "false"];
+      return html`<select ...${common} onChange=${common.onInput}><option value=""></option>${options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
+    }
+    if (part.kind !== "value") return html`<textarea rows="2" placeholder=${'"text", 12, or {"name": "value"}'} ...${common}></textarea>`;
+    return html`<input type=${part.format === "date" ? "date" : "text"} inputmode=${part.types.includes("string") ? undefined : "decimal"} ...${common} />`;
+  };
   return html`<dialog ref=${box} aria-labelledby="row-title" onClose=${close}><form class="inside" onSubmit=${add}>
-    <header><h2 id="row-title">New row of ${titleOf(place)}</h2><button type="button" class="small" aria-label="Close" onClick=${close}>✕</button></header>
-    ${parts.map(([name, form]) => html`<label class="draft"><span>${name ? titleOf({ name, form }) : "Value"}${form.required && !form.nullable ? " *" : ""}</span>
-      ${form.options ? html`<select name=${name} value=${values[name] ?? ""} onChange=${(event) => setValues({ ...values, [name]: event.target.value })}><option value=""></option>${form.options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`
-        : html`<input name=${name} type=${form.format === "date" ? "date" : "text"} value=${values[name] ?? ""} onInput=${(event) => setValues({ ...values, [name]: event.target.value })} />`}</label>`)}
+    <header><h2 id="row-title">${number === null ? titleOf(place) : `New row of ${titleOf(place)}`}</h2><button type="button" class="small" aria-label="Close" onClick=${close}>✕</button></header>
+    ${parts.map(([name, part]) => html`<label class="draft"><span>${name ? titleOf({ name, form: part }) : "Value"}${part.required && !part.nullable ? html`<span class="needed" title="The schema needs a value here"> *</span>` : ""}</span>${input(name, part)}</label>`)}
     ${told.map((one) => html`<p class="error" role="alert">${one}</p>`)}
-    <div class="ask"><button type="submit" class="primary">Add the row</button><button type="button" onClick=${close}>Cancel</button></div></form></dialog>`;
+    <div class="ask"><button type="submit" class="primary">${number === null ? "Save" : "Add the row"}</button><button type="button" onClick=${close}>Cancel</button></div></form></dialog>`;
 }
 
 render(html`<${App} />`, document.getElementById("app"));

@@ -16,7 +16,7 @@ export function Filters({ filters, facets, set, searchRef, first }) {
     const timer = setTimeout(() => set({ ...filters, search: said }), 150);
     return () => clearTimeout(timer);
   }, [said]);
-  const used = ["schema", "status", "code", "flag", "reviewed", "doubtful"].filter((name) => filters[name]).length;
+  const used = ["show", "schema", "code", "flag"].filter((name) => filters[name]).length;
   return html`<div class="filters">
     <input ref=${searchRef} class="search" type="search" placeholder="Search paths  ( / )" aria-label="Search paths"
       value=${said} onInput=${(event) => say(event.target.value)}
@@ -109,6 +109,6 @@ function Row({ index, row, chosen, total, open }) {
     <span class="about"><span class="kind">${row.schema_name}</span>
       ${row.failed.length > 0 && html`<span class="warn">✗ ${row.failed.length === 1 ? row.failed[0] : `${row.failed.length} checks`}</span>`}
       ${row.corrected > 0 && html`<span>✎ ${row.corrected}</span>`}
-      <bdi class="folder">${folderOf(row.path)}</bdi></span>
+      <span class="folder"><bdi>${folderOf(row.path)}</bdi></span></span>
   </div>`;
 }

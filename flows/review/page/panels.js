@@ -27,53 +27,71 @@ export function Help({ close }) {
 
 const percent = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace(/^0/, ""));
 
-export function Improve({ facets, schema, close, teach, busy }) {
+const STAGES = {
+  reading: "reading the corrected documents", measuring: "measuring how well documents are read", training: "training",
+  comparing: "comparing", keeping: "taking the model into use", "reading again": "reading the unsure values again",
+};
+const lasting = (seconds) => (seconds >= 60 ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s` : `${Math.round(seconds || 0)} s`);
+
+export function Improve({ facets, schema, close, teach }) {
   const [chosen, choose] = useState(schema || facets.schemas[0]?.name || "");
   const [minutes, setMinutes] = useState(10);
   const [told, setTold] = useState({ state: "idle" });
   const [problem, setProblem] = useState("");
+  const [lost, setLost] = useState("");
+  const [busy, setBusy] = useState(false);
   useEffect(() => {
     let alive = true;
     let timer;
     const look = () => api.get("/api/improve").then((found) => {
       if (!alive) return;
       setTold(found);
-      timer = setTimeout(look, found.state === "running" ? 700 : 4000);
-    }, (error) => alive && setProblem(error.message));
+      setLost("");
+      timer = setTimeout(look, ["running", "keeping"].includes(found.state) ? 700 : 4000);
+    }, (error) => {
+      if (!alive) return;
+      setLost(error.message);
+      timer = setTimeout(look, 4000);
+    });
     look();
     return () => { alive = false; clearTimeout(timer); };
   }, [told.state]);
   const ask = (action) => {
     setProblem("");
-    api.post("/api/improve", { action, schema: told.schema && action !== "start" ? told.schema : chosen, minutes }).then(setTold, (error) => setProblem(error.message));
+    setBusy(true);
+    api.post("/api/improve", { action, schema: told.schema && action !== "start" ? told.schema : chosen, minutes })
+      .then(setTold, (error) => setProblem(error.message)).finally(() => setBusy(false));
   };
   const facts = facets.schemas.find((one) => one.name === chosen);
-  const running = told.state === "running";
+  const working = ["running", "keeping"].includes(told.state);
   const result = told.result;
   return html`<${Panel} title="Have it learn" close=${close} wide=${true}>
     <p>Your corrected documents become examples. A training runs beside this page and tells how good the model was before and is after, on documents that it did not learn from. Nothing changes until you keep it.</p>
-    ${!running && html`<div class="ask">
+    ${!working && html`<div class="ask">
       <label>Kind <select value=${chosen} onChange=${(event) => choose(event.target.value)}>${facets.schemas.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select></label>
       <label>At most <input type="number" min="1" max="600" value=${minutes} onInput=${(event) => setMinutes(Number(event.target.value) || 10)} /> minutes</label>
       <button type="button" class="primary" disabled=${!chosen || busy} onClick=${() => ask("start")}>Train</button>
       <button type="button" disabled=${!chosen} onClick=${() => { teach(chosen); close(); }}>What to label next</button></div>
-      ${facts && html`<p class="quiet">${facts.reviewed} of ${facts.documents} documents of this kind are reviewed; about twenty are a good start.</p>`}`}
-    ${running && html`<div class="running" role="status"><p><strong>${told.schema}</strong>: ${told.stage || "starting"} … ${Math.round(told.seconds || 0)} s${told.f1 === undefined || told.f1 === null ? "" : `, F1 ${percent(told.f1)}`}</p>
-      <progress max="1" value=${told.done ?? undefined} aria-label="Progress of the training"></progress>
-      <button type="button" onClick=${() => ask("stop")}>Stop</button> <span class="quiet">You can go on reviewing.</span></div>`}
+      ${facts && html`<p class="quiet">${facts.reviewed} of ${facts.documents} documents of this kind are reviewed; ten are the fewest, twenty a good start.</p>`}`}
+    ${working && html`<div class="running"><p role="status"><strong>${told.schema}</strong>: ${STAGES[told.stage] || told.stage}</p>
+      <progress max="1" value=${told.done || undefined} aria-label=${`Progress of ${told.state === "keeping" ? "reading again" : "the training"}`}></progress>
+      <p class="quiet">${lasting(told.seconds)}${told.f1 === undefined || told.f1 === null ? "" : `, F1 ${percent(told.f1)} so far`}. You can close this panel and go on reviewing.</p>
+      <button type="button" disabled=${busy} onClick=${() => ask("stop")}>Stop</button></div>`}
+    ${told.state === "stopped" && html`<p role="status">${told.deciding ? "Stopped. What was read again so far is stored." : "Stopped. What is done so far is kept: Train goes on from there."}</p>`}
     ${told.state === "failed" && html`<p class="error" role="alert">${told.message}</p>`}
-    ${problem && html`<p class="error" role="alert">${problem}</p>`}
+    ${[problem, lost].filter(Boolean).map((one) => html`<p class="error" role="alert">${one}</p>`)}
     ${result && html`<div class="result">
       <div class="figures"><div><span>before</span><strong>${percent(result.before)}</strong></div><span class="arrow" aria-hidden="true">→</span><div class=${result.better ? "good" : "bad"}><span>after</span><strong>${percent(result.after)}</strong></div>
-        <p>F1 on documents it did not learn from${result.documents ? `, from ${result.documents} documents` : ""}.</p></div>
-      <div class="table" tabindex="0" role="region" aria-label="Fields, before and after"><table><thead><tr><th scope="col">field</th><th scope="col">before</th><th scope="col">after</th><th scope="col">change</th><th scope="col">values</th></tr></thead><tbody>
+        <p>F1 of ${told.schema} on documents it did not learn from${result.documents ? `, from ${result.documents} documents` : ""}.${result.better ? "" : " Not better: more corrected documents may help."}</p></div>
+      <div class="table" tabindex="0" role="region" aria-label="Fields, before and after"><table><thead><tr><th scope="col">field</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">values</th></tr></thead><tbody>
         ${[...(result.fields || [])].sort((a, b) => (b.after - b.before) - (a.after - a.before)).map((one) => {
           const change = (one.after ?? 0) - (one.before ?? 0);
           return html`<tr><th scope="row"><bdi>${one.field}</bdi></th><td class="number">${percent(one.before)}</td><td class="number">${percent(one.after)}</td>
             <td class=${`number ${change > 0.005 ? "good" : change < -0.005 ? "bad" : ""}`}>${change > 0.005 ? "▲ better" : change < -0.005 ? "▼ worse" : "same"} ${Math.abs(change) > 0.005 ? `${change > 0 ? "+" : "−"}${percent(Math.abs(change))}` : ""}</td><td class="number">${one.support ?? ""}</td></tr>`;
         })}</tbody></table></div>
-      ${told.state === "done" ? html`<div class="ask"><button type="button" class="primary" onClick=${() => ask("keep")}>Keep it</button><button type="button" onClick=${() => ask("discard")}>Discard it</button></div>`
-        : told.state === "kept" ? html`<p class="good" role="status">Kept. The next <code>cinnabar extract</code> or <code>backfill</code> into this folder uses it.</p>`
+      ${["done", "stopped", "failed"].includes(told.state) ? html`<div class="ask"><button type="button" class="primary" disabled=${busy} onClick=${() => ask("keep")}>Keep it</button><button type="button" disabled=${busy} onClick=${() => ask("discard")}>Discard it</button>
+          <span class="quiet">Keeping reads the values below 80% again.</span></div>`
+        : told.state === "kept" ? html`<p class="good" role="status">Kept${told.read_again ? `, and ${told.read_again.written.toLocaleString("en")} ${told.read_again.written === 1 ? "document" : "documents"} read again` : ""}. The next <code>cinnabar extract</code> or <code>backfill</code> into this folder uses it.</p>`
         : told.state === "discarded" ? html`<p role="status">Discarded. Nothing has changed.</p>` : ""}</div>`}
   <//>`;
 }
@@ -96,7 +114,7 @@ export function Steps({ at, close }) {
     ${steps && steps.length === 0 && html`<p>There are no steps to show.</p>`}
     ${step && html`<div class="ask"><button type="button" onClick=${() => { if (now >= steps.length - 1) setNow(0); setPlaying(!playing || now >= steps.length - 1); }}>${playing && now < steps.length - 1 ? "Pause" : "Play"}</button>
       <label class="grow">Step <input type="range" min="0" max=${steps.length - 1} value=${now} onInput=${(event) => { setPlaying(false); setNow(Number(event.target.value)); }} /></label>
-      <output>${now + 1} of ${steps.length}${step.passage > 1 ? `, passage ${step.passage}` : ""}${step.final ? ", as it is stored" : ""}</output></div>
+      <output>${now + 1} of ${steps.length}${!step.final && step.passage > 1 ? `, passage ${step.passage}` : ""}${step.final ? ", as it is stored" : ""}</output></div>
       <p class="legend"><span class="committed">■ committed in this step: ${step.committed.length}</span> <span class="doubted">▲ opened again: ${step.doubted.length}</span></p>
       <${StepRecord} step=${step} />`}
   <//>`;

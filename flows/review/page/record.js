@@ -16,9 +16,24 @@ function Parts({ parts, page }) {
 
 function Place({ place, page }) {
   if (place.kind === "object") {
-    return html`<section class="group"><h4 title=${place.form.description}>${titleOf(place)}</h4><${Parts} parts=${place.parts} page=${page} /></section>`;
+    return html`<${ObjectGroup} place=${place} page=${page} />`;
   }
   return place.kind === "list" ? html`<${List} place=${place} page=${page} />` : html`<${Field} place=${place} page=${page} />`;
+}
+
+// An object that may be null or another alternative can be chosen as a whole.
+function ObjectGroup({ place, page }) {
+  const { pointer, leaf } = place;
+  const chosen = leaf && page.active === pointer;
+  const error = leaf && page.errors.get(pointer);
+  return html`<section class=${`group object-of ${chosen ? "chosen" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
+    <header><h3 title=${place.form.description}>${titleOf(place)}</h3>${leaf && html`<button type="button" class="value rows" data-pointer=${pointer} aria-label=${`${titleOf(place)} as a whole`}
+      onClick=${() => page.choose(pointer)} onFocus=${() => page.choose(pointer)}>as a whole</button>`}</header>
+    ${chosen && (page.editing ? html`<${Editor} key=${pointer} place=${place} page=${page} title=${titleOf(place)} />`
+      : html`<div class="acts"><button type="button" onClick=${() => page.edit()}>Type <kbd>Enter</kbd></button>
+        ${place.form.nullable && html`<button type="button" onClick=${() => page.act("absent")}>Not there <kbd>x</kbd></button>`}</div>`)}
+    ${error && html`<p class="error" role="alert">${error}</p>`}
+    <${Parts} parts=${place.parts} page=${page} /></section>`;
 }
 
 function Value({ leaf, place }) {
@@ -63,7 +78,8 @@ function Editor({ place, page, title }) {
   const { form, leaf, pointer } = place;
   const picked = page.picked?.pointer === pointer ? page.picked : null;
   const begin = picked?.values[0] ?? picked?.text ?? leaf?.value ?? null;
-  const asTyped = (text) => (form.options || form.kind === "any" ? (text ?? "") : begin === picked?.text && picked && !picked.values.length ? text : shown(text) === "yes" || shown(text) === "no" ? text : shown(text));
+  const asJson = form.kind === "any" || form.kind === "object" || place.kind === "object";
+  const asTyped = (text) => (form.options || asJson ? (text ?? "") : begin === picked?.text && picked && !picked.values.length ? text : shown(text) === "yes" || shown(text) === "no" ? text : shown(text));
   const [said, say] = useState(asTyped(begin));
   const [problem, setProblem] = useState("");
   // The input stays the same one while its text grows.
@@ -74,6 +90,11 @@ function Editor({ place, page, title }) {
     box.current?.select?.();
   }, []);
   const save = () => {
+    // The value of a date that is typed half is empty, as if it were taken away.
+    if (box.current?.validity?.badInput) {
+      setProblem("Expected a whole date that exists.");
+      return;
+    }
     try {
       const text = said.trim() === "" && form.nullable && !form.options ? null : typed(form, said);
       page.save(place, text, picked?.spans || []);
@@ -103,7 +124,7 @@ function Editor({ place, page, title }) {
     input = html`<input type="date" ...${common} />`;
   } else if (form.kind === "value" && !form.types.includes("string")) {
     input = html`<input type="text" inputmode="decimal" ...${common} />`;
-  } else if (form.kind === "any" || first.length > 48 || first.includes("\n")) {
+  } else if (asJson || first.length > 48 || first.includes("\n")) {
     input = html`<textarea rows=${Math.min(8, 1 + Math.ceil(first.length / 44))} ...${common}></textarea>`;
   } else {
     input = html`<input type="text" placeholder=${form.format ? `format: ${form.format}` : ""} ...${common} />`;
@@ -132,7 +153,7 @@ function List({ place, page }) {
   const some = rows.slice(0, most);
   const found = sureness(place.leaf);
   return html`<section class=${`group list-of ${chosen ? "chosen" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
-    <header><h4 title=${place.form.description}>${titleOf(place)}</h4>
+    <header><h3 title=${place.form.description}>${titleOf(place)}</h3>
       <button type="button" class="value rows" data-pointer=${pointer} aria-label=${`${titleOf(place)}: ${rows.length} rows. ${found.words}`}
         onClick=${() => page.choose(pointer)} onFocus=${() => page.choose(pointer)}>${rows.length === 0 ? "no rows" : rows.length === 1 ? "1 row" : `${rows.length} rows`}</button>
       <${Sureness} leaf=${place.leaf} />
@@ -152,12 +173,14 @@ function RowHead({ place, number, page }) {
     <button type="button" class="small quiet" title="Remove this row" aria-label=${`Remove row ${number + 1} of ${titleOf(place)}`} onClick=${() => page.remove(place, number)}>−</button></span>`;
 }
 
+const numeric = (form) => form.kind === "value" && form.types.some((type) => type === "number" || type === "integer") && !form.types.includes("string");
+
 function Table({ place, rows, known, page }) {
   if (rows.length === 0) return null;
   const inside = page.active?.startsWith(`${place.pointer}/`);
   const cell = inside && rows.flatMap((row) => row.parts).find((part) => part.pointer === page.active);
   return html`<div class="table" tabindex="0" role="region" aria-label=${`Rows of ${titleOf(place)}`}><table><thead><tr><th scope="col"><span class="hidden">Row</span></th>
-    ${known.map(([name, form]) => html`<th scope="col" title=${form.description}>${titleOf({ name, form })}</th>`)}</tr></thead>
+    ${known.map(([name, form]) => html`<th scope="col" class=${numeric(form) ? "number" : ""} title=${form.description}>${titleOf({ name, form })}</th>`)}</tr></thead>
     <tbody>${rows.map((row, number) => html`<tr key=${row.pointer} class=${page.active?.startsWith(`${row.pointer}/`) ? "chosen" : ""}>
       <th scope="row"><${RowHead} place=${place} number=${number} page=${page} /></th>
       ${known.map(([name]) => {
@@ -171,8 +194,7 @@ function Cell({ place, page }) {
   const found = sureness(place.leaf);
   const error = page.errors.get(place.pointer);
   const text = shown(place.leaf?.value);
-  const number = place.form.kind === "value" && !place.form.types.includes("string");
-  return html`<td class=${`${found.level} ${page.active === place.pointer ? "chosen" : ""} ${error ? "wrong" : ""} ${page.pending.has(place.pointer) ? "pending" : ""} ${number ? "number" : ""}`}>
+  return html`<td class=${`${found.level} ${page.active === place.pointer ? "chosen" : ""} ${error ? "wrong" : ""} ${page.pending.has(place.pointer) ? "pending" : ""} ${numeric(place.form) ? "number" : ""}`}>
     <button type="button" class="cell" data-cell=${place.pointer} title=${`${text}${text ? "\n" : ""}${found.words}`} aria-label=${`${titleOf(place)}, row ${Number(place.pointer.split("/").at(-2)) + 1}: ${text || "empty"}. ${found.words}`}
       onClick=${() => page.choose(place.pointer)}><span class=${`mini ${found.level}`} aria-hidden="true">${found.mark}</span><bdi>${text || "·"}</bdi></button></td>`;
 }

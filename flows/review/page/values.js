@@ -32,6 +32,8 @@ export function treeOf(state) {
     } else if (value !== null && typeof value === "object") {
       found.kind = "object";
       found.parts = partsOf(form, value, pointer, place);
+      // Only as a whole can an object become null, or another alternative of its schema.
+      if (pointer !== "" && (form.nullable || form.kind !== "object")) found.leaf = wholeOf(found.parts, pointer, value);
     } else if ((value === undefined || value === null) && form.kind === "object" && pointer === "") {
       found.kind = "object";
       found.parts = partsOf(form, {}, pointer, place);
@@ -46,6 +48,14 @@ export function treeOf(state) {
   return place(state.form || ANY, value, "", "", true);
 }
 
+// An object as one value: its text, as sure as its least sure part.
+function wholeOf(parts, pointer, value) {
+  const under = stopsOf({ kind: "object", parts }).map((one) => one.leaf).filter((leaf) => typeof leaf?.confidence === "number");
+  const confidence = under.length ? Math.min(...under.map((leaf) => leaf.confidence)) : null;
+  const origin = under.length && under.every((leaf) => leaf.origin === "human") ? "human" : "";
+  return { pointer, value: JSON.stringify(value, null, 1), confidence, origin, flags: [], spans: [], text: "", place: "" };
+}
+
 function partsOf(form, value, pointer, place) {
   const known = form.kind === "object" ? form.properties : [];
   const names = new Set(known.map(([name]) => name));
@@ -58,7 +68,10 @@ function partsOf(form, value, pointer, place) {
 
 // The places that the keyboard goes through, in the order of the page.
 export function stopsOf(place, found = []) {
-  if (place.kind === "object") place.parts.forEach((part) => stopsOf(part, found));
+  if (place.kind === "object") {
+    if (place.leaf) found.push(place);
+    place.parts.forEach((part) => stopsOf(part, found));
+  }
   else if (place.kind === "list") {
     found.push(place);
     place.rows.forEach((row) => stopsOf(row, found));
@@ -99,6 +112,20 @@ export function sureness(leaf) {
   return { level: "doubtful", mark: "▲", words: `${percent} sure, please look`, percent };
 }
 
+const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const WHOLE = /^-?\d+(\.0+)?([eE]\+?\d+)?$/;
+
+// A typed number as JSON, also with separators as documents have them; null if it is none, or may be two numbers.
+function plainNumber(text, whole) {
+  let said = text.replace(/[\s'’]/g, "").replace(/^\+/, "").replace(/^[−–]/, "-");
+  const marks = said.replace(/[^.,]/g, "");
+  const groups = new RegExp(`^-?[1-9]\\d{0,2}(\\${marks[0]}\\d{3})+${marks.at(-1) === marks[0] ? "" : `\\${marks.at(-1)}\\d+`}$`);
+  // 1.234.567, 1,234.50, and of whole numbers 1,234.
+  if (marks && (marks.length > 1 || whole) && groups.test(said)) said = said.replaceAll(marks[0], "").replace(",", ".");
+  else if (marks === "," && !/^-?[1-9]\d{0,2},\d{3}$/.test(said)) said = said.replace(",", ".");
+  return JSON_NUMBER.test(said) && (!whole || WHOLE.test(said)) ? said : null;
+}
+
 // What a person typed, as JSON text for this place. Throws an Error with a message for them.
 export function typed(form, said) {
   const text = said.trim();
@@ -107,9 +134,10 @@ export function typed(form, said) {
     const types = form.types;
     if (types.includes("boolean") && (text === "true" || text === "false")) return text;
     if (types.includes("number") || types.includes("integer")) {
-      const plain = text.replace(/[\s'’]/g, "").replace(/^([+-]?\d+),(\d+)$/, "$1.$2").replace(/^\+/, "");
-      if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(plain)) return plain;
+      const plain = plainNumber(text, !types.includes("number"));
+      if (plain !== null) return plain;
       if (!types.includes("string")) {
+        if (types.includes("number") && /^[+-]?[1-9]\d{0,2},\d{3}$/.test(text)) throw new Error(`${text} can be ${text.replace(",", "")} or ${text.replace(",", ".")}: type the one that is meant.`);
         throw new Error(`Expected ${types.includes("number") ? "a number such as 1234.5" : "a whole number such as 12"}.`);
       }
     }

@@ -27,13 +27,21 @@ export function Viewer({ at, content, marks, active, choose, pick, picking, zoom
   useLayoutEffect(() => {
     if (box.current) box.current.scrollTop = 0;
   }, [at.document, at.schema]);
+  // A landmark has a name of its own, also if a text is cut into several blocks.
+  const labels = useMemo(() => {
+    const seen = new Map();
+    return (content?.blocks || []).map(({ label }) => {
+      seen.set(label, (seen.get(label) || 0) + 1);
+      return seen.get(label) === 1 ? label : `${label}, part ${seen.get(label)}`;
+    });
+  }, [content]);
   if (!content) return html`<div class="viewer" ref=${box} aria-busy="true"><p class="quiet">Reading the document …</p></div>`;
   if (content.missing) {
-    return html`<div class="viewer" ref=${box} tabindex="0" role="region" aria-label="Document"><div class="notice"><strong>The document cannot be shown.</strong>
+    return html`<div class="viewer" ref=${box} tabindex="0" role="region" aria-label="Pages and text"><div class="notice"><strong>The document cannot be shown.</strong>
       <p><bdi>${content.missing}</bdi></p><p>The record can still be corrected. The words behind each value are beside it.</p></div></div>`;
   }
-  return html`<div class=${`viewer ${picking ? "picking" : ""}`} ref=${box} style=${{ "--zoom": zoom }} role="region" aria-label="Document" tabindex="0">
-    ${content.blocks.map((block, index) => html`<${block.width ? PageBlock : TextBlock} key=${`${at.document} ${index}`} at=${at} block=${block}
+  return html`<div class=${`viewer ${picking ? "picking" : ""}`} ref=${box} style=${{ "--zoom": zoom }} role="region" aria-label="Pages and text" tabindex="0">
+    ${content.blocks.map((block, index) => html`<${block.width ? PageBlock : TextBlock} key=${`${at.document} ${index}`} at=${at} block=${block} label=${labels[index]}
       first=${index === 0 || content.blocks[index - 1].part !== block.part}
       marks=${marks} active=${active} goal=${index === goal} choose=${choose} pick=${pick} />`)}
     ${content.blocks.length === 0 && html`<p class="quiet">This document has no text.</p>`}
@@ -73,7 +81,7 @@ function useScrollTo(goal, ready, active) {
   return ref;
 }
 
-function PageBlock({ at, block, first, marks, active, goal, choose, pick }) {
+function PageBlock({ at, block, label, first, marks, active, goal, choose, pick }) {
   const [seen, near, text] = useText(at, block, goal);
   const [drawn, setDrawn] = useState(true);
   const [drag, setDrag] = useState(null);
@@ -114,8 +122,8 @@ function PageBlock({ at, block, first, marks, active, goal, choose, pick }) {
     }
     setDrag(null);
   };
-  return html`<section class="block" ref=${(one) => { seen.current = one; scroll.current = one; }} aria-label=${block.label}>
-    ${first && html`<h3>${block.label}</h3>`}
+  return html`<section class="block" ref=${(one) => { seen.current = one; scroll.current = one; }} aria-label=${label}>
+    ${first && html`<h2>${block.label}</h2>`}
     <div class="page" style=${{ aspectRatio: `${block.width} / ${block.height}` }} onPointerDown=${start} onPointerMove=${move} onPointerUp=${end}
       onPointerCancel=${() => setDrag(null)} data-part=${block.part}>
       ${near && drawn && html`<img src=${api.pictureOf(at, block.part)} alt=${`Picture of ${block.label.toLowerCase()}`} draggable=${false} onError=${() => setDrawn(false)} />`}
@@ -152,18 +160,19 @@ function runsOf(words, touched) {
   return found;
 }
 
-function TextBlock({ at, block, first, marks, active, goal, choose, pick }) {
+function TextBlock({ at, block, label, first, marks, active, goal, choose, pick }) {
   const [seen, , text] = useText(at, block, goal);
   const scroll = useScrollTo(goal, text !== null, active);
   const pieces = useMemo(() => (text ? piecesOf(text, marks, active) : []), [text, marks, active]);
   const end = () => {
     const spans = selectedSpan(scroll.current);
     if (spans) pick([spans]);
+    else if (!getSelection()?.isCollapsed && getSelection()?.toString().trim()) pick([]);
     getSelection()?.isCollapsed || getSelection()?.removeAllRanges();
   };
   const lines = Math.max(2, Math.ceil((block.end - block.start) / 70));
-  return html`<section class="block text" ref=${(one) => { seen.current = one; scroll.current = one; }} aria-label=${block.label}>
-    ${first && html`<h3>${block.label}</h3>`}
+  return html`<section class="block text" ref=${(one) => { seen.current = one; scroll.current = one; }} aria-label=${label}>
+    ${first && html`<h2>${block.label}</h2>`}
     <pre dir="auto" style=${text ? {} : { minHeight: `${lines * 1.5}em` }} onMouseUp=${end}>${pieces.map(([start, said, mark]) => mark
       ? html`<mark class=${`mark ${mark.level} ${mark.pointer === active ? "active" : ""}`} data-start=${start} title=${mark.title} onClick=${() => getSelection()?.isCollapsed !== false && choose(mark.pointer)}>${said}</mark>`
       : html`<span data-start=${start}>${said}</span>`)}</pre>

@@ -90,6 +90,14 @@ def test_chromium_opens_an_export_and_its_script_walks(docs: Path, tmp_path: Pat
     assert re.search(r'<rect class="sure on" data-v="d1v0"', found.dom)
 
 
+def test_the_keyboard_scrolls_each_document_and_its_name_is_its_own(docs: Path, tmp_path: Path) -> None:
+    export_page(stored(docs, tmp_path / "out"), tmp_path / "e.html")
+    text = (tmp_path / "e.html").read_text()
+    for name in ("document", "record"):
+        labels = re.findall(rf'<section class="{name}" tabindex="0" aria-label="([^"]+)"', text)
+        assert len(labels) == len(set(labels)) == text.count("<article") > 1
+
+
 def test_documents_are_chosen_by_sql_schema_path_and_limit(docs: Path, tmp_path: Path) -> None:
     out = stored(docs, tmp_path / "out")
 

@@ -204,6 +204,90 @@ def test_accepting_a_whole_record_goes_on_to_the_next_document(page: Any) -> Non
     page.wait_for_function("() => document.querySelector('.row .badge.human') !== null")
 
 
+def test_what_does_not_reach_the_server_waits_for_it(served: Any, chromium: Any) -> None:
+    page = chromium.new_context(viewport={"width": 1500, "height": 950}).new_page()
+    page.goto(served.address)
+    page.wait_for_selector(".field")
+    look_at(page, "second.txt")
+    choose(page, "/note")
+    page.context.set_offline(True)
+    page.keyboard.press("Enter")
+    page.keyboard.type("typed without a server")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".notice.warn")
+    assert value_of(page, "/note") == "typed without a server"
+    assert "does not answer" in page.locator(".notice.warn").inner_text()
+    page.context.set_offline(False)
+    wait_for_value(page, "/note", "typed without a server")
+    page.reload()
+    page.wait_for_selector(".field")
+    look_at(page, "second.txt")
+    assert value_of(page, "/note") == "typed without a server"
+    page.context.close()
+
+
+def test_a_document_that_somebody_else_changes_changes_on_the_page(page: Any, served: Any, chromium: Any) -> None:
+    look_at(page, "second.txt")
+    other = chromium.new_context().new_page()
+    other.goto(served.address)
+    other.wait_for_selector(".field")
+    look_at(other, "second.txt")
+    choose(other, "/parcels")
+    other.keyboard.press("Enter")
+    other.keyboard.type("31")
+    other.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector(`.value[data-pointer='/parcels']`)?.textContent === '31'")
+    other.context.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"), [("1.234,50", "1234.5"), ("1,234.50", "1234.5"), ("12,5", "12.5"), ("1,234", None)]
+)
+def test_a_number_is_typed_as_documents_have_it_unless_it_may_be_two(page: Any, said: str, stored: str | None) -> None:
+    look_at(page, "third.txt")
+    choose(page, "/weight")
+    page.keyboard.press("Enter")
+    page.fill(".editor input", said)
+    page.keyboard.press("Enter")
+    if stored is not None:
+        wait_for_value(page, "/weight", stored)
+    else:
+        assert "1234 or 1.234" in page.locator(".editor .error").inner_text()
+
+
+def test_half_a_date_is_refused_and_takes_nothing_away(page: Any) -> None:
+    look_at(page, "third.txt")
+    before = value_of(page, "/day")
+    choose(page, "/day")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".editor input[type=date]")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Enter")
+    assert "whole date" in page.locator(".editor .error").inner_text()
+    page.keyboard.press("Escape")
+    assert value_of(page, "/day") == before
+
+
+def test_an_object_that_may_be_missing_is_added_and_taken_away(page: Any) -> None:
+    look_at(page, "third.txt")
+    choose(page, "/sender")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.type("Ada")
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/sender/name", "Ada")
+    wait_until_active(page, "/sender")
+    page.keyboard.press("x")
+    wait_for_value(page, "/sender", "not in the document")
+
+
+def test_the_page_itself_never_scrolls(page: Any) -> None:
+    look_at(page, "third.txt")
+    for _ in range(20):
+        page.keyboard.press("j")
+    assert page.evaluate("() => document.scrollingElement.scrollHeight - window.innerHeight") <= 0
+
+
 def test_a_missing_file_is_told_and_its_record_can_be_corrected(page: Any) -> None:
     look_at(page, "gone.txt")
     assert "cannot be shown" in page.locator(".viewer").inner_text()
