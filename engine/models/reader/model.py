@@ -212,8 +212,10 @@ class Reader:
 
     @torch.inference_mode()
     def prepare(self, form: Form) -> None:
-        """Encodes the questions of a form."""
+        """Encodes the questions of a form, and the meanings of its options."""
         self.form(form)
+        if self.comparer is not None:
+            self.comparer.prepare(pointed_at(form))
 
     def form(self, form: Form) -> FormMemory:
         """Returns the encoded questions of a form; they are encoded once."""
