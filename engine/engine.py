@@ -21,6 +21,7 @@ from cinnabar.engine.time_limit import check_time
 from cinnabar.engine.timing import timed
 from cinnabar.engine.watching import Watch, Watcher
 from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.schemas.form.form import Form
 
 #: Receives the number of steps taken and the record of each request of the batch, in their order.
 Observer = Callable[[int, list[str]], None]
@@ -74,6 +75,10 @@ class Engine:
     def windows(self, passage: Passage) -> list[tuple[int, int]]:
         """Returns the characters [start, end) that the model reads as one window, for chunking."""
         return self.model.windows(passage)
+
+    def prepare(self, form: Form) -> None:
+        """Encodes the questions of a form, which the model keeps for its requests; from any thread."""
+        self.model.prepare(form)
 
     def fill(
         self, requests: Sequence[Request], observer: Observer | None = None, watcher: Watcher | None = None

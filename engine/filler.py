@@ -50,6 +50,18 @@ class Prompted(Protocol):
         ...
 
 
+@runtime_checkable
+class Preparing(Protocol):
+    """A filler that does something once for each form."""
+
+    def prepare(self, form: Form) -> None:
+        """Does what the first request of a form would do; it takes long for thousands of fields or choices.
+
+        Another thread may fill requests meanwhile. Raises the errors of `fill`.
+        """
+        ...
+
+
 class OverEngine:
     """What fillers over another one share: all but `fill` is that one's own."""
 

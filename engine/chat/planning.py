@@ -5,6 +5,7 @@ A plan is made beside the batch, in another thread: a graph of a large vocabular
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
 from cinnabar.engine.diffusion.prompt import messages as extraction_messages
 from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.diffusion.sampling import Sampling
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.diffusion.thoughts import bound, thoughts_graph, thoughts_task
@@ -100,7 +102,7 @@ class Planner:
                 "max_tokens",
             )
         most = min(room, self._usual(request, kind, least) if told is None else told)
-        task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends)
+        task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling(request))
         if isinstance(kind, FreeText | Region):
             task = replace(task, judge=None)
         return self._with_thoughts(Plan(kind, task, None, most), least, room, told, most_thoughts)
@@ -117,12 +119,9 @@ class Planner:
 
     def _check(self, request: ChatRequest) -> None:
         """Raises RequestRefused for whatever the model cannot do, or no model."""
-        if request.temperature:
+        if request.temperature < 0:
             raise RequestRefused(
-                "unsupported_parameter",
-                f"temperature: expected 0, got {request.temperature:g}; the answer is the likeliest one, and no"
-                " randomness is drawn",
-                "temperature",
+                "invalid_value", f"temperature: expected 0 or more, got {request.temperature:g}", "temperature"
             )
         if request.max_tokens is not None and request.max_tokens < 1:
             raise RequestRefused(
@@ -254,6 +253,14 @@ class Planner:
         text = "\n".join(message.content for message in request.messages)
         record = answer_budget(kind.form, text, lambda part: len(tokenizer.encode(part)))
         return least + (record if request.extract else max(record, RECORD))
+
+
+def _sampling(request: ChatRequest) -> Sampling | None:
+    """Returns how the tokens of a request are drawn, None for the likeliest ones."""
+    if not request.temperature or not request.top_p:
+        return None
+    seed = secrets.randbits(64) if request.seed is None else request.seed
+    return Sampling(request.temperature, request.top_p, seed)
 
 
 def _callable(request: ChatRequest) -> tuple[Tool, ...]:

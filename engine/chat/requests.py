@@ -92,11 +92,13 @@ class ChatRequest:
     `identity` names it in logs and failures. `schema`: the answer is a record of it, as canonical JSON text on one
     line; `any_json`: the answer is any JSON object. tool_choice: `auto`, `none`, `required`, or the name of one of
     `tools`. max_tokens: the most tokens of the answer, None for all that the window has room for; thoughts count.
-    stop: texts before which the answer ends. temperature: only 0 is sure to be supported. states: whether `State`
-    events are wanted. reasoning: whether the thoughts before the answer are wanted in `Done.reasoning`. fill: the
-    texts before and behind the wanted one; there are no messages then, and none with `edit`. extract: what the user
-    says behind the last answer is a document to take the record of `schema` from, rather than a question. examples:
-    labelled documents for such a request, of which the prompt shows those that fit.
+    stop: texts before which the answer ends. temperature: above 0 a model that writes draws its tokens, of the
+    likeliest that together have the probability `top_p`; the same `seed` gives the same answer, None another one
+    each time. states: whether `State` events are wanted. reasoning: whether the thoughts before the answer are
+    wanted in `Done.reasoning`. fill: the texts before and behind the wanted one; there are no messages then, and
+    none with `edit`. extract: what the user says behind the last answer is a document to take the record of
+    `schema` from, rather than a question. examples: labelled documents for such a request, of which the prompt
+    shows those that fit.
     """
 
     identity: str
@@ -109,6 +111,8 @@ class ChatRequest:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int | None = None
     states: bool = False
     reasoning: bool = False
     fill: tuple[str, str] | None = None

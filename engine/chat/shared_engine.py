@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -14,9 +14,11 @@ from typing import Protocol
 from cinnabar.engine.constraint import FIRST_LENGTH
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Observer
-from cinnabar.engine.filler import Filler, OverEngine, OverPromptedEngine, Prompted
+from cinnabar.engine.filler import Filler, OverEngine, OverPromptedEngine, Preparing, Prompted
 from cinnabar.engine.request import Failed, Request, Result
-from cinnabar.engine.time_limit import GIVEN_UP, limited, until
+from cinnabar.engine.time_limit import GIVEN_UP, counted, limited, until
+from cinnabar.schemas.errors import EngineFailure, TooLarge
+from cinnabar.schemas.form.form import Form
 
 #: The code of a request that was waiting when the engine was closed.
 CLOSED = "closed"
@@ -24,6 +26,12 @@ CLOSED = "closed"
 _BUDGET = 16_384
 #: Seconds after which a long request waits no more for shorter ones.
 _PATIENCE = 20.0
+
+#: Fields and choices of a form above which it is prepared beside the batches, so that these do not wait for it. The
+#: reader takes 8 ms for each on one core.
+_LARGE = 128
+#: Prepared forms that are known as such; engines keep more of them.
+_FORMS = 24
 
 #: Receives the record of a request after each step: the number of steps, and the record's text.
 Watch = Callable[[int, str], None]
@@ -72,20 +80,24 @@ class SharedEngine:
         self._engine_of, self._max_seconds, self._told, self._kept = engine_of, max_seconds, told, kept
         self._engines: dict[Effort, Observed] = {}
         self._queue: deque[_Waiting] = deque()
+        self._unprepared: deque[_Waiting] = deque()
+        self._prepared: OrderedDict[tuple[Effort, str], None] = OrderedDict()
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="shared engine", daemon=True)
         self._thread.start()
+        self._preparing = threading.Thread(target=self._prepare, name="shared engine, forms", daemon=True)
+        self._preparing.start()
 
     @property
     def waiting(self) -> int:
         """The number of requests that wait for a batch."""
-        return len(self._queue)
+        return len(self._queue) + len(self._unprepared)
 
     @property
     def alive(self) -> bool:
         """Whether the thread that fills is at work."""
-        return self._thread.is_alive()
+        return self._thread.is_alive() and self._preparing.is_alive()
 
     def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]:
         """Returns the future of the request's result; `give_up` ends it early.
@@ -98,16 +110,17 @@ class SharedEngine:
             if self._closed:
                 one.settle(Failed(request.id, CLOSED))
             else:
-                self._queue.append(one)
-                self._changed.notify()
+                (self._queue if self._is_ready(one) else self._unprepared).append(one)
+                self._changed.notify_all()
         return one.result
 
     def give_up(self, result: Future[Result]) -> None:
         """Ends a request with the code GIVEN_UP; a batch of which all requests end so is left."""
         with self._changed:
-            found = next((one for one in self._queue if one.result is result), None)
+            waiting = ((queue, one) for queue in (self._queue, self._unprepared) for one in queue)
+            queue, found = next((pair for pair in waiting if pair[1].result is result), (self._queue, None))
             if found is not None:
-                self._queue.remove(found)
+                queue.remove(found)
         with suppress(Exception):
             result.set_result(Failed("" if found is None else found.request.id, GIVEN_UP))
 
@@ -127,14 +140,67 @@ class SharedEngine:
             return found
 
     def close(self) -> None:
-        """Ends all requests that wait with the code CLOSED, and the thread after the batch at work."""
+        """Ends all requests that wait with the code CLOSED, and the threads after what they work on."""
         with self._changed:
             self._closed = True
-            left = [*self._queue]
+            left = [*self._queue, *self._unprepared]
             self._queue.clear()
+            self._unprepared.clear()
             self._changed.notify_all()
         for one in left:
             one.settle(Failed(one.request.id, CLOSED))
+
+    def ended(self, seconds: float) -> bool:
+        """Waits so long, at most, for the threads of a closed engine; returns whether they have ended."""
+        until = time.monotonic() + seconds
+        for thread in (self._thread, self._preparing):
+            thread.join(max(until - time.monotonic(), 0.0))
+        return not (self._thread.is_alive() or self._preparing.is_alive())
+
+    def _is_ready(self, one: _Waiting) -> bool:
+        """Returns whether the batch need not wait for the form of this request."""
+        key = one.effort, one.request.form.fingerprint
+        if key in self._prepared:
+            self._prepared.move_to_end(key)
+            return True
+        return size_of(one.request.form) <= _LARGE or not isinstance(self._engines.get(one.effort), Preparing)
+
+    def _prepare(self) -> None:
+        """Prepares large forms, the smallest of those that wait first, and hands their requests to the batches."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._unprepared or self._closed)
+                if self._closed:
+                    return
+                one = min(self._unprepared, key=lambda waiting: size_of(waiting.request.form))
+                ready = self._is_ready(one)
+            failed = None if ready else self._prepare_form(one)
+            with self._changed:
+                if one not in self._unprepared:  # given up, or closed
+                    continue
+                self._unprepared.remove(one)
+                if failed is None:
+                    self._prepared[one.effort, one.request.form.fingerprint] = None
+                    while len(self._prepared) > _FORMS:
+                        self._prepared.popitem(last=False)
+                    self._queue.append(one)
+                    self._changed.notify_all()
+            if failed is not None:
+                one.settle(failed)
+
+    def _prepare_form(self, one: _Waiting) -> Failed | None:
+        engine = self.engine(one.effort)
+        assert isinstance(engine, Preparing)
+        try:
+            with limited(self._max_seconds), until(one.result.done), counted():
+                engine.prepare(one.request.form)
+        except TooLarge as error:
+            return Failed(one.request.id, "schema_too_large", str(error))
+        except EngineFailure as error:
+            return Failed(one.request.id, error.code, error.detail)
+        except Exception as error:
+            return Failed(one.request.id, "engine_error", type(error).__name__)
+        return None
 
     def _work(self) -> None:
         while (batch := self._next()) is not None:
@@ -188,6 +254,11 @@ class SharedEngine:
             one.settle(result)
         if self._told is not None:
             self._told(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
+
+
+def size_of(form: Form) -> int:
+    """Returns the number of a form's fields and of their choices."""
+    return len(form.slots) + sum(len(slot.options) for slot in form.slots)
 
 
 class SharedFiller(OverEngine):

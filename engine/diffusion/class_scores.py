@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
+from cinnabar.engine.diffusion.sampling import NO_DRAWS, Draws, draw
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import LOGITS
 from cinnabar.kernels.class_scores import Reduced
@@ -106,12 +107,17 @@ class TokenClasses:
         self._pieces: PieceTables | None = None
 
     def scores(
-        self, decoder: Decoder, hidden: torch.Tensor, held: Ints, bans: Sequence[tuple[int, int]] = ()
+        self,
+        decoder: Decoder,
+        hidden: torch.Tensor,
+        held: Ints,
+        bans: Sequence[tuple[int, int]] = (),
+        draws: Draws = NO_DRAWS,
     ) -> ClassScores:
         """Returns the scores at N positions.
 
         hidden: [N, D]; held: [N] int64, the token of each, -1 for none. bans: positions (0 to N - 1) with a token that
-        shall have no probability there.
+        shall have no probability there. draws: positions whose tokens are drawn.
         """
         many, width = len(hidden), len(self.order)
         found = ClassScores(
@@ -124,7 +130,8 @@ class TokenClasses:
         slice_, step = max(1, LOGITS // width), max(1, REDUCED // width)
         for low in range(0, many, slice_):
             # The reduction runs on the host: with 150,000 tokens it takes a tenth of the time of the last matrix.
-            logits = _without(decoder.logits(hidden[low : low + slice_]), low, bans).cpu()
+            logits = decoder.logits(hidden[low : low + slice_])
+            logits = _without(draw(logits, low, draws), low, bans).cpu()
             for at in range(0, len(logits), step):
                 rows = slice(low + at, low + min(at + step, len(logits)))
                 self._reduce(logits[at : at + step].float(), held[rows], rows, found)
@@ -137,6 +144,7 @@ class TokenClasses:
         held: torch.Tensor,
         bans: Sequence[tuple[int, int]],
         out: Reduced,
+        draws: Draws = NO_DRAWS,
     ) -> None:
         """Writes the scores at N positions into `out`, by Triton; nothing of the size of the vocabulary is copied.
 
@@ -148,7 +156,8 @@ class TokenClasses:
             self._pieces = PieceTables(self.order, self._begin, hidden.device)
         step = max(1, DEVICE_LOGITS // len(self.order))
         for low in range(0, len(hidden), step):
-            logits = _without(decoder.logits(hidden[low : low + step]), low, bans).contiguous()
+            logits = decoder.logits(hidden[low : low + step])
+            logits = _without(draw(logits, low, draws), low, bans).contiguous()
             rows = slice(low, low + len(logits))
             cells = slice(rows.start * self.classes, rows.stop * self.classes)
             part = Reduced(out.total[cells], out.best[cells], out.token[cells], out.own[rows], out.finite[rows])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from cinnabar.engine.scheduler import NO_NUMBERS
 
 #: Told of a sequence whose scores mean nothing.
 NOT_FINITE = Undecoded(NO_NUMBERS, "expected finite scores, got NaN or infinity")
+
+NONE: Mapping[int, ClassScores | DeviceScores] = {}
 
 
 class Commitment:
@@ -38,11 +41,14 @@ class Commitment:
         checked: Sequence[Ints],
         scored: Sequence[Ints],
         scores: Sequence[ClassScores | DeviceScores],
+        undrawn: Mapping[int, ClassScores | DeviceScores] = NONE,
     ) -> list[Undecoded | Block | None]:
         """Commits the certain tokens of the open blocks, or the first open one of each, and masks doubted ones.
 
         checked, scored: for each sequence the positions of its checked and of its open block that have `scores`, in
-        this order. Returns for each sequence why it cannot be decoded, or the checked block if it was opened again.
+        this order. undrawn: of the sequences whose tokens are drawn, by number, the scores without noise: a drawn token
+        is as certain as the model is about its position. Returns for each sequence why it cannot be decoded, or the
+        checked block if it was opened again.
         """
         checks, opens = dict[int, Look](), dict[int, Look]()
         for row, (sequence, one) in enumerate(zip(sequences, scores, strict=True)):
@@ -76,9 +82,29 @@ class Commitment:
         # The tokens beside doubted ones are weighed without these.
         anew = [row for row, doubted in again.items() if len(doubted)]
         ahead.update(zip(anew, self._tables.outlooks([opens[row] for row in anew]), strict=True))
+        self._calm(opens, ahead, {row: undrawn[row] for row in again if row in undrawn}, checked)
         for row, doubted in again.items():
             results[row] = self._committed(opens[row], ahead[row], doubted)
         return results
+
+    def _calm(
+        self,
+        opens: Mapping[int, Look],
+        ahead: dict[int, Outlook],
+        undrawn: Mapping[int, ClassScores | DeviceScores],
+        checked: Sequence[Ints],
+    ) -> None:
+        """Lowers the posteriors of drawn tokens to those of the likeliest tokens at their positions.
+
+        With noise a token may look certain at a position where the model has no idea.
+        """
+        looks = {
+            row: replace(opens[row], scores=scores.at(slice(len(checked[row]), None)))
+            for row, scores in undrawn.items()
+        }
+        for row, outlook in zip(looks, self._tables.outlooks([*looks.values()]), strict=True):
+            posterior = np.minimum(ahead[row].posterior, outlook.posterior)
+            ahead[row] = replace(ahead[row], posterior=posterior)
 
     def _masked(self, look: Look, outlook: Outlook) -> Ints:
         """Masks the doubted tokens of an open block and returns their positions."""

@@ -17,6 +17,7 @@ import torch
 
 from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Ints
+from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.commitment import Commitment, grade
 from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
@@ -340,8 +341,10 @@ class Denoiser:
             return False
         sequences = [runs[row].sequence for row in rows]
         found = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
+        drawing = [k for k, sequence in enumerate(sequences) if sequence.task.sampling is not None]
+        sober = self._undrawn(sequences, drawing, hidden, [wanted[row] for row in rows])
         results = self._commitment.commit(
-            sequences, [checked[row] for row in rows], [scored[row] for row in rows], found
+            sequences, [checked[row] for row in rows], [scored[row] for row in rows], found, sober
         )
         for row, sequence, result in zip(rows, sequences, results, strict=True):
             sequence.passes += 1
@@ -350,6 +353,18 @@ class Denoiser:
             elif result is not None:
                 self._context.rewind(sequence, result.begin)
         return True
+
+    def _undrawn(
+        self, sequences: Sequence[OpenSequence], drawing: Sequence[int], hidden: torch.Tensor, wanted: Sequence[Ints]
+    ) -> dict[int, ClassScores | DeviceScores]:
+        """Returns the scores without noise of the sequences whose tokens are drawn, by their number."""
+        if not drawing:
+            return {}
+        cuts = np.cumsum([0, *map(len, wanted)]).tolist()
+        part = torch.cat([hidden[cuts[k] : cuts[k + 1]] for k in drawing])
+        own = [sequences[k] for k in drawing]
+        scores = self._tables.scores(own, part, [wanted[k] for k in drawing], drawn=False)
+        return dict(zip(drawing, scores, strict=True))
 
     def _scored(self, sequence: OpenSequence) -> Ints:
         """Returns the positions of the open block to score: the open ones, and committed ones that may be doubted."""

@@ -11,6 +11,7 @@ from cinnabar.engine.diffusion.budget import beside_answer
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser, Edit
 from cinnabar.engine.diffusion.forced import TokenTexts
+from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_of
@@ -99,6 +100,10 @@ class DiffusionEngine:
     def windows(self, _: Passage) -> list[tuple[int, int]]:
         """Returns no windows: a passage is read as a whole."""
         return []
+
+    def prepare(self, form: Form) -> None:
+        """Builds the graph of a form, which is kept for its requests; from any thread. Raises TooLarge."""
+        kept_graph(form, self.model.tokenizer)
 
     def fill(
         self, requests: Sequence[Request], observer: Observer | None = None, watcher: Watcher | None = None

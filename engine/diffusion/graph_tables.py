@@ -16,6 +16,7 @@ from cinnabar.engine.diffusion.forced import ForcedText
 from cinnabar.engine.diffusion.greedy_outlook import GreedyConstraint
 from cinnabar.engine.diffusion.outlook import KEPT, Constraint, Outlook, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.diffusion.sampling import Draws, Sampling
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.kernels.class_scores import Reduced
@@ -46,13 +47,17 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The wanted positions of the sequences of one graph; hidden: [N, D], held: [N], bans as for `TokenClasses`."""
+    """The wanted positions of the sequences of one graph.
+
+    hidden: [N, D], held: [N]; bans, draws: as for `TokenClasses`.
+    """
 
     classes: TokenClasses
     rows: list[int]
     hidden: torch.Tensor
     held: Ints
     bans: list[tuple[int, int]]
+    draws: Draws
 
 
 class GraphTables:
@@ -84,13 +89,14 @@ class GraphTables:
         return self._tools(graph)[1]
 
     def scores(
-        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints]
+        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints], drawn: bool = True
     ) -> Sequence[ClassScores | DeviceScores]:
         """Returns the scores of each sequence's wanted positions; those of one graph are computed together.
 
-        hidden: [P, D], the states of all wanted positions, in the order of the sequences.
+        hidden: [P, D], the states of all wanted positions, in the order of the sequences. Without `drawn` nothing is
+        drawn, whatever the sequences ask for.
         """
-        groups = list(self._groups(sequences, hidden, wanted))
+        groups = list(self._groups(sequences, hidden, wanted, drawn))
         reduced = self._reduced(groups) if self._backend == "triton" else None
         found: dict[int, ClassScores | DeviceScores] = {}
         cells = places = 0
@@ -98,7 +104,7 @@ class GraphTables:
             begin, many = 0, group.classes.classes
             scores: ClassScores | DeviceScores
             if reduced is None:
-                scores = group.classes.scores(self._decoder, group.hidden, group.held, group.bans)
+                scores = group.classes.scores(self._decoder, group.hidden, group.held, group.bans, group.draws)
             else:
                 at = np.arange(len(group.held))
                 scores = DeviceScores(reduced, cells + at * many, places + at)
@@ -111,7 +117,7 @@ class GraphTables:
         return [found[row] for row in range(len(sequences))]
 
     def _groups(
-        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints]
+        self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints], drawn: bool
     ) -> Iterator[_Group]:
         held = [sequence.tokens[at] for sequence, at in zip(sequences, wanted, strict=True)]
         cuts = np.cumsum([0, *map(len, wanted)]).tolist()
@@ -122,12 +128,16 @@ class GraphTables:
             part = hidden
             if len(graphs) > 1:
                 part = torch.cat([hidden[cuts[row] : cuts[row + 1]] for row in rows])
-            bans, begin = list[tuple[int, int]](), 0
+            bans, draws, begin = list[tuple[int, int]](), dict[int, tuple[Sampling, int]](), 0
             for row in rows:
+                sampling = sequences[row].task.sampling
+                if drawn and sampling is not None:
+                    draws |= {begin + k: (sampling, at) for k, at in enumerate(wanted[row].tolist())}
                 for at, token in sequences[row].bans:
                     bans += [(begin + int(place), token) for place in np.flatnonzero(wanted[row] == at)]
                 begin += len(held[row])
-            yield _Group(self._constraint(graph).classes, rows, part, np.concatenate([held[row] for row in rows]), bans)
+            classes, tokens = self._constraint(graph).classes, np.concatenate([held[row] for row in rows])
+            yield _Group(classes, rows, part, tokens, bans, draws)
 
     def _reduced(self, groups: Sequence[_Group]) -> Reduced:
         """Computes the scores of all groups on the device, one group after the other in the same tensors."""
@@ -147,7 +157,7 @@ class GraphTables:
         for group, size in zip(groups, sizes, strict=True):
             cells, places = slice(cell, cell + size), slice(place, place + len(group.held))
             part = Reduced(out.total[cells], out.best[cells], out.token[cells], out.own[places], out.finite[places])
-            group.classes.reduce(self._decoder, group.hidden, held[places], group.bans, part)
+            group.classes.reduce(self._decoder, group.hidden, held[places], group.bans, part, group.draws)
             cell, place = cells.stop, places.stop
         return out
 

@@ -10,6 +10,7 @@ import numpy as np
 from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.budget import ANSWER
 from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.diffusion.sampling import Sampling
 from cinnabar.engine.diffusion.settings import SETTINGS, Settings
 
 
@@ -22,6 +23,7 @@ class Task:
     not know; None if the graph knows all. minimal: the text of a smallest valid record. settings: those of the task,
     None for the denoiser's; `local`, `block` and `canvas` are always the denoiser's. ends: whether the answer ends
     with this beginning of it, as at a text before which it shall stop; it is no whole record then.
+    sampling: how its tokens are drawn, None for the likeliest ones.
     """
 
     prompt: Sequence[int]
@@ -31,6 +33,7 @@ class Task:
     minimal: bytes
     settings: Settings | None = None
     ends: Callable[[bytes], bool] | None = None
+    sampling: Sampling | None = None
 
     @property
     def tokens(self) -> int:

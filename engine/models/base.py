@@ -106,6 +106,10 @@ class Model(Protocol):
         """
         ...
 
+    def prepare(self, form: Form) -> None:
+        """Reads a form, which is kept for its requests; from any thread."""
+        ...
+
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
         """Reads each passage once and returns its memories, which are opaque to the engine; a cache may keep them."""
         ...

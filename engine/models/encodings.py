@@ -145,6 +145,10 @@ class Remembering:
         """Returns the characters [start, end) of each window."""
         return self._model.windows(passage)
 
+    def prepare(self, form: Form) -> None:
+        """Reads a form."""
+        self._model.prepare(form)
+
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
         """Reads the passages without a stored encoding in one pass and returns the memories of all."""
         memories = [self._kept(passage) for passage in passages]

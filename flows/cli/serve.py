@@ -103,14 +103,26 @@ def serve_model(
 
 
 def _model(asked: str | None, out: Path | None) -> str:
-    """Returns the model that was asked for, else the one that the folder keeps for its only schema, else `default`."""
+    """Returns the model that was asked for, else the one that the folder keeps for its only schema, else `default`.
+
+    Raises UsageError if the folder has several schemas and keeps models, so that none of them is passed over unsaid.
+    """
     if out is None:
         return asked or "default"
+    from cinnabar.extraction.quality.kept_models import kept_model
     from cinnabar.extraction.storage.stored_records import names
 
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected a folder of results, found none")
-    return model_in_use(out, names(out), asked)
+    found = names(out)
+    kept = {name: folder for name in found if (folder := kept_model(out, name)) is not None}
+    if asked is None and kept and len(found) > 1:
+        told = ", ".join(f"`--model {folder}` for {name}" for name, folder in kept.items())
+        raise UsageError(
+            f"--out {out}: it has {len(found)} schemas, and `improve` kept models, but a server has one; expected"
+            f" --model with it: {told}, or `--model default` for the shipped one"
+        )
+    return model_in_use(out, found, asked)
 
 
 def _examples(

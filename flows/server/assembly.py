@@ -33,6 +33,8 @@ from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
 
+#: Seconds that the model's threads may take to leave what they work on, at the end.
+_END = 10.0
 _FIRST = compile_schema({"type": "object", "properties": {"total": {"type": ["number", "null"]}}})
 
 
@@ -81,6 +83,8 @@ def assemble(
         documents.close()
         cache.close()
         pool.close()
+        # Nobody waits for the batch at work any more, so it ends with its pass; Python cannot end beside a pass.
+        engine.ended(_END)
 
     return Assembled(gate, name, close)
 

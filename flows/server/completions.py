@@ -83,7 +83,7 @@ class Completions:
             effort=self._effort,
             max_tokens=body.max_tokens,
             stop=_stop(body.stop),
-            temperature=body.temperature or 0.0,
+            **_sampling(body),
             states=bool(body.stream),
             fill=(body.prompt, body.suffix),
         )
@@ -107,7 +107,7 @@ class Completions:
             _identity("edit"),
             effort=self._effort,
             max_tokens=body.max_completion_tokens or body.max_tokens,
-            temperature=body.temperature or 0.0,
+            **_sampling(body),
             edit=edit,
         )
         done = await Answer(self._model, asked, request).done()
@@ -157,9 +157,9 @@ class Completions:
             self.effort_of(body.reasoning_effort, bool(body.realtime)),
             body.max_completion_tokens or body.max_tokens,
             _stop(body.stop),
-            body.temperature or 0.0,
-            bool(body.diffusing) or (bool(body.stream) and schema is None),
-            bool(body.reasoning_summary),
+            states=bool(body.diffusing) or (bool(body.stream) and schema is None),
+            reasoning=bool(body.reasoning_summary),
+            **_sampling(body),
             extract=bool(examples),
             examples=examples,
         )
@@ -274,6 +274,12 @@ async def _settled(events: AsyncGenerator[State | Done, None]) -> AsyncGenerator
         elif event.settled > sent:
             yield replace(event, text=event.text[sent : event.settled])
             sent = event.settled
+
+
+def _sampling(body: ChatBody | FimBody | EditBody) -> dict[str, Any]:
+    """Returns the members of a request that tell how tokens are drawn."""
+    top_p = 1.0 if body.top_p is None else body.top_p
+    return {"temperature": body.temperature or 0.0, "top_p": top_p, "seed": body.seed}
 
 
 def _stop(stop: str | list[str] | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 
@@ -19,6 +20,9 @@ def start_log() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     for name in _LOUD:
         logging.getLogger(name).setLevel(logging.WARNING)
+    # Else Python prints such exceptions with their messages.
+    threading.excepthook = _log_thread
+    sys.unraisablehook = _log_unraisable
 
 
 class WithoutTexts(logging.Formatter):
@@ -32,12 +36,25 @@ class WithoutTexts(logging.Formatter):
         if os.environ.get("CINNABAR_DEBUG"):
             return super().format(record)
         plain = logging.makeLogRecord(record.__dict__ | {"exc_info": None, "exc_text": None, "stack_info": None})
+        if isinstance(record.msg, BaseException):
+            plain.msg, plain.args = "%s", (_told(record.msg),)
+            return super().format(plain)
         if isinstance(record.args, tuple):
             plain.args = tuple(_told(one) if isinstance(one, BaseException) else one for one in record.args)
         # Behind the first line asyncio shows tasks with their exceptions.
         found = super().format(plain).split("\n", 1)[0]
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         return found if error is None else f"{found}: {_told(error)}"
+
+
+def _log_thread(raised: threading.ExceptHookArgs) -> None:
+    name = "unknown" if raised.thread is None else raised.thread.name
+    if raised.exc_value is not None and not isinstance(raised.exc_value, SystemExit):
+        logging.getLogger(__name__).error("the thread %s ended: %s", name, raised.exc_value)
+
+
+def _log_unraisable(raised: sys.UnraisableHookArgs) -> None:
+    logging.getLogger(__name__).error("an exception nobody can take: %s", raised.exc_value)
 
 
 def _told(error: BaseException) -> str:

@@ -10,6 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 EffortName = Literal["instant", "low", "medium", "high"]
 #: Numbers come exactly, as Decimal where a float would round; settings need no such exactness.
 _Number = Annotated[float, BeforeValidator(lambda value: float(value) if isinstance(value, Decimal) else value)]
+_Temperature = Annotated[_Number, Field(ge=0, le=2)]
+_Share = Annotated[_Number, Field(ge=0, le=1)]
 
 
 class _Parameters(BaseModel):
@@ -153,13 +155,13 @@ class _Answering(_Parameters):
 
     model: str
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    temperature: Annotated[_Number, Field(ge=0, le=2)] | None = None
+    temperature: _Temperature | None = None
     stop: str | Annotated[list[str], Field(max_length=4)] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     diffusing: bool | None = None
     n: Literal[1] | None = None
-    top_p: Literal[1] | None = None
+    top_p: _Share | None = None
     presence_penalty: Literal[0] | None = None
     frequency_penalty: Literal[0] | None = None
     seed: int | None = None
@@ -209,7 +211,8 @@ class EditBody(_Parameters):
     messages: Annotated[list[MessageBody], Field(min_length=1, max_length=1)]
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
-    temperature: Annotated[_Number, Field(ge=0, le=2)] | None = None
+    temperature: _Temperature | None = None
+    top_p: _Share | None = None
     stream: Literal[False] | None = None
     n: Literal[1] | None = None
     seed: int | None = None
@@ -235,4 +238,4 @@ class ExtractBody(_Parameters):
     reasoning_effort: EffortName | None = None
     on_missing: Literal["quarantine", "guess"] = "quarantine"
     on_check: Literal["flag", "quarantine"] = "flag"
-    min_confidence: Annotated[_Number, Field(ge=0, le=1)] = 0.0
+    min_confidence: _Share = 0.0

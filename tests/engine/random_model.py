@@ -114,6 +114,9 @@ class RandomModel:
                     rows.append(Row(array, parent, draw.randrange(40), draw.random()))
         return rows
 
+    def prepare(self, form: Any) -> None:
+        pass
+
     def score(
         self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:

@@ -12,6 +12,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.kept_questions import KeptQuestions
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import QuestionStates
+from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.form.form import Form
 
 #: The number of questions that go through the encoder together.
@@ -47,12 +48,12 @@ def read_form(
     questions = to_device(question_tensors(texts, wordpieces), device)
 
     def encode() -> QuestionStates:
-        return QuestionStates.cat(
-            [
-                network.encode_questions(questions.part(i, i + _QUESTIONS_AT_ONCE))
-                for i in range(0, max(1, len(texts)), _QUESTIONS_AT_ONCE)
-            ]
-        )
+        found = list[QuestionStates]()
+        for i in range(0, max(1, len(texts)), _QUESTIONS_AT_ONCE):
+            # Ten thousand choices take minutes.
+            check_time()
+            found.append(network.encode_questions(questions.part(i, i + _QUESTIONS_AT_ONCE)))
+        return QuestionStates.cat(found)
 
     read = encode() if kept is None else kept.states(questions, device, encode)
     slots = len(asked.slots)

@@ -210,6 +210,13 @@ class Reader:
         states = states.to(self.device, torch.float32)
         return self._memories([_Read(passage, pieces, windows)], states)[0]
 
+    @torch.inference_mode()
+    def prepare(self, form: Form) -> None:
+        """Encodes the questions of a form, and the meanings of its options."""
+        self.form(form)
+        if self.comparer is not None:
+            self.comparer.prepare(pointed_at(form))
+
     def form(self, form: Form) -> FormMemory:
         """Returns the encoded questions of a form; they are encoded once."""
         return self._as_it_is(pointed_at(form))

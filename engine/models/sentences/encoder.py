@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -26,6 +27,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, Word
 from cinnabar.engine.models.reader.network.encoder import Encoder
 from cinnabar.engine.models.weights import check_files, checked_tensors, restore
 from cinnabar.engine.precision import Precision, reading_precision
+from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.errors import ModelError
 
 Vectors = npt.NDArray[np.float32]
@@ -60,18 +62,22 @@ class SentenceEncoder:
         self._wordpieces = wordpieces
         self._bfloat16 = precision == "bfloat16"
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Returns the vectors of these texts: [N, 384] float32. Of a long text the first 254 pieces are read."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
-        fresh = dict(zip(missing, self._vectors(missing), strict=True))
-        self._kept |= fresh
+        # A server prepares a form in one thread while another reads documents.
+        with self._lock:
+            known = {text: self._kept[text] for text in dict.fromkeys(texts) if text in self._kept}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        known |= zip(missing, self._vectors(missing), strict=True)
         found = np.zeros((len(texts), WIDTH), np.float32)
-        for row, text in enumerate(texts):
-            found[row] = self._kept[text]
-            self._kept.move_to_end(text)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        with self._lock:
+            for row, text in enumerate(texts):
+                found[row] = self._kept[text] = known[text]
+                self._kept.move_to_end(text)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
         return found
 
     @torch.inference_mode()
@@ -79,6 +85,7 @@ class SentenceEncoder:
         ids = [(CLS_ID, *self._wordpieces.ids(text)[: PIECES - 2], SEP_ID) for text in texts]
         found: list[Vectors] = [np.zeros(WIDTH, np.float32)] * len(ids)
         for rows, width in self._batches([len(own) for own in ids]):
+            check_time()
             for row, vector in zip(rows, self._batch([ids[row] for row in rows], width), strict=True):
                 found[row] = vector
         return found

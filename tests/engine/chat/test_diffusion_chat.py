@@ -64,7 +64,8 @@ def mixed(count: int) -> list[ChatRequest]:
     for at in range(count):
         settings = {"effort": efforts[at % 4], "states": at % 3 == 0} | sorts[at % len(sorts)]
         found.append(wanted(f"r{at}", "name " * (7 * at % 40), **settings))
-    return [*found, wanted("cold", temperature=1.0), wanted("long", "x" * 9000)]
+    drawn = [wanted(f"drawn {at}", schema=(at % 2 and NOTE) or None, temperature=0.9, seed=at) for at in range(4)]
+    return [*found, *drawn, wanted("cold", temperature=-1.0), wanted("long", "x" * 9000)]
 
 
 def test_32_clients_get_what_each_gets_alone(model: LanguageModel) -> None:
@@ -85,7 +86,7 @@ def test_32_clients_get_what_each_gets_alone(model: LanguageModel) -> None:
         own_states, own_event = together[request.identity]
         assert plain(own_event) == plain(event)
         assert own_states == states
-    assert sum(isinstance(event, Done) for _, event in alone) == 32
+    assert sum(isinstance(event, Done) for _, event in alone) == 36
 
 
 @pytest.mark.parametrize("sort", SORTS)
@@ -178,7 +179,7 @@ def test_what_is_forced_behind_a_prompt_is_no_cached_part_of_it(chat: DiffusionC
 @pytest.mark.parametrize(
     ("settings", "code", "param", "said"),
     [
-        ({"temperature": 0.7}, "unsupported_parameter", "temperature", "expected 0"),
+        ({"temperature": -0.7}, "invalid_value", "temperature", "expected 0 or more"),
         ({"max_tokens": 0}, "invalid_value", "max_tokens", "1 or more"),
         ({"max_tokens": 3, "schema": NOTE}, "invalid_value", "max_tokens", "at least"),
         ({"stop": ("x",), "schema": NOTE}, "unsupported_parameter", "stop", "ends when it is whole"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP, check_time
 from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import EngineFailure
+from cinnabar.schemas.form.form import Form
 
 FORM = compile_schema({"type": "object", "properties": {"a": {"type": "null"}}}).form
 NONE = np.zeros(0, np.int32)
@@ -134,6 +137,56 @@ def test_a_batch_that_nobody_waits_for_is_left() -> None:
     shared.give_up(found)
     assert ended.wait(5) and looking.batches == []
     shared.close()
+
+
+#: A form that is prepared beside the batches.
+LARGE = compile_schema({"type": "object", "properties": {"a": {"enum": [f"v{n}" for n in range(400)]}}}).form
+
+
+class Preparing(Scripted):
+    """Prepares a form until it may end, or until nobody waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.prepared: list[str] = []
+        self.preparing, self.ready, self.left = threading.Semaphore(0), threading.Semaphore(0), threading.Event()
+
+    def prepare(self, form: Form) -> None:
+        self.preparing.release()
+        try:
+            while not self.ready.acquire(timeout=0.01):
+                check_time()
+        except EngineFailure:
+            self.left.set()
+            raise
+        self.prepared.append(form.fingerprint)
+
+
+def test_a_large_form_is_prepared_once_while_others_are_filled() -> None:
+    engine = Preparing()
+    shared = SharedEngine(lambda _: engine)
+    large = [shared.submit(replace(request(name), form=LARGE), MEDIUM) for name in ("a", "b")]
+    assert engine.preparing.acquire(timeout=10)
+    engine.go.release(4)
+    assert record(shared.submit(request("small"), MEDIUM)) == '"small"' and shared.waiting == 2
+    engine.ready.release()
+    assert [record(one) for one in large] == ['"a"', '"b"'] and len(engine.prepared) == 1
+    assert record(shared.submit(replace(request("c"), form=LARGE), MEDIUM)) == '"c"' and len(engine.prepared) == 1
+    shared.close()
+    assert shared.ended(5)
+
+
+def test_the_preparing_of_a_form_that_nobody_waits_for_is_left() -> None:
+    engine = Preparing()
+    shared = SharedEngine(lambda _: engine)
+    found = shared.submit(replace(request("a"), form=LARGE), MEDIUM)
+    assert engine.preparing.acquire(timeout=10)
+    shared.give_up(found)
+    assert engine.left.wait(5) and engine.prepared == [] and shared.waiting == 0
+    engine.go.release()
+    assert record(shared.submit(request("small"), MEDIUM)) == '"small"'
+    shared.close()
+    assert shared.ended(5)
 
 
 def test_a_failure_ends_its_batch_without_its_text_and_not_the_engine(

@@ -118,7 +118,7 @@ def test_each_effort_gives_a_record(served: ServerProcess, effort: str) -> None:
 
 
 ACCEPTED = {
-    "n": 1, "temperature": 0.7, "top_p": 1, "seed": 7, "user": "u", "metadata": {"a": "b"}, "stop": None,
+    "n": 1, "temperature": 0.7, "top_p": 0.9, "seed": 7, "user": "u", "metadata": {"a": "b"}, "stop": None,
     "presence_penalty": 0, "frequency_penalty": 0, "logprobs": False, "logit_bias": {}, "store": False,
     "service_tier": "auto", "parallel_tool_calls": True, "tool_choice": "none", "reasoning_summary": True,
     "realtime": True, "max_tokens": 9000, "modalities": ["text"],
@@ -133,6 +133,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"n": 2}, "n", "invalid_value"),
     ({"best_of": 2}, "best_of", "unknown_parameter"),
     ({"temperature": 3}, "temperature", "invalid_value"),
+    ({"top_p": 1.5}, "top_p", "invalid_value"),
     ({"temperature": "hot"}, "temperature", "invalid_value"),
     ({"max_tokens": 0}, "max_tokens", "invalid_value"),
     ({"reasoning_effort": "extreme"}, "reasoning_effort", "invalid_value"),

@@ -15,7 +15,9 @@ from tiny_checkpoint import write_checkpoint
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.quality.corrected_examples import corrected_examples
 from cinnabar.flows.cli.main import run
+from cinnabar.flows.cli.serve import _model
 from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import UsageError
 
 NOTE: dict[str, Any] = {
     "title": "note",
@@ -67,6 +69,16 @@ def test_the_server_shows_it_in_a_prompt(corrected: Path, tmp_path: Path) -> Non
             assert answer.status_code == 200, answer.text
             tokens.append(answer.json()["usage"]["prompt_tokens"])
     assert tokens[1] != tokens[0]
+
+
+def test_of_several_kept_models_one_has_to_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cinnabar.extraction.storage.stored_records.names", lambda _: ["note", "bill"])
+    monkeypatch.setattr(
+        "cinnabar.extraction.quality.kept_models.kept_model", lambda out, name: out / name if name == "note" else None
+    )
+    with pytest.raises(UsageError, match=r"2 schemas.*--model .*/note` for note, or `--model default`"):
+        _model(None, tmp_path)
+    assert _model("default", tmp_path) == "default"
 
 
 @pytest.mark.slow

@@ -123,8 +123,22 @@ def test_the_middle_of_a_text_and_the_next_edit_are_written(tiny: ServerProcess)
     assert ask(tiny, "/edit/completions", messages=[message], stream=True).json()["error"]["param"] == "stream"
 
 
+@pytest.mark.parametrize("how", [{}, {"response_format": FORMAT}, {"tools": [TOOL], "tool_choice": "required"}])
+def test_answers_are_drawn_from_a_seed_at_a_temperature(tiny: ServerProcess, how: dict[str, Any]) -> None:
+    def said(**more: Any) -> str:
+        message = choice(ask(tiny, **how, **more))["message"]
+        text = message["tool_calls"][0]["function"]["arguments"] if message.get("tool_calls") else message["content"]
+        assert not how or compile_schema(NOTE).accepts(text)
+        return str(text)
+
+    plain = said()
+    assert plain == said(temperature=0, seed=1) == said(top_p=0.5) == said(temperature=1, top_p=0, seed=9)
+    drawn = [said(temperature=1, seed=seed) for seed in range(6)]
+    assert len(set(drawn)) > 3 and drawn == [said(temperature=1, seed=seed) for seed in range(6)]
+    assert len({said(temperature=1) for _ in range(6)}) > 1
+
+
 def test_what_the_model_cannot_do_is_told(tiny: ServerProcess) -> None:
-    assert ask(tiny, temperature=0.5).json()["error"]["param"] == "temperature"
     assert ask(tiny, messages=[{"role": "user", "content": "word " * 4000}]).json()["error"]["code"] == (
         "context_length_exceeded"
     )

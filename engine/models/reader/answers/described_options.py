@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cinnabar.engine.choices import is_compared
+from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.models.base import Candidate, Row
 from cinnabar.engine.models.reader.answers.scores import Answers
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
@@ -86,13 +86,21 @@ class OptionComparer:
 
     def _vectors(self, form: Form, slot: Slot) -> Vectors:
         key = (form.fingerprint, slot.index)
-        if key not in self._options:
+        found = self._options.get(key)
+        if found is None:
             texts = option_texts(form_questions(form).options[slot.index])
             both = self.load().embed([text for pair in texts for text in pair]).reshape(len(texts), 2, -1).mean(1)
             if len(self._options) >= _CHOICES_KEPT:
                 self._options.pop(next(iter(self._options)))
-            self._options[key] = both / np.linalg.norm(both, axis=1, keepdims=True)
-        return self._options[key]
+            found = self._options[key] = both / np.linalg.norm(both, axis=1, keepdims=True)
+        return found
+
+    def prepare(self, form: Form) -> None:
+        """Reads the options of all choices of a form that may be compared."""
+        chosen = selectors(form)
+        for slot in form.slots:
+            if is_compared(slot) and slot.index not in chosen:
+                self._vectors(form, slot)
 
     def read(self, memories: Sequence[Memory], kind: str = "passages") -> None:
         """Reads the passages or the sentences of documents, those of all of them together; each is read once."""

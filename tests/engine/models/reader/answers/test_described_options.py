@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from tiny_network import form_of, passage_of, tiny_network, wordpieces
 from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
 from cinnabar.engine.choices import is_choice_of_codes, is_compared, ways_of_choices
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.reader.answers.described_options import weighed
+from cinnabar.engine.models.reader.answers.described_options import OptionComparer, option_texts, weighed
 from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
+from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.sentence_passages import MOST, passages, sentences
 from cinnabar.engine.models.reader.memory import Compared
 from cinnabar.engine.models.reader.model import Reader
@@ -193,3 +195,20 @@ def test_the_way_of_each_choice_is_told() -> None:
     ways = dict(ways_of_choices(form))
     assert "described options" in ways["/kind"] and "3 of 3 options have no description" in ways["/bare"]
     assert "yes or no" in ways["/paid"] and "signs" in ways["/currency"] and "network alone" in ways["/pair"]
+
+
+def test_the_options_of_a_prepared_form_are_read_once() -> None:
+    read: list[str] = []
+
+    class Counted:
+        def embed(self, texts: Sequence[str]) -> Any:
+            read.extend(texts)
+            return np.ones((len(texts), 4), np.float32)
+
+    kinds = ["complaint", "quote", "thanks"]
+    schema = {"type": "object", "properties": {"kind": {"enum": kinds}, "of": {"type": "null"}}}
+    form = compile_schema(schema).form
+    comparer = OptionComparer(lambda: cast(Any, Counted()), DEFAULT_PRIORS.described_options)
+    comparer.prepare(form)
+    comparer.prepare(form)
+    assert read == [text for pair in option_texts(form_questions(form).options[0]) for text in pair]

@@ -1,0 +1,71 @@
+"""Tokens that are drawn: the shares of a softmax, the likeliest part of it, and answers that a seed decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from test_denoiser import INVOICE, RECORD, accepted, certain_of, form_of, task
+from tiny_models import KINDS, TOKENIZER, decoder
+
+from cinnabar.engine.diffusion.decoded import Decoded
+from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.sampling import Sampling, draw
+
+LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0, -9.0])
+
+
+def shares(sampling: Sampling, many: int = 4000) -> np.ndarray:
+    """How often each token is the best one."""
+    found = Counter(int(replace(sampling, seed=seed).drawn(LOGITS, 7).argmax()) for seed in range(many))
+    return np.array([found[token] / many for token in range(len(LOGITS))])
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_tokens_are_drawn_by_the_softmax_at_the_temperature(temperature: float) -> None:
+    expected = (LOGITS / temperature).softmax(-1).numpy()
+    assert shares(Sampling(temperature)) == pytest.approx(expected, abs=0.03)
+
+
+def test_only_the_likeliest_tokens_are_drawn() -> None:
+    # At 1 the first has .64, the second .24.
+    assert shares(Sampling(1.0, 0.0), 50).tolist() == [1, 0, 0, 0, 0]
+    assert shares(Sampling(1.0, 0.6), 50).tolist() == [1, 0, 0, 0, 0]
+    found = shares(Sampling(1.0, 0.7))
+    assert found[:2] == pytest.approx([0.73, 0.27], abs=0.03) and not found[2:].any()
+
+
+def test_the_noise_is_of_the_seed_and_the_place_alone() -> None:
+    one = Sampling(1.0, seed=-3)
+    rows = draw(LOGITS.repeat(4, 1), 10, {11: (one, 5), 13: (one, 6), 2: (one, 5), 14: (one, 5)})
+    assert torch.equal(rows[0], LOGITS) and torch.equal(rows[2], LOGITS)
+    assert torch.equal(rows[1], one.drawn(LOGITS, 5)) and torch.equal(rows[3], one.drawn(LOGITS, 6))
+    assert not torch.equal(rows[1], rows[3]) and not torch.equal(rows[1], Sampling(1.0, seed=2).drawn(LOGITS, 5))
+
+
+@pytest.mark.parametrize("effort", ["instant", "low", "medium", "high"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_drawn_answers_are_records_that_depend_on_no_other_request(kind: str, effort: str) -> None:
+    form = form_of(INVOICE)
+    tasks = [replace(task(form), sampling=Sampling(1.0, 0.95, seed)) for seed in range(3)]
+    tasks.insert(1, task(form))
+
+    def decode(*asked: object) -> list[Decoded]:
+        found = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, effort).decode(asked)  # type: ignore[arg-type]
+        assert all(isinstance(one, Decoded) for one in found), found
+        return found  # type: ignore[return-value]
+
+    together = decode(*tasks)
+    assert all(accepted(form, one.text) for one in together)
+    assert [one.text for one in together] == [decode(one)[0].text for one in tasks]
+    assert len({one.text for one in together}) > 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_certain_model_writes_the_same_at_a_temperature(kind: str) -> None:
+    one = replace(task(form_of(INVOICE)), sampling=Sampling(0.3, seed=4))
+    (found,) = Denoiser(certain_of(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER).decode([one])
+    assert isinstance(found, Decoded) and found.text.decode() == RECORD

@@ -1,0 +1,82 @@
+"""Connections of clients that send or read too slowly, or send what is no HTTP."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+
+from cinnabar.flows.server import serving
+
+
+class Endless:
+    """An application whose answer never ends; `left` is set when its client is gone."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+
+    async def __call__(self, _: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await receive()
+        for _ in range(2000):
+            await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+        event = await receive()
+        assert event["type"] == "http.disconnect"
+        self.left.set()
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> Endless:
+    monkeypatch.setattr(serving, "_HEAD", 0.3)
+    monkeypatch.setattr(serving, "_READ", 0.3)
+    return Endless()
+
+
+@pytest.fixture
+def port(app: Endless) -> Iterator[int]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, http=serving._Connection, lifespan="off", ws="none", log_config=None)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield listener.getsockname()[1]
+    server.should_exit = server.force_exit = True
+    thread.join(10)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
+def test_a_connection_without_a_whole_head_is_closed(port: int, sent: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(sent)
+        assert connection.recv(100) == b""
+
+
+def test_a_client_that_reads_nothing_is_cut_off(port: int, app: Endless) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert app.left.wait(5)
+
+
+def test_a_client_that_reads_slowly_is_not_cut_off(port: int, app: Endless) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        begun, read = time.monotonic(), 0
+        while time.monotonic() < begun + 1:
+            read += len(connection.recv(1 << 20))
+            time.sleep(0.02)
+        assert read > 1 << 20 and connection.recv(100) and not app.left.is_set()
+
+
+@pytest.mark.parametrize("sent", [b"\x16\x03\x01\x02\x00\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"])
+def test_what_is_no_http_is_refused_in_the_form_of_the_api(port: int, sent: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(sent)
+        head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ") and b"content-type: application/json" in head
+    assert json.loads(body)["error"]["code"] == "invalid_http"
