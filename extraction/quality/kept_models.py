@@ -28,7 +28,7 @@ def candidate(out: Path, schema_name: str) -> Path:
     return models_of(out, schema_name) / _CANDIDATE
 
 
-def waiting(out: Path) -> dict[str, dict[str, Any]]:
+def waiting_models(out: Path) -> dict[str, dict[str, Any]]:
     """Returns the figures of the models that wait for a decision, by the name of their schema, the newest first."""
     told = sorted((out / _MODELS).glob(f"*/{_CANDIDATE}/{FIGURES}"), key=lambda one: one.stat().st_mtime, reverse=True)
     found = {}

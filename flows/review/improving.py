@@ -13,7 +13,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.quality.kept_models import waiting
+from cinnabar.extraction.quality.kept_models import waiting_models
 from cinnabar.schemas.errors import UsageError
 
 #: The command line of this installation.
@@ -45,7 +45,7 @@ class Improving:
             return {**found, "seconds": round(time.monotonic() - self._begun)}
         if found["state"] in ("kept", "discarded"):
             return found
-        candidates = waiting(self._out)
+        candidates = waiting_models(self._out)
         if found["state"] in ("failed", "stopped"):
             name = found["schema"]
             return {**found, "result": candidates[name]} if name in candidates else found
