@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -76,11 +77,13 @@ def _named(spec: str) -> SchemaSource:
     if spec in LIBRARY:
         return _model(spec, LIBRARY[spec], keep_name=True)
     path = Path(spec)
-    if _is_file(path):
+    if _is(path, Path.is_file):
         return _file(path)
     module, colon, name = spec.partition(":")
     if colon and module and name and path.suffix not in _SUFFIXES:
         return _imported(spec, module, name)
+    if path.suffix and _is(path, Path.is_dir):
+        raise SchemaError(f"{path}: expected a JSON Schema file, got a folder")
     raise SchemaError(
         f"{spec!r:.200}: there is no such file, and no schema of this name{_meant(path, [*LIBRARY])}; expected a JSON"
         f" Schema file, module:Class, or one of {', '.join(LIBRARY)}"
@@ -99,20 +102,20 @@ def _meant(path: Path, names: list[str]) -> str:
     return f" (is it {' or '.join(by_stem[stem] for stem in found)}?)" if found else ""
 
 
-def _is_file(path: Path) -> bool:
+def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
     try:
-        return path.is_file()
+        return kind(path)
     except OSError:  # e.g. a whole schema as text is too long for a file name
         return False
 
 
 def _file(path: Path) -> SchemaSource:
     text = read_schema_file(path)
-    name = _stem(path).removesuffix(".schema")
+    name, where = _stem(path).removesuffix(".schema"), str(path)
     if not is_yaml(path.name):
-        return _source(name, _parse(text, str(path)), None)
-    read = parse_yaml(text, str(path))
-    return _source(name, _schema_in(read.value, str(path)), None, lines=read)
+        return _source(name, _parse(text, where), None, where=where)
+    read = parse_yaml(text, where)
+    return _source(name, _schema_in(read.value, where), None, where=where, line_of=read.line_of)
 
 
 def read_schema_file(path: Path) -> str:
@@ -150,7 +153,7 @@ def _parse(text: str, where: str) -> dict[str, Any] | bool:
 
 def _schema_in(schema: Any, where: str) -> dict[str, Any] | bool:
     if not isinstance(schema, (dict, bool)):
-        came = type(schema).__name__
+        came = "nothing" if schema is None else "an array" if isinstance(schema, list) else f"{schema!r:.80}"
         raise SchemaError(f"{where}: expected a JSON object, true or false, got {came}")
     return schema
 
@@ -189,9 +192,10 @@ def _source(
     schema: dict[str, Any] | bool,
     model: Any | None,
     keep_name: bool = False,
-    lines: YamlText | None = None,
+    where: str = "",
+    line_of: Callable[[str], int] | None = None,
 ) -> SchemaSource:
-    check_schema(schema, name, lines.line_of if lines else None)
+    check_schema(schema, where or name, line_of)
     title = schema.get("title") if isinstance(schema, dict) else None
     if not keep_name and isinstance(title, str) and title.strip():
         name = title.strip()

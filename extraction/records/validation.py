@@ -8,6 +8,7 @@ jsonschema-rs checks the text itself, with exact numbers and asserted `format`, 
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -86,6 +87,10 @@ class Validator:
         except ValidationError as error:
             # Pydantic's locations also hold union branches; such a pointer names the nearest place it can.
             return [Violation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
+        except Exception as error:  # The user's validators may raise anything.
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            said = f"{type(error).__name__}: {error}"
+            return [Violation("", f"the class's own code failed at {last.filename}, line {last.lineno}: {said}")]
         return []
 
 

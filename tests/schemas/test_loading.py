@@ -88,10 +88,10 @@ def test_decimals_of_a_class_become_numbers_with_fixed_places() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "expected JSON"),
-        ("[]", "expected a JSON object, true or false, got list"),
+        ("{", r"s\.json: expected JSON"),
+        ("[]", "expected a JSON object, true or false, got an array"),
         ('{"type":"string","type":"null"}', "twice"),
-        ('{"type":"strin"}', r'/type: expected array, .*, got "strin" \(did you mean "string"\?\)'),
+        ('{"type":"strin"}', r's\.json: /type: expected array, .*, got "strin" \(did you mean "string"\?\)'),
         ('{"properties":{"a/b":{"type":"Date"}}}', r'/properties/a~1b/type: .*"format": "date"'),
         ('{"type":["null","null"]}', "name each type once"),
         ('{"type":"any"}', "leave `type` out"),
@@ -115,6 +115,27 @@ def test_a_broken_file_is_refused_with_a_clear_message(tmp_path: Path, text: str
     path.write_text(text)
     with pytest.raises(SchemaError, match=said):
         load_schema(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", r"s\.yaml: expected a JSON object, true or false, got nothing"),
+        ("only words", "true or false, got 'only words'"),
+    ],
+)
+def test_a_file_in_yaml_that_is_no_schema_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(SchemaError, match=said):
+        load_schema(path)
+
+
+def test_a_folder_is_no_schema(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").mkdir()
+    for spec in (tmp_path / "s.yaml", str(tmp_path / "s.yaml")):
+        with pytest.raises(SchemaError, match=r"s\.yaml: expected a JSON Schema file"):
+            load_schema(spec)
 
 
 @pytest.mark.parametrize("spec", ["recipt", "", "a:", ":b", "missing.json", "{}" * 5000])

@@ -97,7 +97,7 @@ def test_a_schema_in_yaml_is_the_schema_in_json(tmp_path: Path) -> None:
 
 def test_a_mistake_in_a_schema_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "wrong.yml").write_text("title: wrong\nproperties:\n  a:\n    description: x\n    type: text\n")
-    with pytest.raises(SchemaError, match=r"wrong, line 5: /properties/a/type: expected .*string"):
+    with pytest.raises(SchemaError, match=r"wrong\.yml, line 5: /properties/a/type: expected .*string"):
         load_schema(tmp_path / "wrong.yml")
     (tmp_path / "twice.yml").write_text("title: a\ntitle: b\n")
     with pytest.raises(SchemaError, match=r"twice\.yml: expected YAML, got line 2: the key 'title' twice"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import date
 from decimal import Decimal
@@ -125,6 +126,24 @@ def test_the_pydantic_model_has_the_last_word():
     (violation,) = validator.check('{"day":"2024-01-01","net":1.30,"gross":1.20}')
     assert violation == Violation("", "Value error, gross is less than net")
     assert pointers(validator.check('{"day":"x","net":1,"gross":2}')) == ["/day"]
+
+
+class Divided(BaseModel):
+    total: float
+
+    @model_validator(mode="after")
+    def _shared(self):
+        assert 1 / self.total
+        return self
+
+
+def test_a_fault_in_the_code_of_a_class_is_told_with_its_line_and_never_ends_the_run():
+    validator = Validator(load_schema(Divided))
+    assert validator.check('{"total":2}') == []
+    (violation,) = validator.check('{"total":0}')
+    assert violation.pointer == ""
+    assert "the class's own code failed at " in violation.message
+    assert re.search(r"test_validation.py, line \d+: ZeroDivisionError: ", violation.message)
 
 
 def test_exact_values_keep_every_digit():
