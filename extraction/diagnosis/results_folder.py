@@ -44,6 +44,6 @@ def results_folder(out: Path) -> Iterator[Finding]:
     if found.snapshot:
         yield ok("snapshot", "shows the last commit")
     else:
-        yield advises("snapshot", "behind the last commit", "the next run renews it")
+        yield advises("snapshot", "behind the last commit, or the folder has moved", "the next run renews it")
     if last and last[0].seconds is None and not found.writing:
         yield advises("last run", f"{last[0].run_id} did not end", "the same command goes on with the rest")
