@@ -88,23 +88,41 @@ def test_keeping_is_told_while_it_reads_again(tmp_path: Path) -> None:
     assert told["read_again"] == {"written": 3} and told["result"] == FOUND
 
 
-def test_a_command_ends_with_its_killed_parent() -> None:
-    # The parent starts the real command, tells its number, and is killed.
-    code = (
-        "import os, subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import os, sys, time\\n"
-        "from cinnabar.flows.cli.improve import _end_with\\n_end_with(int(sys.argv[1]))', str(os.getpid())])\n"
-        "print(child.pid, flush=True)\ntime.sleep(60)"
+def _alive(number: int) -> bool:
+    """Returns whether a process works still; one that ended and waits for its parent does not."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc")
+def test_a_training_ends_with_its_killed_server(tmp_path: Path) -> None:
+    # The command of the training is the real one, held up where it would begin to work.
+    held = (
+        "import sys, time\nfrom cinnabar.flows.cli import improve, main\n"
+        "improve._train = lambda *_: (print('ready', file=open(sys.argv[1], 'w')), time.sleep(60))\n"
+        "sys.exit(main.run(sys.argv[2:]))\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+    (tmp_path / "command.py").write_text(held)
+    server = (
+        "import sys, time\nfrom pathlib import Path\nfrom cinnabar.flows.review.improving import Improving\n"
+        "out = Path(sys.argv[1])\n"
+        "own = Improving(out, (sys.executable, str(out / 'command.py'), str(out / 'ready')))\n"
+        "own.start('bill', None)\nprint(own._process.pid, flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", server, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
-        time.sleep(1)
-        os.kill(child, 0)
+        for _ in range(600):
+            if (tmp_path / "ready").exists():
+                break
+            time.sleep(0.05)
+        assert (tmp_path / "ready").exists() and _alive(child)
         parent.kill()
-    for _ in range(400):
-        if not Path(f"/proc/{child}/cmdline").exists() or not Path(f"/proc/{child}/cmdline").read_bytes():
+    for _ in range(200):
+        if not _alive(child):
             return
         time.sleep(0.05)
     os.kill(child, 9)
-    raise AssertionError("the child outlived its parent")
+    raise AssertionError("the training outlived its server")

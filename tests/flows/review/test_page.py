@@ -282,6 +282,8 @@ def test_an_object_that_may_be_missing_is_added_and_taken_away(page: Any) -> Non
 
 
 def test_the_page_itself_never_scrolls(page: Any) -> None:
+    # The record is longer than the window.
+    page.set_viewport_size({"width": 1500, "height": 420})
     look_at(page, "third.txt")
     for _ in range(20):
         page.keyboard.press("j")
