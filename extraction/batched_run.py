@@ -23,6 +23,7 @@ from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
 from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.waiting import unread_corrections
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -232,17 +233,19 @@ class BatchedRun(ABC):
                 self._put_off(number, batch)
 
     def commit(self, batch: Batch) -> list[Outcome]:
-        """Commits the outcomes of a filled batch; a second call changes nothing."""
+        """Commits the outcomes of a filled batch and returns them as stored; a second call changes nothing."""
         with timed(self._seconds, "store"):
-            self._begun().commit_batch(batch.outcomes)
+            stored = {one.path: one for one in self._begun().commit_batch(batch.outcomes)}
         for stage, seconds in batch.seconds.items():
             self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
         self._steps += batch.steps
         if self.assignment.routing is not None:
             self._routed += len(batch.outcomes)
             self._routing += batch.routing
-        self._progress.advance(batch.outcomes)
-        return batch.outcomes
+        # A second call stores nothing, and the outcomes are those of the first.
+        outcomes = [stored.get(one.path, one) for one in batch.outcomes]
+        self._progress.advance(outcomes)
+        return outcomes
 
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
@@ -340,6 +343,8 @@ class BatchedRun(ABC):
             notice = self.assignment.model.notice
             if notice is not None:
                 self._progress.note(notice)
+            for path, why in unread_corrections(opening.store.out).items():
+                self._progress.note(f"{path}: {why}")
             self._progress.begin(len(opening.names))
             self._settle(opening.settled)
         return self._run
@@ -349,8 +354,7 @@ class BatchedRun(ABC):
         run = self._begun()
         for start in range(0, len(outcomes), _SKIPS):
             some = outcomes[start : start + _SKIPS]
-            run.commit_batch(some)
-            self._progress.advance(some)
+            self._progress.advance(run.commit_batch(some))
 
     @property
     def _place(self) -> Place:

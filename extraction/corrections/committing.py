@@ -62,8 +62,10 @@ class OpenFolder(Protocol):
     def new_run_id(self) -> str:
         """Returns the id of a new run."""
 
-    def commit(self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table]) -> None:
-        """Writes and commits these tables, all or none."""
+    def commit(
+        self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table], *, revises: bool = False
+    ) -> None:
+        """Writes and commits these tables, all or none; with `revises` the version becomes no later one."""
 
 
 _SAID = "a person said that it is not a document of this schema"
@@ -179,7 +181,7 @@ def _commit(
             ]
     content = {"corrections": correction_table(rows)}
     content |= corrected_rows(store, name, fingerprint, group, run_id)
-    store.commit(name, fingerprint, content)
+    store.commit(name, fingerprint, content, revises=True)
 
 
 def corrected_rows(
@@ -274,7 +276,8 @@ def renew(store: OpenFolder) -> int:
                 before = replace(state, corrections=())
                 groups[state.schema_name, state.schema_fingerprint].append(after_entry(before, corrections, rules))
         for (name, fingerprint), group in groups.items():
-            store.commit(name, fingerprint, corrected_rows(store, name, fingerprint, group, store.new_run_id()))
+            content = corrected_rows(store, name, fingerprint, group, store.new_run_id())
+            store.commit(name, fingerprint, content, revises=True)
         return sum(map(len, groups.values()))
 
 

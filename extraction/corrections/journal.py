@@ -114,25 +114,30 @@ def write(out: Path, entry: WaitingCorrection) -> None:
             raise
 
 
+def waiting(out: Path) -> list[WaitingCorrection]:
+    """Returns the entries that wait for their commit, oldest first, without those of `broken`."""
+    return _all(out)[0]
+
+
 def broken(out: Path) -> dict[Path, str]:
-    """Returns the files of waiting corrections that cannot be read, with the reasons."""
-    found = {}
+    """Returns the files that no entry can be read from, with the reasons; they stay where they are."""
+    return _all(out)[1]
+
+
+def _all(out: Path) -> tuple[list[WaitingCorrection], dict[Path, str]]:
+    found: list[WaitingCorrection] = []
+    wrong: dict[Path, str] = {}
     for path in waiting_files(out):
         try:
-            with contextlib.suppress(FileNotFoundError):  # committed meanwhile
-                _read(path)
-        except RunError as error:
-            found[path] = str(error).removeprefix(f"{path}: ")
-    return found
-
-
-def waiting(out: Path) -> list[WaitingCorrection]:
-    """Returns the entries that wait for their commit, oldest first. Raises RunError for a file that is none."""
-    found = []
-    for path in waiting_files(out):
-        with contextlib.suppress(FileNotFoundError):  # committed meanwhile
             found.append(_read(path))
-    return found
+        except FileNotFoundError:  # committed meanwhile
+            continue
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            wrong[path] = (
+                f"expected a waiting correction of Cinnabar, found something else ({error}); it counts once the file"
+                " can be read: mend it, or move it away"
+            )
+    return found, wrong
 
 
 def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
@@ -144,22 +149,17 @@ def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
 
 
 def _read(path: Path) -> WaitingCorrection:
-    try:
-        said = json.loads(path.read_bytes())
-        if said["format"] != 1:
-            raise ValueError(f"expected the format 1, got {said['format']}")
-        document, name = said["document"], said["schema_name"]
-        return WaitingCorrection(
-            said["identity"],
-            document,
-            name,
-            tuple(_correction_from(one, document, name) for one in said["corrections"]),
-            tuple(Undo(**one | {"made": datetime.fromisoformat(one["made"])}) for one in said["undone"]),
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(
-            f"{path}: expected a waiting correction of Cinnabar, found something else ({error}); move the file away"
-        ) from error
+    said = json.loads(path.read_bytes())
+    if said["format"] != 1:
+        raise ValueError(f"expected the format 1, got {said['format']}")
+    document, name = said["document"], said["schema_name"]
+    return WaitingCorrection(
+        said["identity"],
+        document,
+        name,
+        tuple(_correction_from(one, document, name) for one in said["corrections"]),
+        tuple(Undo(**one | {"made": datetime.fromisoformat(one["made"])}) for one in said["undone"]),
+    )
 
 
 def _correction_json(one: Correction) -> dict[str, Any]:

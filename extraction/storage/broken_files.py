@@ -131,4 +131,5 @@ def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Mani
         schema_fingerprint=entry.schema_fingerprint,
         files=files,
         replaces=(entry.number,),
+        behind=entry.place,
     )

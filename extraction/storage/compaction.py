@@ -54,6 +54,7 @@ def merge_batches(out: Path, group: Sequence[Manifest], number: int) -> Manifest
         schema_fingerprint=first.schema_fingerprint,
         files=files,
         replaces=tuple(entry.number for entry in group),
+        behind=max(entry.place for entry in group),
     )
 
 

@@ -51,7 +51,8 @@ class Manifest:
     `level` is 0 for a new batch; a merge of batches has the next higher level. `replaces` holds the numbers of the
     manifests that this one replaces. `created` is in UTC. `without` is 0, except for a copy of a batch without the rows
     of a forgotten document: it is the number of that batch. The copy keeps its place in the order, and the replaced
-    files are removed at once.
+    files are removed at once. `behind` is 0, except for a batch that brings no newer version of its schema, such as a
+    merge or a correction: it stands behind the commit with this place.
     """
 
     number: int
@@ -62,11 +63,12 @@ class Manifest:
     files: tuple[StoredFile, ...]
     replaces: tuple[int, ...] = ()
     without: int = 0
+    behind: int = 0
 
     @property
     def place(self) -> int:
-        """Returns the number by which commits are in order."""
-        return self.without or self.number
+        """Returns the number by which commits are in order; those with the same one are in order of their numbers."""
+        return self.without or self.behind or self.number
 
     @property
     def name(self) -> str:
@@ -112,7 +114,8 @@ def commit(out: Path, manifest: Manifest) -> None:
             for f in manifest.files
         ],
         "replaces": list(manifest.replaces),
-    } | ({"without": manifest.without} if manifest.without else {})
+    }
+    content |= {name: value for name in ("without", "behind") if (value := getattr(manifest, name))}
     write_bytes(
         out / FOLDER / f"{manifest.name}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n"
     )
@@ -140,6 +143,7 @@ def read(path: Path) -> Manifest:
             files=tuple(StoredFile(**entry) for entry in content["files"]),
             replaces=tuple(content["replaces"]),
             without=int(content.get("without", 0)),
+            behind=int(content.get("behind", 0)),
         )
     except KeyError as error:
         raise BrokenManifest(path, f"{error} is missing") from error
@@ -239,7 +243,7 @@ def live(manifests: Iterable[Manifest]) -> list[Manifest]:
     """Returns the commits that no other one replaces, in order."""
     manifests = list(manifests)
     dead = {number for manifest in manifests for number in manifest.replaces}
-    return sorted((entry for entry in manifests if entry.number not in dead), key=lambda entry: entry.place)
+    return sorted((entry for entry in manifests if entry.number not in dead), key=lambda entry: (entry.place, entry.number))
 
 
 def replaced(manifests: Iterable[Manifest], before: datetime | None = None) -> list[Manifest]:

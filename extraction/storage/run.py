@@ -152,8 +152,8 @@ class Run:
         """Returns True if the path is in quarantine with this problem, with this schema and engine."""
         return self._problems.get(tables.printable(path)) == (problem.code, tables.printable(told(problem)))
 
-    def commit_batch(self, batch: Sequence[Outcome]) -> None:
-        """Commits these outcomes, all or none.
+    def commit_batch(self, batch: Sequence[Outcome]) -> list[Outcome]:
+        """Commits these outcomes, all or none, and returns the new ones as they are stored: corrections count in them.
 
         A second commit changes nothing: a path with an outcome in this run keeps it, and a document whose key is
         written already is `skipped`. A record that does not fit its columns goes to quarantine as `unstorable`. Raises
@@ -164,7 +164,7 @@ class Run:
             batch, corrected = self._corrected(batch)
             accepted, records, leaves = self._accept(batch)
             if not accepted:
-                return
+                return []
             content = {"outcomes": tables.outcome_rows(accepted, self.key)}
             documents = tables.document_rows((o for o in accepted if o.status != "skipped"), self.key)
             if documents.num_rows:
@@ -179,6 +179,7 @@ class Run:
             self._accounted.update(outcome.path for outcome in accepted)
             self._written |= {o.digest: o.path for o in accepted if o.status != "skipped" and o.digest}
             self._store.publish_within(PUBLISH_EVERY)
+            return accepted
 
     def _corrected(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, CorrectedState]]:
         """Returns the outcomes with the corrections in force, and the states of the corrected documents by digest."""

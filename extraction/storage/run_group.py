@@ -81,18 +81,20 @@ class RunGroup:
         """Returns, for each schema, those of these documents that an earlier run finished under it."""
         return {name: frozenset(found.intersection(digests)) for name, found in self._finished.items()}
 
-    def commit_batch(self, batch: Sequence[Outcome]) -> None:
+    def commit_batch(self, batch: Sequence[Outcome]) -> list[Outcome]:
         """Commits these outcomes, each in the run of its schema; a second commit changes nothing.
 
-        Raises RunError if the disk fails; then the outcomes of a schema count all or none.
+        Returns the new ones as they are stored. Raises RunError if the disk fails; then the outcomes of a schema count all or none.
         """
         own: dict[str, list[Outcome]] = {}
         for outcome in batch:
             name = self._accounted.get(outcome.path, outcome.schema or self._first)
             own.setdefault(name, []).append(outcome)
+        stored: list[Outcome] = []
         for name, outcomes in own.items():
-            self._runs[name].commit_batch(outcomes)
+            stored += self._runs[name].commit_batch(outcomes)
             self._accounted |= {outcome.path: name for outcome in outcomes}
+        return stored
 
     def finish(self, usage: Mapping[str, Any] | None = None) -> RunSummary:
         """Ends the runs and returns their counts together; `usage` is stored with the first.

@@ -346,15 +346,22 @@ class Store:
                 self._corrections = files, correction_rows(self.out, self.committed())
             return self._corrections[1]
 
-    def commit(self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table]) -> None:
+    def commit(
+        self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table], *, revises: bool = False
+    ) -> None:
         """Writes and commits these tables, all or none.
 
-        `tables` maps a path within the folder, whose first part is the table's name, to its rows.
+        `tables` maps a path within the folder, whose first part is the table's name, to its rows. With `revises` this
+        version of the schema becomes no later one, so that the schema's view stays that of the version it was.
         """
         with self.mutex, failures(f"{self.out}: could not write a batch"):
             number = self._take_number()
             files = tuple(self.write(folder, number, rows) for folder, rows in tables.items())
-            self._commit(Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files))
+            own = (entry.place for entry in self.committed() if entry.schema_fingerprint == schema_fingerprint)
+            behind = max(own, default=0) if revises else 0
+            self._commit(
+                Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files, behind=behind)
+            )
 
     def _take_number(self) -> int:
         # A number is never used twice, because a failed commit may leave files of its number.

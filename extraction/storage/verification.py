@@ -23,7 +23,7 @@ from cinnabar.extraction.storage.held_snapshots import hold
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.tables import COMMAND, CORRECT
-from cinnabar.extraction.storage.waiting import any_waiting
+from cinnabar.extraction.storage.waiting import unread_corrections
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.reading.metaschema import fingerprint
@@ -108,17 +108,8 @@ def _checked(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Ve
             path = entry.files[0].path if entry.files else entry.name
             problems.append(FileProblem(entry.number, path, f"cannot be read: {error}"))
     problems += keys.unmatched()
-    problems += _broken_corrections(out)
+    problems += [FileProblem(0, within(out, path), why) for path, why in unread_corrections(out).items()]
     return Verified(len(live), sum(len(entry.files) for entry in live), records, problems)
-
-
-def _broken_corrections(out: Path) -> list[FileProblem]:
-    if not any_waiting(out):
-        return []
-    # Only a folder with such corrections needs their rules.
-    from cinnabar.extraction.corrections import journal
-
-    return [FileProblem(0, within(out, path), why) for path, why in journal.broken(out).items()]
 
 
 def _correction_runs(out: Path, sound: list[Manifest]) -> set[str]:

@@ -64,6 +64,14 @@ def harmless(text: str) -> str:
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def tell_unread(out: Path) -> None:
+    """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
+    from cinnabar.extraction.storage.waiting import unread_corrections
+
+    for path, why in unread_corrections(out).items():
+        print(harmless(f"cinnabar: {path}: {why}"), file=sys.stderr)
+
+
 def speed(documents: float, seconds: float | None) -> str:
     """Returns documents per second, or per minute or hour if they are few; "" if there is no speed to tell."""
     if not documents or not seconds:

@@ -70,10 +70,12 @@ def correct(
       cinnabar correct mails/1042.txt --out tables --undo all
     """
     from cinnabar.extraction.corrections import Corrector
+    from cinnabar.flows.cli.console import tell_unread
 
     changes = _changes(values or (), absent or (), accept or (), other_kind)
     if bool(changes) + bool(undo) + list_them != 1:
         raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
+    tell_unread(out)
     digest, name = _found(out, document, schema)
     corrector = Corrector(out)
     if changes:
@@ -107,6 +109,7 @@ def _changes(
 
 def _found(out: Path, document: str, schema: str | None) -> tuple[str, str]:
     """Returns the digest of this document and the name of the schema of its record."""
+    from cinnabar.extraction.storage.names import meant
     from cinnabar.extraction.storage.reading import show
 
     shown = show(out, document)
@@ -115,9 +118,10 @@ def _found(out: Path, document: str, schema: str | None) -> tuple[str, str]:
         raise UsageError(f"{document}: there is no record to correct, because it could not be read")
     if schema is None and len(names) > 1:
         raise UsageError(f"{document}: has records of {', '.join(names)}; name one with --schema")
-    if schema is not None and schema not in names:
+    name = names[0] if schema is None else meant(schema, names)
+    if name is None:
         raise UsageError(f"--schema {schema}: expected a schema of this document: {', '.join(names)}")
-    return next(one.document for one in shown if one.document), schema or names[0]
+    return next(one.document for one in shown if one.document), name
 
 
 def _told(found: Reviewed) -> dict[str, Any]:
@@ -148,6 +152,13 @@ def _row(one: Correction) -> dict[str, Any]:
     }
 
 
+def _shortened(text: str | None) -> str:
+    """Returns a JSON text as a cell of the table; --json has all of it."""
+    from cinnabar.flows.cli.console import short
+
+    return "" if text is None else short(json.loads(text))
+
+
 def _print(found: Reviewed) -> None:
     from cinnabar.flows.cli.console import harmless, standard_output, table
 
@@ -156,8 +167,8 @@ def _print(found: Reviewed) -> None:
             one.identity,
             one.action.value,
             one.pointer or "/",
-            one.before,
-            one.after,
+            _shortened(one.before),
+            _shortened(one.after),
             one.who,
             f"{one.made:%Y-%m-%d %H:%M:%S}",
             "taken back" if one.undone else "",

@@ -88,8 +88,9 @@ def status(out: Out, as_json: AsJson = False) -> None:
       cinnabar status --out tables --json
     """
     from cinnabar.extraction.storage.housekeeping import status as look
-    from cinnabar.flows.cli.console import standard_output, table
+    from cinnabar.flows.cli.console import standard_output, table, tell_unread
 
+    tell_unread(out)
     found = look(out)
     if as_json:
         print(json.dumps(asdict(found)))
@@ -99,7 +100,7 @@ def status(out: Out, as_json: AsJson = False) -> None:
         ("documents", found.documents, ""),
         *((f"records of {name}", count, "") for name, count in found.records.items()),
         ("quarantine", sum(found.quarantined.values()), _counts(found.quarantined)),
-        ("corrections", found.corrections, f"{found.waiting} wait for the run that is going" if found.waiting else ""),
+        ("corrections", found.corrections, f"{found.waiting} to be committed" if found.waiting else ""),
         ("files", found.files, f"{_size(found.bytes)} in {counted(found.batches, 'batch', 'batches')}"),
         ("to be removed", "", f"{_size(found.replaced)} of batches that were merged"),
         ("a run is going", "yes" if found.writing else "no", ""),
@@ -116,7 +117,9 @@ def compact(out: Out, as_json: AsJson = False) -> None:
       cinnabar compact --out tables
     """
     from cinnabar.extraction.storage.housekeeping import compact as merge
+    from cinnabar.flows.cli.console import tell_unread
 
+    tell_unread(out)
     found = merge(out)
     if as_json:
         print(json.dumps(asdict(found)))

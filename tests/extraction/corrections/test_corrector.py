@@ -12,6 +12,7 @@ from corrected_folder import LATER, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal
 from cinnabar.extraction.documents import Span
+from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.forgetting import forget
 from cinnabar.extraction.storage.housekeeping import compact
 from cinnabar.extraction.storage.reading import query
@@ -346,4 +347,59 @@ def test_verify_names_a_waiting_correction_that_cannot_be_read(out):
     (path,) = out.glob("waiting/*.json")
     path.write_bytes(path.read_bytes()[:40])
     (problem,) = verify(out).problems
-    assert problem.path == f"waiting/{path.name}" and "move the file away" in problem.detail
+    assert problem.path == f"waiting/{path.name}" and "move it away" in problem.detail
+
+
+@pytest.mark.parametrize("broken", ["cut", "folder"])
+def test_a_waiting_correction_that_cannot_be_read_stops_nothing_and_counts_once_it_can(out, broken):
+    run(out)
+    with Store.open(out):
+        correct(out, (Action.VALUE, "/number", '"N"'))
+    (path,) = out.glob("waiting/*.json")
+    whole = path.read_bytes()
+    if broken == "cut":
+        path.write_bytes(whole[:40])
+    else:
+        path.unlink()
+        path.mkdir()
+    correct(out, (Action.VALUE, "/total", "7"))
+    run(out, "e22")
+    compact(out)
+    assert (record(out)["number"], record(out)["total"]) == ("a-e22", 7) and path.exists()
+    if broken == "folder":
+        path.rmdir()
+    path.write_bytes(whole)
+    assert verify(out, clean=True).problems == []
+    Store.open(out).close()
+    assert (record(out)["number"], record(out)["total"]) == ("N", 7)
+    assert not path.exists() and len(corrections(out)) == 2
+
+
+def test_a_correction_that_was_committed_before_its_file_went_is_not_committed_again(out, monkeypatch):
+    run(out)
+    with monkeypatch.context() as dying:
+        dying.setattr(journal, "remove_waiting", lambda *_: None)
+        correct(out, (Action.VALUE, "/number", '"N"'))
+    batches = len(manifests.read_live(out))
+    assert len(list(out.glob("waiting/2*.json"))) == 1
+    Store.open(out).close()
+    assert list(out.glob("waiting/2*.json")) == [] and len(manifests.read_live(out)) == batches
+
+
+@pytest.mark.parametrize("how", ["correct", "undo", "merge"])
+def test_the_view_of_a_schema_stays_that_of_its_latest_version(out, how):
+    if how == "merge":
+        run(out, schema=LATER, paths=("a.txt",))
+    run(out)
+    run(out, "e22", schema=LATER, paths=("a.txt",))
+    b = digest_of("b.txt")
+    if how != "merge":
+        correct(out, (Action.VALUE, "/number", '"B"'), document=b)
+    if how == "undo":
+        Corrector(out).undo(b, "bill", None, "eva")
+    assert query(out, "SELECT path FROM bill").rows == [("a.txt",)]
+    compact(out)
+    assert query(out, "SELECT path FROM bill").rows == [("a.txt",)]
+    compact(out)
+    run(out, "e333", schema=LATER, paths=("c.txt",))
+    assert query(out, "SELECT path FROM bill ORDER BY path").rows == [("a.txt",), ("c.txt",)]
