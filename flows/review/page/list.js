@@ -61,7 +61,7 @@ export function Filters({ filters, facets, set, searchRef, first }) {
   </div>`;
 }
 
-export function DocumentList({ rows, total, current, open, need, listRef }) {
+export function DocumentList({ rows, total, current, open, need }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(800);
@@ -84,7 +84,7 @@ export function DocumentList({ rows, total, current, open, need, listRef }) {
   for (let index = first; index < last; index += 1) {
     shown.push(html`<${Row} key=${index} index=${index} row=${rows.get(index)} chosen=${index === current} total=${total} open=${open} />`);
   }
-  return html`<div class="list" role="listbox" aria-label="Documents" tabindex="0" ref=${(one) => { box.current = one; if (listRef) listRef.current = one; }}
+  return html`<div class="list" role="listbox" aria-label="Documents" tabindex="0" ref=${box}
     aria-activedescendant=${current >= first && current < last ? `row-${current}` : undefined}
     onScroll=${(event) => setTop(event.target.scrollTop)}>
     <div class="sheet" role="presentation" style=${{ height: `${total * ROW}px` }}>${shown}</div>

@@ -1,7 +1,8 @@
-// The record: its places with values, how sure they are, and the inputs to correct them.
+// The record: its places with values, and how sure they are.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.mjs";
-import { shown, sureness, titleOf, typed } from "./values.js";
+import { html, useEffect, useState } from "./vendor/preact-htm.mjs";
+import { Editor } from "./editor.js";
+import { shown, sureness, titleOf } from "./values.js";
 
 const BLOCK = 60;
 export const idOf = (pointer) => `place-${[...new TextEncoder().encode(pointer)].map((one) => one.toString(16)).join("")}`;
@@ -71,71 +72,6 @@ function Field({ place, page, label = true }) {
       <span class="hint">or drag over words</span></div>`}
     ${chosen && leaf?.text && shown(leaf.value) !== leaf.text && html`<p class="evidence">read from <q><bdi>${leaf.text.slice(0, 300)}</bdi></q>${leaf.place ? ` (${leaf.place})` : ""}</p>`}
     ${error && html`<p class="error" role="alert">${error}</p>`}
-  </div>`;
-}
-
-function Editor({ place, page, title }) {
-  const { form, leaf, pointer } = place;
-  const picked = page.picked?.pointer === pointer ? page.picked : null;
-  const begin = picked?.values[0] ?? picked?.text ?? leaf?.value ?? null;
-  const asJson = form.kind === "any" || form.kind === "object" || place.kind === "object";
-  const asTyped = (text) => (form.options || asJson ? (text ?? "") : begin === picked?.text && picked && !picked.values.length ? text : shown(text) === "yes" || shown(text) === "no" ? text : shown(text));
-  const [said, say] = useState(asTyped(begin));
-  const [problem, setProblem] = useState("");
-  // The input stays the same one while its text grows.
-  const [first] = useState(said);
-  const box = useRef(null);
-  useLayoutEffect(() => {
-    box.current?.focus();
-    box.current?.select?.();
-  }, []);
-  const save = () => {
-    // The value of a date that is typed half is empty, as if it were taken away.
-    if (box.current?.validity?.badInput) {
-      setProblem("Expected a whole date that exists.");
-      return;
-    }
-    try {
-      const text = said.trim() === "" && form.nullable && !form.options ? null : typed(form, said);
-      page.save(place, text, picked?.spans || []);
-    } catch (error) {
-      setProblem(error.message);
-    }
-  };
-  const key = (event) => {
-    if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      save();
-    } else if (event.key === "Escape") {
-      event.preventDefault();
-      event.stopPropagation();
-      page.stop();
-    }
-  };
-  const common = { ref: box, value: said, onInput: (event) => say(event.target.value), onKeyDown: key, "aria-label": `New value of ${title}`, "aria-invalid": problem ? "true" : undefined };
-  let input;
-  if (form.options) {
-    input = html`<select ...${common} onChange=${(event) => say(event.target.value)}>
-      <option value="" disabled>choose …</option>
-      ${form.options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
-  } else if (form.kind === "value" && form.types.length === 1 && form.types[0] === "boolean") {
-    input = html`<select ...${common} onChange=${(event) => say(event.target.value)}><option value="" disabled>choose …</option><option value="true">yes</option><option value="false">no</option></select>`;
-  } else if (form.kind === "value" && form.format === "date" && (first === "" || /^\d{4}-\d\d-\d\d$/.test(first))) {
-    input = html`<input type="date" ...${common} />`;
-  } else if (form.kind === "value" && !form.types.includes("string")) {
-    input = html`<input type="text" inputmode="decimal" ...${common} />`;
-  } else if (asJson || first.length > 48 || first.includes("\n")) {
-    input = html`<textarea rows=${Math.min(8, 1 + Math.ceil(first.length / 44))} ...${common}></textarea>`;
-  } else {
-    input = html`<input type="text" placeholder=${form.format ? `format: ${form.format}` : ""} ...${common} />`;
-  }
-  return html`<div class="editor">${input}
-    ${picked && picked.values.length > 1 && html`<div class="chips" role="group" aria-label="Other readings of these words">
-      ${picked.values.slice(0, 6).map((one) => html`<button type="button" class="chip" onClick=${() => say(asTyped(one))}>${shown(one) || one}</button>`)}</div>`}
-    <div class="acts"><button type="button" class="primary" onClick=${save}>Save <kbd>Enter</kbd></button>
-      <button type="button" onClick=${() => page.stop()}>Cancel <kbd>Esc</kbd></button>
-      ${picked && html`<span class="hint">from <q>${picked.text.slice(0, 60)}</q></span>`}</div>
-    ${problem && html`<p class="error" role="alert">${problem}</p>`}
   </div>`;
 }
 
