@@ -111,6 +111,11 @@ class UnsupportedNumber(UsageError):
         super().__init__(reason)
 
 
+def shortened(pointer: str) -> str:
+    """Returns a JSON pointer, or a parameter's name, for a message: both ends of a long one."""
+    return pointer if len(pointer) <= 120 else f"{pointer[:60]} … {pointer[-50:]}"
+
+
 class UnsupportedSchema(UsageError):
     """A schema that cannot be enforced.
 
@@ -120,8 +125,7 @@ class UnsupportedSchema(UsageError):
 
     def __init__(self, pointer: str, keyword: str, reason: str, advice: str = "") -> None:
         self.pointer, self.keyword, self.reason, self.advice = pointer, keyword, reason, advice
-        place = pointer if len(pointer) <= 300 else f"{pointer[:200]} … {pointer[-80:]}"
-        super().__init__(f"{place or '/'}: {keyword}: {reason}" + (f" ({advice})" if advice else ""))
+        super().__init__(f"{shortened(pointer) or '/'}: {keyword}: {reason}" + (f" ({advice})" if advice else ""))
 
 
 class NoValue(UnsupportedSchema):

@@ -64,7 +64,7 @@ def assemble(
     if isinstance(model, RemoteSource):
         raise UsageError(f"--model {model.served.model}: expected a model on this machine, got one behind a server")
     metrics = Metrics()
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     gate = Gate(app, settings, metrics)
     chat, engine = _models(model, name, options, metrics, examples)
     metrics.watch_queue(lambda: chat.waiting if isinstance(chat, ReaderChat) else chat.waiting + engine.waiting)

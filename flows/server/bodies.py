@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from json import JSONDecodeError
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -13,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from cinnabar.flows.server.errors import ApiError, invalid
 from cinnabar.flows.server.gate import Gate
-from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.errors import UnsupportedSchema, shortened
 from cinnabar.schemas.texts import read_schema
 
 #: Bytes of JSON above which a thread parses it, so that the loop serves others.
@@ -23,6 +24,26 @@ _VALUES, _VALUE = 2_000_000, 100
 #: Seconds that a client may take to send its request.
 _SECONDS = 60.0
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+
+#: What Pydantic's errors expect, with members of their context; those of our own types have it as their message.
+_EXPECTED = {
+    "string_type": "a text",
+    "string_pattern_mismatch": "a text of the pattern {pattern}",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "none_required": "null",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "greater_than_equal": "{ge:g} or more",
+    "less_than_equal": "{le:g} or less",
+    "too_short": "{min_length} or more entries",
+    "too_long": "{max_length} or fewer entries",
+}
+#: Values of Python as JSON writes them.
+_NAMES = {"None": "null", "True": "true", "False": "false"}
 
 B = TypeVar("B", bound=BaseModel)
 
@@ -64,24 +85,29 @@ async def read_json(request: Request, gate: Gate) -> dict[str, Any]:
     return await asyncio.to_thread(parsed, data) if len(data) > _LARGE else parsed(data)
 
 
-def parsed(data: bytes) -> dict[str, Any]:
-    """Returns the JSON object in these bytes. Raises ApiError if there is none."""
+def parsed(data: bytes, param: str | None = None) -> dict[str, Any]:
+    """Returns the JSON object in these bytes. Raises ApiError if there is none; param: what they are, if not all."""
+    place = param or "the body of the request"
     try:
         text = data.decode("utf-8")
         value = read_schema(text)
     except UnsupportedSchema as error:
-        raise ApiError(400, "invalid_json", f"{error.pointer[:200]}: {error.reason}") from None
+        raise ApiError(400, "invalid_json", f"{place}: {shortened(error.pointer)}: {error.reason}", param) from None
     except ValueError as error:
-        told = "text in UTF-8" if isinstance(error, UnicodeDecodeError) else f"JSON, got {str(error)[:200]}"
-        raise ApiError(400, "invalid_json", f"the body of the request: expected {told}") from None
+        told = f"JSON, got {str(error)[:200]}"
+        if isinstance(error, UnicodeDecodeError):
+            told = f"text in UTF-8, got other bytes at {error.start}"
+        elif isinstance(error, JSONDecodeError):
+            told = f"JSON, got other text at line {error.lineno}, column {error.colno}"
+        raise ApiError(400, "invalid_json", f"{place}: expected {told}", param) from None
     if not isinstance(value, dict):
-        raise ApiError(400, "invalid_json", f"expected a JSON object, got {type(value).__name__}")
+        raise ApiError(400, "invalid_json", f"{place}: expected a JSON object, got {_shown(value)}", param)
     if _SURROGATE.search(text):
-        _check_unicode(value)
+        _check_unicode(value, place, param)
     return value
 
 
-def _check_unicode(value: Any) -> None:
+def _check_unicode(value: Any, place: str, param: str | None) -> None:
     """Raises ApiError if any text has a lone surrogate, which no UTF-8 text can hold."""
     pending = [value]
     while pending:
@@ -90,7 +116,8 @@ def _check_unicode(value: Any) -> None:
             try:
                 one.encode()
             except UnicodeEncodeError:
-                raise ApiError(400, "invalid_json", "expected valid Unicode, got a lone surrogate") from None
+                told = f"{place}: expected valid Unicode, got a lone surrogate"
+                raise ApiError(400, "invalid_json", told, param) from None
         elif isinstance(one, dict):
             pending += [*one, *one.values()]
         elif isinstance(one, list):
@@ -102,7 +129,7 @@ def checked(model: type[B], value: dict[str, Any]) -> B:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise _told(error.errors(include_url=False, include_context=False)[0]) from None
+        raise _told(error.errors(include_url=False)[0]) from None
 
 
 def _told(wrong: ErrorDetails) -> ApiError:
@@ -112,12 +139,36 @@ def _told(wrong: ErrorDetails) -> ApiError:
             param += f"[{step}]"
         elif not step.startswith("<"):
             param += f".{step}" if param else step
+    param = shortened(param)
     if wrong["type"] == "extra_forbidden":
-        return invalid(f"{param}: this server knows no such parameter; docs/server.md lists them", param,
-                       "unknown_parameter")  # fmt: skip
+        told = f"{param or 'the request'}: this server knows no such parameter; docs/server.md lists them"
+        return invalid(told, param, "unknown_parameter")
     if wrong["type"] == "missing":
         return invalid(f"{param}: expected a value, got none", param, "missing_parameter")
-    said = wrong["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    got = repr(wrong["input"])
-    shown = f", got {got[:60]}" if isinstance(wrong["input"], (str, int, float, bool)) and len(got) <= 62 else ""
-    return invalid(f"{param or 'the request'}: expected {said}{shown}", param or None)
+    value, length = wrong["input"], wrong["type"] in ("too_short", "too_long")
+    got = str(len(value)) if length else _shown(value)
+    return invalid(f"{param or 'the request'}: expected {_expected(wrong)}, got {got}", param or None)
+
+
+def _expected(wrong: ErrorDetails) -> str:
+    """Returns what a value should be, in the words of all our messages rather than Pydantic's."""
+    context = wrong.get("ctx", {})
+    if wrong["type"] == "literal_error":
+        literals = str(context["expected"])
+        return _NAMES.get(literals, literals)
+    if wrong["type"] == "too_long" and not context["max_length"]:
+        return "no entries"
+    form = _EXPECTED.get(wrong["type"])
+    return wrong["msg"] if form is None else form.format(**context)
+
+
+def _shown(value: Any) -> str:
+    """Returns a JSON value for a message: a short one itself, else what kind it is."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return _NAMES[str(value)]
+    found = repr(value) if isinstance(value, str) else str(value)
+    return found if len(found) <= 62 else f"{found[:60]}…"

@@ -9,6 +9,7 @@ import uuid
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePath
@@ -91,7 +92,7 @@ class FileReading:
             body = checked(ExtractBody, await read_json(request, self._gate))
             asked, files = body, [(one.name, _bytes(one.content, at)) for at, one in enumerate(body.files)]
         if len(files) > _FILES:
-            raise invalid(f"files: expected at most {_FILES}, got {len(files)}", "files")
+            raise invalid(f"files: expected {_FILES} or fewer entries, got {len(files)}", "files")
         self._completions.check_model(asked.model or self._completions.name)
         prepared = await self._prepared(asked.schema_)
         try:
@@ -197,14 +198,13 @@ def _values(fields: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = dict(fields)
     schema = fields.get("schema", "").strip()
     if schema.startswith(("{", "[")):
-        found["schema"] = parsed(schema.encode())
+        found["schema"] = parsed(schema.encode(), "schema")
     elif schema in ("true", "false"):
         found["schema"] = schema == "true"
     if "min_confidence" in fields:
-        try:
+        # What is no number is refused with the other parameters.
+        with suppress(ValueError):
             found["min_confidence"] = float(fields["min_confidence"])
-        except ValueError:
-            raise invalid("min_confidence: expected a number from 0 to 1", "min_confidence") from None
     return found
 
 
@@ -218,7 +218,7 @@ def _bytes(content: str, at: int) -> bytes:
         return b64decode(content, validate=True)
     except (binascii.Error, ValueError):
         param = f"files[{at}].content"
-        raise invalid(f"{param}: expected base64", param) from None
+        raise invalid(f"{param}: expected base64, got other text", param) from None
 
 
 def _result(name: str, outcome: Outcome) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import re
@@ -10,6 +11,7 @@ import uuid
 from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,15 +48,16 @@ class Gate:
         asked = headers.get("x-request-id", "")
         identity = asked if _IDENTITY.fullmatch(asked) else f"req_{uuid.uuid4().hex}"
         scope.setdefault("state", {})["identity"] = identity
-        begun, status = time.monotonic(), 0
+        begun, status, streaming = time.monotonic(), 0, False
         scope["state"]["deadline"] = begun + self._settings.timeout
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, streaming
             if message["type"] == "http.response.start":
                 status = message["status"]
                 own = MutableHeaders(scope=message)
                 own["x-request-id"] = identity
+                streaming = own.get("content-type", "").startswith("text/event-stream")
                 own["x-content-type-options"] = "nosniff"
                 own.setdefault("cache-control", "no-store")
             await send(message)
@@ -68,6 +71,15 @@ class Gate:
                 self.in_flight += 1
                 self._metrics.in_flight.inc()
             await self._app(scope, receive, answer)
+        except asyncio.CancelledError:
+            if not self.draining:
+                raise
+            # The server ends at once, and nobody waits for this task.
+            cut = _shutting_down()
+            if not status:
+                await cut.response()(scope, receive, answer)
+            elif streaming:
+                await send({"type": "http.response.body", "body": b"data: " + orjson.dumps(cut.body) + b"\n\n"})
         except ApiError as error:
             await error.response()(scope, receive, answer)
         except Exception:
@@ -101,7 +113,7 @@ class Gate:
     def _admit(self) -> None:
         """Raises ApiError if the server ends, or if as many requests as it takes are in flight."""
         if self.draining:
-            raise ApiError(503, "shutting_down", "the server is shutting down", headers={"retry-after": "5"})
+            raise _shutting_down()
         if self.in_flight >= self._settings.max_clients:
             told = f"{self.in_flight} requests are in flight, as many as the server takes; ask again later"
             raise ApiError(429, "overloaded", told, headers={"retry-after": "1"})
@@ -131,3 +143,7 @@ class Gate:
         self._metrics.requests.labels(route, str(status or 499)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
         log.info("%s %s %s %d %.3f s", identity, method, route, status or 499, seconds)
+
+
+def _shutting_down() -> ApiError:
+    return ApiError(503, "shutting_down", "the server is shutting down", headers={"retry-after": "5"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -25,13 +26,22 @@ class TextPart(_Parameters):
     text: str
 
 
-def _text_or_parts(value: Any) -> str:
-    return "<parts>" if isinstance(value, list) else "<text>"
+def _kind(value: Any) -> str | None:
+    kinds = {str: "<text>", list: "<list>", dict: "<object>", bool: "<bool>"}
+    return kinds.get(type(value))
+
+
+def _one_of(expected: str, kind: Callable[[Any], str | None] = _kind) -> Discriminator:
+    """Chooses among the types of a union by the kind of a value; expected: told if there is none for it."""
+    return Discriminator(kind, custom_error_type="expected", custom_error_message=expected)
 
 
 Content = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[TextPart], Tag("<parts>")], Discriminator(_text_or_parts)
+    Annotated[str, Tag("<text>")] | Annotated[list[TextPart], Tag("<list>")],
+    _one_of("a text or a list of parts"),
 ]
+_Schema = Annotated[dict[str, Any], Tag("<object>")] | Annotated[bool, Tag("<bool>")]
+Schema = Annotated[_Schema, _one_of("a JSON Schema: an object, true or false")]
 
 
 class FunctionCall(_Parameters):
@@ -70,7 +80,7 @@ class JsonSchemaBody(_Parameters):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
 
     name: str
-    schema_: dict[str, Any] | bool = Field(alias="schema")
+    schema_: Schema = Field(alias="schema")
     description: str | None = None
     strict: bool | None = None
 
@@ -102,11 +112,7 @@ Format = Annotated[
     Annotated[TextFormat, Tag("<text>")]
     | Annotated[ObjectFormat, Tag("<json_object>")]
     | Annotated[SchemaFormat, Tag("<json_schema>")],
-    Discriminator(
-        _format,
-        custom_error_type="format",
-        custom_error_message="Input should be an object of the type text, json_object or json_schema",
-    ),
+    _one_of("an object of the type text, json_object or json_schema", _format),
 ]
 
 
@@ -115,7 +121,7 @@ class FunctionBody(_Parameters):
 
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
     description: str | None = None
-    parameters: dict[str, Any] | bool | None = None
+    parameters: Schema | None = None
     strict: bool | None = None
 
 
@@ -139,10 +145,6 @@ class ChosenTool(_Parameters):
     function: ChosenFunction
 
 
-def _name_or_tool(value: Any) -> str:
-    return "<tool>" if isinstance(value, dict) else "<name>"
-
-
 class StreamOptions(_Parameters):
     """What a stream holds beside the answer."""
 
@@ -156,7 +158,13 @@ class _Answering(_Parameters):
     model: str
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     temperature: _Temperature | None = None
-    stop: str | Annotated[list[str], Field(max_length=4)] | None = None
+    stop: (
+        Annotated[
+            Annotated[str, Tag("<text>")] | Annotated[list[str], Field(max_length=4), Tag("<list>")],
+            _one_of("a text or a list of texts"),
+        ]
+        | None
+    ) = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     diffusing: bool | None = None
@@ -177,8 +185,8 @@ class ChatBody(_Answering):
     tools: Annotated[list[ToolBody], Field(max_length=128)] | None = None
     tool_choice: (
         Annotated[
-            Annotated[Literal["none", "auto", "required"], Tag("<name>")] | Annotated[ChosenTool, Tag("<tool>")],
-            Discriminator(_name_or_tool),
+            Annotated[Literal["none", "auto", "required"], Tag("<text>")] | Annotated[ChosenTool, Tag("<object>")],
+            _one_of("none, auto, required or the tool that has to be called"),
         ]
         | None
     ) = None
@@ -232,7 +240,9 @@ class ExtractBody(_Parameters):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
 
-    schema_: dict[str, Any] | bool | str = Field(alias="schema")
+    schema_: Annotated[_Schema | Annotated[str, Tag("<text>")], _one_of("a JSON Schema or a name of one")] = Field(
+        alias="schema"
+    )
     files: Annotated[list[FileBody], Field(min_length=1)]
     model: str | None = None
     reasoning_effort: EffortName | None = None

@@ -166,6 +166,41 @@ def test_a_wrong_parameter_is_named(served: ServerProcess, more: dict[str, Any],
     assert (found["param"], found["code"], found["type"]) == (param, code, "invalid_request_error")
 
 
+WORDING: list[tuple[dict[str, Any], str]] = [
+    ({"model": None}, "model: expected a text, got null"),
+    ({"messages": []}, "messages: expected 1 or more entries, got 0"),
+    ({"messages": ["a"]}, "messages[0]: expected an object, got 'a'"),
+    ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content: expected a text or a list of parts, got 5"),
+    ({"logit_bias": {"1": 1}}, "logit_bias: expected no entries, got 1"),
+    ({"store": True}, "store: expected false, got true"),
+    ({"stream": 1}, "stream: expected true or false, got 1"),
+    ({"max_tokens": 0}, "max_tokens: expected 1 or more, got 0"),
+    ({"seed": 1.5}, "seed: expected a whole number, got 1.5"),
+    ({"top_p": 2}, "top_p: expected 1 or less, got 2"),
+    ({"temperature": "1"}, "temperature: expected a number, got '1'"),
+    ({"stop": 5}, "stop: expected a text or a list of texts, got 5"),
+    ({"stop": ["a"] * 5}, "stop: expected 4 or fewer entries, got 5"),
+    ({"user": ["a"]}, "user: expected a text, got a list"),
+    ({"metadata": 5}, "metadata: expected an object, got 5"),
+    ({"tools": {}}, "tools: expected a list, got an object"),
+    (
+        {"tools": [{"type": "function", "function": {"name": "a", "parameters": 5}}]},
+        "tools[0].function.parameters: expected a JSON Schema: an object, true or false, got 5",
+    ),
+    ({"reasoning_effort": "max"}, "reasoning_effort: expected 'instant', 'low', 'medium' or 'high', got 'max'"),
+    ({"n": "y" * 99}, f"n: expected 1, got '{'y' * 59}…"),
+    ({"messages": [{"role": "user", "content": "a", "audio": 1}]}, "messages[0].audio: expected null, got 1"),
+]
+
+
+@pytest.mark.parametrize(("more", "told"), WORDING)
+def test_what_was_expected_and_what_came_is_told_in_plain_words(
+    served: ServerProcess, more: dict[str, Any], told: str
+) -> None:
+    found = error(served.chat(**more), 400)
+    assert found["message"] == told and found["param"] == told.partition(":")[0]
+
+
 def test_a_refusal_of_the_reader_says_what_to_load_instead(served: ServerProcess) -> None:
     assert "cinnabar serve --model FOLDER" in error(served.chat(response_format=None), 400)["message"]
     for path in ("/fim/completions", "/edit/completions"):

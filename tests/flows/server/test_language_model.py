@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -172,6 +173,23 @@ def test_a_client_that_leaves_a_stream_ends_its_request(tiny: ServerProcess) -> 
         assert time.monotonic() < until
         time.sleep(0.05)
     assert choice(ask(tiny))
+
+
+def test_a_second_signal_ends_a_stream_with_an_error_event(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "tiny", window=2048, block=8)
+    body = {"model": "tiny", "messages": [{"role": "user", "content": "a"}], "stream": True, "max_tokens": 1500}
+    with running("--model", str(folder)) as server:
+        with httpx.stream("POST", f"{server.url}/chat/completions", json=body, timeout=30) as answer:
+            lines = (line for line in answer.iter_lines() if line)
+            assert answer.status_code == 200 and "choices" in next(lines)
+            for _ in range(2):
+                server.process.send_signal(signal.SIGTERM)
+                time.sleep(0.3)
+            *_, last = lines
+        assert json.loads(last.removeprefix("data: "))["error"]["code"] == "shutting_down"
+        assert server.process.wait(timeout=30) == 0
+    told = "".join(server.log)
+    assert "Exception" not in told and "ASGI" not in told, told
 
 
 def test_a_folder_that_is_no_model_here_is_refused(tmp_path: Path) -> None:

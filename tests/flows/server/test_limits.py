@@ -44,15 +44,19 @@ def test_errors_of_routes_have_the_form_of_the_api(served: ServerProcess) -> Non
     assert error(plain, 415)["code"] == "unsupported_media_type"
     packed = {"content-type": "application/json", "content-encoding": "gzip"}
     assert error(httpx.post(f"{served.url}/chat/completions", content=b"{}", headers=packed), 415)
-    for path in ("/docs", "/openapi.json"):
+    for path in ("/docs", "/openapi.json", "/health/"):
         assert httpx.get(f"{served.root}{path}").status_code == 404
+    assert error(httpx.post(f"{served.url}/chat/completions/", json={}), 404)["code"] == "not_found"
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"a": 1, "a": 2}', b"[" * 100_000, b'{"a": "\\ud800"}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"\xff", b'{"a": 1, "a": 2}', b"[" * 100_000, b'{"a": "\\ud800"}', b"null"]
+)
 def test_a_body_that_is_no_json_object_is_refused(served: ServerProcess, body: bytes) -> None:
     headers = {"content-type": "application/json"}
     found = error(httpx.post(f"{served.url}/chat/completions", content=body, headers=headers), 400)
-    assert found["code"] == "invalid_json"
+    assert found["code"] == "invalid_json" and found["message"].startswith("the body of the request: ")
+    assert len(found["message"]) < 250 and "NoneType" not in found["message"]
 
 
 def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(served: ServerProcess) -> None:
@@ -178,6 +182,24 @@ def test_a_signal_lets_requests_in_flight_finish_and_refuses_new_ones() -> None:
         asking.join(timeout=60)
         assert answers[0].status_code == 200
         assert server.process.wait(timeout=15) == 0
+
+
+def test_a_second_signal_ends_requests_with_an_error_of_the_api_and_a_clean_log() -> None:
+    with running() as server:
+        answers: list[httpx.Response] = []
+        asking = threading.Thread(target=lambda: answers.append(server.chat(long_text())))
+        asking.start()
+        until = time.monotonic() + 10
+        while "cinnabar_requests_in_flight 1.0" not in httpx.get(f"{server.root}/metrics").text:
+            assert time.monotonic() < until
+        for _ in range(2):
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+        assert server.process.wait(timeout=30) == 0
+        asking.join(timeout=10)
+        assert error(answers[0], 503)["code"] == "shutting_down" and answers[0].headers["retry-after"]
+    told = "".join(server.log)
+    assert " 503 " in told and "Exception" not in told and "Error" not in told, told
 
 
 def test_a_request_takes_no_longer_than_its_time_and_one_whose_client_left_ends() -> None:
