@@ -27,7 +27,7 @@ from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas.errors import InUse, NotAccepted, Refused, UsageError
 
-#: Returns a document by its digest and its paths, None if it cannot be read now.
+#: Returns a document by its digest and the name of its schema, None if it cannot be read now.
 FindDocument = Callable[[str, str], Document | None]
 
 
@@ -123,7 +123,7 @@ class Corrector:
                 )
             whole = None
             if self._document is not None and any(change.spans for change in changes):
-                whole = self._document(state.document, state.path)
+                whole = self._document(state.document, state.schema_name)
             found = edited(state.record, changes, self._rules(state), whole, state.path)
         return tuple(
             Correction(

@@ -28,7 +28,9 @@ from cinnabar.extraction.corrections.changes import (
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.units import (
+    OUT,
     RecordInWork,
+    at,
     record_from,
     record_json,
     scalars,
@@ -300,21 +302,30 @@ def _outcomes(
     with duckdb.connect(config=OFFLINE) as connection:
         rows = connection.execute(sql).fetchall()
     for document, path, schema, engine, run_id, status, code, detail, pointers, rejected, file in rows:
-        record = _held(rejected) if status == "quarantined" else _written(out, by_path[file], document, run_id)
+        if status == "quarantined":
+            record = _held(rejected, pointers)
+        else:
+            record = _written(out, by_path[file], document, run_id)
         yield CorrectedState(
             document, name, path, schema, engine, run_id, status, code, detail, tuple(pointers), record
         )
 
 
-def _held(text: str | None) -> Record | None:
-    """Returns the record of a document in quarantine; nothing is stored of its values."""
+def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
+    """Returns the record of a document in quarantine; nothing is stored of its values.
+
+    A place that was a reason and that the record leaves out has a leaf, too: a person can accept that it is left out.
+    """
     if text is None:
         return None
     try:
-        found = list(scalars(parse(text), ""))
+        value = parse(text)
     except ValueError:
         return None
-    return Record(text, tuple(LeafRow(pointer, value, 0.0, "known") for pointer, value in found), 0.0)
+    leaves = [LeafRow(pointer, part, 0.0, "known") for pointer, part in scalars(value, "")]
+    out = [pointer for pointer in pointers if pointer and at(value, pointer) is OUT]
+    leaves += [LeafRow(pointer, None, 0.0, "known", missing=True) for pointer in out]
+    return Record(text, tuple(leaves), 0.0)
 
 
 def _with_held_values(state: CorrectedState) -> CorrectedState:
@@ -324,9 +335,9 @@ def _with_held_values(state: CorrectedState) -> CorrectedState:
     draft = RecordInWork(state.record)
     leaves = {leaf.pointer: leaf for leaf in state.base.record.leaves}
     leaves |= {leaf.pointer: leaf for unit in counting_units(state.in_force) for leaf in unit.leaves}
-    draft.know(
-        (leaf for leaf in leaves.values() if leaf.value is not None and leaf.pointer in draft.leaves), {}, {}
-    )
+    # A value that is there, or one that is left out there, too.
+    there = {one for one, leaf in leaves.items() if (leaf.value is None) == (at(draft.value, one) is OUT)}
+    draft.know((leaf for one, leaf in leaves.items() if one in there), {}, {})
     for unit in counting_units(state.in_force):
         draft.know((), unit.rows, unit.lists)
     return replace(state, record=draft.record(state.record.text, state.base.record.flags))

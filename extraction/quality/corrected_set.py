@@ -19,7 +19,7 @@ from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.pipeline import Read
 from cinnabar.extraction.quality.evaluation import EvaluationSet
 from cinnabar.extraction.storage.records import Record
-from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, names, select, stored
+from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, name_in, select, stored
 from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import UsageError
@@ -50,11 +50,7 @@ def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
     A document counts if its record was accepted as a whole, or if a person gave or accepted each of its values and
     lists. Raises UsageError if the folder has no records of the schema.
     """
-    known = names(out) if out.is_dir() else []
-    if schema_name not in known:
-        raise UsageError(
-            f"{schema_name}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}"
-        )
+    schema_name = name_in(out, schema_name)
     by_document: dict[str, list[Correction]] = defaultdict(list)
     for one in corrections(out):
         if one.schema_name == schema_name and one.action != Action.OTHER_KIND:

@@ -8,8 +8,7 @@ from pathlib import Path
 from cinnabar.extraction.corrections.units import HUMAN
 from cinnabar.extraction.quality.labelling_order import Candidate, labelling_order
 from cinnabar.extraction.storage.reading import connect
-from cinnabar.extraction.storage.stored_records import names
-from cinnabar.schemas.errors import UsageError
+from cinnabar.extraction.storage.stored_records import name_in
 
 #: So many documents are compared: the less sure half of them, and as many drawn from the others. A comparison of each
 #: pair of 600 takes half a second.
@@ -34,11 +33,7 @@ def next_to_label(out: Path, schema_name: str, count: int) -> list[str]:
 
     Raises UsageError if the folder has no records of the schema.
     """
-    known = names(out) if out.is_dir() else []
-    if schema_name not in known:
-        raise UsageError(
-            f"{schema_name}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}"
-        )
+    schema_name = name_in(out, schema_name)
     with connect(out) as connection:
         documents = [row[0] for row in connection.execute(_DOCUMENTS, [schema_name]).fetchall()]
         if len(documents) > COMPARED:

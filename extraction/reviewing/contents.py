@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -40,12 +40,20 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A document to show: its digest, the paths where it may be, its size in bytes (None if unknown)."""
+    """A document to show: its digest, the paths where it may be, its size in bytes (None if unknown).
+
+    `hidden` is true of one that was read with its hidden text.
+    """
 
     document: str
     paths: tuple[str, ...]
     size: int | None
     hidden: bool = False
+
+    @property
+    def name(self) -> str:
+        """Returns the name of what is read of it."""
+        return f"{self.document} {self.hidden}"
 
 
 class Contents:
@@ -53,7 +61,10 @@ class Contents:
 
     def __init__(self, out: Path, settings: ParserSettings = DEFAULT) -> None:
         self._out = out
-        self._pool = ParserPool(_THREADS, settings=settings, pages=PageStore(out / PAGES))
+        self._settings, self._pages = settings, PageStore(out / PAGES)
+        # One for documents with their hidden text and one for the others, once there is such a document.
+        self._pools: dict[bool, ParserPool] = {}
+        self._opening = threading.Lock()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="contents")
         self._read = _Kept[Document | Missing](self._threads, _KEPT)
         # Pictures wait for each other, not for texts.
@@ -72,20 +83,29 @@ class Contents:
         """Ends the parser's processes."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._drawers.shutdown(wait=False, cancel_futures=True)
-        self._pool.close()
+        with self._opening:
+            for pool in self._pools.values():
+                pool.close()
+
+    def _pool(self, hidden: bool) -> ParserPool:
+        with self._opening:
+            if hidden not in self._pools:
+                settings = replace(self._settings, hidden=hidden)
+                self._pools[hidden] = ParserPool(_THREADS, settings=settings, pages=self._pages)
+            return self._pools[hidden]
 
     def document(self, wanted: Wanted) -> Document | Missing:
         """Returns the parsed document, or why it cannot be shown."""
-        return self._read.get(wanted.document, lambda: self._parsed(wanted)).result()
+        return self._read.get(wanted.name, lambda: self._parsed(wanted)).result()
 
     def picture(self, wanted: Wanted, part: int) -> bytes | None:
         """Returns the picture of the page that is this part, as a JPEG; None if there is none."""
-        return self._drawn.get(wanted.document, lambda: self._pictures(wanted)).result().get(part)
+        return self._drawn.get(wanted.name, lambda: self._pictures(wanted)).result().get(part)
 
     def prefetch(self, wanted: Wanted) -> None:
         """Begins to read a document that will soon be asked for."""
-        self._read.get(wanted.document, lambda: self._parsed(wanted))
-        self._drawn.get(wanted.document, lambda: self._pictures(wanted))
+        self._read.get(wanted.name, lambda: self._parsed(wanted))
+        self._drawn.get(wanted.name, lambda: self._pictures(wanted))
 
     def _pictures(self, wanted: Wanted) -> dict[int, bytes]:
         with self._found(wanted) as content:
@@ -94,13 +114,14 @@ class Contents:
             document = self.document(wanted)
             if isinstance(document, Missing) or not any(part.width for part in document.parts):
                 return {}
-            return {one.part: one.jpeg for one in page_pictures(self._pool, content, wanted.document, document)}
+            drawn = page_pictures(self._pool(wanted.hidden), content, wanted.document, document)
+            return {one.part: one.jpeg for one in drawn}
 
     def _parsed(self, wanted: Wanted) -> Document | Missing:
         with self._found(wanted) as content:
             if isinstance(content, Missing):
                 return content
-            found = self._pool.submit(content).result()
+            found = self._pool(wanted.hidden).submit(content).result()
         if isinstance(found, DocumentError):
             return Missing(f"{found.code}: {found.detail}" if found.detail else found.code)
         if found.digest != wanted.document:

@@ -237,9 +237,9 @@ class Review:
             raise UsageError(found.reason)
         return found
 
-    def _found(self, document: str, path: str) -> Document | None:
-        """Returns a document for the words of its corrections; None if it cannot be read."""
-        found = self._contents.document(Wanted(document, (path,), None))
+    def _found(self, document: str, schema: str) -> Document | None:
+        """Returns a document as its run read it, for the words of its corrections; None if it cannot be read."""
+        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
         return None if isinstance(found, Missing) else found
 
     def _stored_marks(self) -> dict[tuple[str, str], Marks]:

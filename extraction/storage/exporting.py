@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage.files import failures, write_whole
-from cinnabar.extraction.storage.names import quoted
+from cinnabar.extraction.storage.names import meant, quoted
 from cinnabar.extraction.storage.reading import connect, distinct, question
 from cinnabar.extraction.storage.snapshot import VIEWS
 from cinnabar.schemas.errors import UsageError
@@ -81,8 +81,10 @@ def export(
     with connect(out, "sql") as connection:
         if not sql:
             names = [row[0] for row in connection.execute("SHOW TABLES").fetchall() if row[0][0] != "_"]
-            if what not in names:
+            known = meant(what, names)
+            if known is None:
                 raise UsageError(f"{what}: expected a view of {out}: {', '.join(names)}")
+            what = known
         connection.execute("SET TimeZone = 'UTC'")
         left_out = form in _TABULAR and not (sql or record_json or what in VIEWS)
         columns = f"* EXCLUDE ({_RECORD})" if left_out else "*"

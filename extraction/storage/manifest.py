@@ -243,7 +243,8 @@ def live(manifests: Iterable[Manifest]) -> list[Manifest]:
     """Returns the commits that no other one replaces, in order."""
     manifests = list(manifests)
     dead = {number for manifest in manifests for number in manifest.replaces}
-    return sorted((entry for entry in manifests if entry.number not in dead), key=lambda entry: (entry.place, entry.number))
+    counting = (entry for entry in manifests if entry.number not in dead)
+    return sorted(counting, key=lambda entry: (entry.place, entry.number))
 
 
 def replaced(manifests: Iterable[Manifest], before: datetime | None = None) -> list[Manifest]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 
 def identifier(name: str) -> str:
     """Returns the name in letters, digits and underscores, at most 60 characters long."""
     plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:60] or "schema"
     return f"_{plain}" if plain[0].isdigit() else plain
+
+
+def meant(asked: str, names: Collection[str]) -> str | None:
+    """Returns the name that is asked for, else the only one that differs from it by case alone; None if none does."""
+    if asked in names:
+        return asked
+    alike = {name for name in names if name.casefold() == asked.casefold()}
+    return alike.pop() if len(alike) == 1 else None
 
 
 def quoted(name: str) -> str:

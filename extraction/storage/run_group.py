@@ -84,7 +84,8 @@ class RunGroup:
     def commit_batch(self, batch: Sequence[Outcome]) -> list[Outcome]:
         """Commits these outcomes, each in the run of its schema; a second commit changes nothing.
 
-        Returns the new ones as they are stored. Raises RunError if the disk fails; then the outcomes of a schema count all or none.
+        Returns the new ones as they are stored. Raises RunError if the disk fails; then the outcomes of a schema count
+        all or none.
         """
         own: dict[str, list[Outcome]] = {}
         for outcome in batch:

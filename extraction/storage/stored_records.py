@@ -15,7 +15,7 @@ import duckdb
 from cinnabar.extraction.mailboxes.address import is_address, parse_address, parse_mail_path
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.model_runs import READ_BY
-from cinnabar.extraction.storage.names import quoted
+from cinnabar.extraction.storage.names import meant, quoted
 from cinnabar.extraction.storage.reading import connect, question
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.extraction.storage.snapshot import view_of
@@ -161,6 +161,18 @@ def names(out: Path) -> list[str]:
     """Returns the schemas that have records in this folder."""
     committed = manifests.read_live(out)
     return sorted({entry.schema_name for entry in committed if entry.records})
+
+
+def name_in(out: Path, asked: str) -> str:
+    """Returns the name of a schema that has records in this folder; case alone does not matter.
+
+    Raises UsageError if there is none, or if several differ by case alone.
+    """
+    known = names(out) if out.is_dir() else []
+    found = meant(asked, known)
+    if found is None:
+        raise UsageError(f"{asked}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}")
+    return found
 
 
 def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, where: str) -> str:

@@ -25,6 +25,7 @@ from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.storage.reading import connect, question
 from cinnabar.extraction.storage.spelling import Spelling
+from cinnabar.extraction.storage.stored_records import name_in
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas.errors import CinnabarError, DocumentError, UsageError
 
@@ -82,7 +83,7 @@ def select_documents(
     wanted, values = ["true"], list[Any]()
     if schema_name is not None:
         wanted.append("schema_name = ?")
-        values.append(schema_name)
+        values.append(name_in(out, schema_name))
     if paths:
         spelled = Spelling.of(out)
         wanted.append(f"({' OR '.join(['path = ? OR path = ? OR ends_with(path, ?)'] * len(paths))})")

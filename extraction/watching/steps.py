@@ -18,6 +18,7 @@ from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import MODEL_FOLDER, LanguageSource, ModelSource, model_source
+from cinnabar.extraction.storage.names import meant
 from cinnabar.extraction.storage.reading import connect, show
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.stored_schemas import source_of
@@ -168,9 +169,11 @@ def watch(
 def _stored(out: Path, document: str, schema_name: str | None) -> _Stored:
     """Returns the document with the latest run of a model that has read it."""
     shown = show(out, document)
-    own = [one for one in shown if schema_name in (None, one.schema_name)]
+    names = dict.fromkeys(one.schema_name for one in shown)
+    known = None if schema_name is None else meant(schema_name, names)
+    own = [one for one in shown if schema_name is None or one.schema_name == known]
     if not own:
-        there = ", ".join(dict.fromkeys(one.schema_name for one in shown)) or "none"
+        there = ", ".join(names) or "none"
         raise UsageError(f"{document}: no outcome under the schema {schema_name}; the folder has {there}")
     digest, name = own[0].document, own[0].schema_name
     if not digest:

@@ -77,6 +77,9 @@ def improve(
         raise UsageError("--keep, --discard, --next: expected at most one of them")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
+    from cinnabar.extraction.storage.stored_records import name_in
+
+    schema = name_in(out, schema)
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
     if following is not None:

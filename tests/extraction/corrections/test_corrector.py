@@ -403,3 +403,18 @@ def test_the_view_of_a_schema_stays_that_of_its_latest_version(out, how):
     compact(out)
     run(out, "e333", schema=LATER, paths=("c.txt",))
     assert query(out, "SELECT path FROM bill ORDER BY path").rows == [("a.txt",), ("c.txt",)]
+
+
+def test_an_accepted_record_leaves_quarantine_also_if_an_unsure_value_is_left_out(out):
+    one = outcome_of("a.txt", "e1", code="low_confidence", pointers=("/note", "/total"))
+    run(out, outcomes=[one], paths=("a.txt",))
+    for first, then in (("/total", "/note"), ("/note", "/total")):
+        assert correct(out, (Action.ACCEPT, first)).pointers == (then,)
+        assert correct(out, (Action.ACCEPT, then)).outcome == "written"
+        Corrector(out).undo(A, "bill", None, "eva")
+    assert record(out) is None
+    assert correct(out, (Action.ACCEPT, "")).outcome == "written"
+    run(out, "e1", outcomes=[one], paths=("a.txt",))
+    compact(out)
+    assert record(out) == value_of("a.txt", "e1") and verify(out).problems == []
+    assert Corrector(out).undo(A, "bill", None, "eva").pointers == ("/note", "/total")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from corrected_folder import DOCUMENTS, SCHEMA, digest_of, run, value_of
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
@@ -126,9 +126,15 @@ def sequence(steps):
         assert verify(out, clean=True).problems == []
 
 
+# Two corrections of one document under a run, and a correction of many places that is taken back: what a few random
+# sequences may miss.
+@example([("correct", "a.txt", (Action.VALUE, "/number", '"N"')), ("correct", "a.txt", (Action.VALUE, "/total", "7")),
+          ("run", "e22", None)])  # fmt: skip
+@example([("correct", "a.txt", (Action.ACCEPT, "")), ("run", "e22", None), ("undo all", "a.txt", None),
+          ("compact", "e1", None)])  # fmt: skip
 @given(st.lists(STEPS, min_size=3, max_size=6))
 @settings(max_examples=int(os.environ.get("CORRECTION_EXAMPLES", "3")), deadline=None, derandomize=True,
-          phases=[Phase.generate],
+          phases=[Phase.explicit, Phase.generate],
           suppress_health_check=list(HealthCheck))  # fmt: skip
 def test_random_sequences_lose_no_correction_and_can_be_taken_back(steps):
     sequence(steps)
