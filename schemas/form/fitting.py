@@ -86,13 +86,13 @@ class _Fitter:
         if isinstance(node, ChoiceNode):
             return self._choice(node, value, pointer, row)
         if isinstance(value, (dict, list, tuple)):
-            raise NotAccepted(pointer, f"a {node.kind}", repr(value))
+            raise NotAccepted(pointer, _one(node.kind), repr(value))
         try:
             text = scalar_text(value)
         except ValueError as problem:
             raise NotAccepted(pointer, str(problem), repr(value)) from None
         if not node.accepts(text.encode()):
-            raise NotAccepted(pointer, f"a {node.format or node.kind} that the schema allows", text)
+            raise NotAccepted(pointer, f"{_one(node.format or node.kind)} that the schema allows", text)
         self.texts[node.index, row] = text
         return text
 
@@ -171,3 +171,7 @@ class _Fitter:
                 key = self.text(rest.key, name, below, at)
                 parts.append(f"{key}:{self.text(rest.item, value[name], below, at)}")
         return "{" + ",".join(parts) + "}"
+
+
+def _one(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
