@@ -5,6 +5,7 @@ A plan is made beside the batch, in another thread: a graph of a large vocabular
 
 from __future__ import annotations
 
+import math
 import secrets
 import threading
 from collections import OrderedDict
@@ -30,7 +31,7 @@ from cinnabar.engine.models.language.chat import Message as Rendered
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.schemas.compile import CompiledSchema, compile_schema
 from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
-from cinnabar.schemas.form.form import Form, ObjectNode
+from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line
 
 #: The most tokens of an answer without `max_tokens`: of a text, and of a record, if its schema asks for no more. A
@@ -119,9 +120,9 @@ class Planner:
 
     def _check(self, request: ChatRequest) -> None:
         """Raises RequestRefused for whatever the model cannot do, or no model."""
-        if request.temperature < 0:
+        if not 0 <= request.temperature < math.inf:
             raise RequestRefused(
-                "invalid_value", f"temperature: expected 0 or more, got {request.temperature:g}", "temperature"
+                "invalid_value", f"temperature: expected a number from 0, got {request.temperature:g}", "temperature"
             )
         if request.max_tokens is not None and request.max_tokens < 1:
             raise RequestRefused(
@@ -288,8 +289,8 @@ def _callable(request: ChatRequest) -> tuple[Tool, ...]:
 
 def _check_tool(tool: Tool) -> None:
     if tool.parameters is not None:
-        root = _form(tool.parameters, "tools", f"tools: {tool.name}: ").root
-        if not isinstance(root, ObjectNode) or root.nullable:
+        _form(tool.parameters, "tools", f"tools: {tool.name}: ")
+        if not tool.takes_an_object:
             raise RequestRefused("invalid_schema", f"tools: {tool.name}: expected an object as the arguments", "tools")
 
 

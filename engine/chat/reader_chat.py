@@ -116,6 +116,10 @@ class ReaderChat:
                 told = f"expected a document of at most {self.context} tokens; cut it, or send it to /v1/extract"
                 deliver(Failed("context_length_exceeded", told, "messages"))
                 return
+            if asked.tool is not None and not asked.tool.takes_an_object:
+                told = f"tools: {asked.tool.name}: expected an object as the arguments"
+                deliver(Failed("invalid_schema", told, "tools"))
+                return
             filled = Request(request.identity, asked.schema.form, passage)
             with progress.lock:
                 if not progress.given_up:

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from cinnabar.engine.effort import EFFORTS, Effort
 from cinnabar.engine.examples import Example
 from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.form.form import ObjectNode
 
 Role = Literal["system", "user", "assistant", "tool"]
 #: What a model can do: extraction under a schema, free text, calls of tools, the middle of a text, the next edit.
@@ -65,6 +66,12 @@ class Tool:
     def given(self) -> dict[str, Any] | bool:
         """The JSON Schema of the arguments as the client gave it."""
         return {} if self.parameters is None else self.parameters.schema
+
+    @property
+    def takes_an_object(self) -> bool:
+        """Whether every record of the arguments' schema is an object. Raises UsageError if the schema has no form."""
+        root = None if self.parameters is None else self.parameters.form.root
+        return root is None or (isinstance(root, ObjectNode) and not root.nullable)
 
 
 @dataclass(frozen=True, slots=True)

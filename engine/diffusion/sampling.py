@@ -31,7 +31,7 @@ class Sampling:
     seed: int = 0
 
     def drawn(self, logits: torch.Tensor, place: int) -> torch.Tensor:
-        """Returns the logits of one position with its noise: [V]."""
+        """Returns the logits of one position with its noise, [V]; the best one is 0."""
         source = np.random.Generator(np.random.Philox(key=np.array([self.seed & _WORD, place], np.uint64)))
         waiting = source.standard_exponential(len(logits), np.float32)
         noise = torch.from_numpy(-np.log(np.maximum(waiting, np.finfo(np.float32).tiny)))
@@ -40,7 +40,8 @@ class Sampling:
         if self.top_p < 1:
             others = self._others(found)
             drawn[others] = found[others] - _LOST * self.temperature
-        return drawn.to(logits.dtype)
+        # Near 0 even bfloat16 tells the best ones apart; at 40 its steps of .25 preferred the first of the vocabulary.
+        return (drawn - drawn.max()).to(logits.dtype)
 
     def _others(self, logits: torch.Tensor) -> torch.Tensor:
         """Returns the tokens that are none of the likeliest ones, of which there is at least one."""

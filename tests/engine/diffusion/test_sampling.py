@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from test_denoiser import INVOICE, RECORD, accepted, certain_of, form_of, task
+from test_denoiser import INVOICE, RECORD, accepted, answering, certain_of, form_of, scripted, task
 from tiny_models import KINDS, TOKENIZER, decoder
 
 from cinnabar.engine.diffusion.decoded import Decoded
@@ -36,6 +38,46 @@ def test_only_the_likeliest_tokens_are_drawn() -> None:
     assert shares(Sampling(1.0, 0.6), 50).tolist() == [1, 0, 0, 0, 0]
     found = shares(Sampling(1.0, 0.7))
     assert found[:2] == pytest.approx([0.73, 0.27], abs=0.03) and not found[2:].any()
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_equal_tokens_are_drawn_equally_often_in_any_precision(precision: torch.dtype) -> None:
+    logits = torch.full((32,), 40.0, dtype=precision)
+    found = Counter(int(Sampling(1.0, seed=seed).drawn(logits, 7).argmax()) for seed in range(8000))
+    # Chi-square of 31 degrees of freedom: above 61 with a probability of .001.
+    assert sum((found[token] - 250) ** 2 / 250 for token in range(32)) < 61
+
+
+#: Values of a choice, each of one token, and the model's probabilities of them.
+CHOICES = {"ab": 0.4, "the": 0.25, "null": 0.2, "total": 0.1, "kind": 0.05}
+
+
+@pytest.mark.parametrize(("temperature", "top_p"), [(1.0, 1.0), (2.0, 1.0), (1.0, 0.5), (0.5, 0.9)])
+@pytest.mark.parametrize("kind", ["block", "revising"])
+def test_a_choice_follows_the_models_probabilities(kind: str, temperature: float, top_p: float) -> None:
+    one = task(form_of({"kind": {"enum": [*CHOICES]}}))
+    begin = len(one.prompt)
+    certain, place = answering('{"kind": "ab"}', begin), begin + 3
+
+    def script(position: int, held: dict[int, int]) -> torch.Tensor:
+        logits = certain(position, held)
+        if position == place:
+            logits = torch.full_like(logits, -30.0)
+            for text, share in CHOICES.items():
+                logits[TOKENIZER.encode(text)] = math.log(share)
+        return logits
+
+    tasks = [replace(one, sampling=Sampling(temperature, top_p, seed)) for seed in range(500)]
+    results = Denoiser(scripted(KINDS[kind], script), TOKENIZER).decode(tasks)
+    found = Counter(str(json.loads(one.text)["kind"]) for one in results if isinstance(one, Decoded))
+    shares = np.array([*CHOICES.values()]) ** (1 / temperature)
+    shares /= shares.sum()
+    expected = np.where(np.cumsum(shares) - shares < top_p - 1e-6, shares, 0)
+    expected *= 500 / expected.sum()
+    likely = {text: wanted for text, wanted in zip(CHOICES, expected.tolist(), strict=True) if wanted}
+    assert sum(found.values()) == 500 and {*found} <= {*likely}
+    # Chi-square of 4 degrees of freedom: above 18.5 with a probability of .001.
+    assert sum((found[text] - wanted) ** 2 / wanted for text, wanted in likely.items()) < 18.5
 
 
 def test_the_noise_is_of_the_seed_and_the_place_alone() -> None:

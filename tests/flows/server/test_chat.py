@@ -230,6 +230,14 @@ def test_a_schema_that_cannot_be_enforced_is_refused_with_its_place(
     assert found["param"] == "tools[0].function.parameters"
 
 
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": ["object", "null"], "properties": {}}])
+def test_the_arguments_of_a_tool_are_an_object(served: ServerProcess, schema: Any) -> None:
+    tool = {"type": "function", "function": {"name": "save", "parameters": schema}}
+    found = error(served.chat(tools=[tool], tool_choice="required", response_format=None), 400)
+    assert (found["param"], found["code"]) == ("tools", "invalid_schema")
+    assert "save: expected an object" in found["message"]
+
+
 def test_exact_numbers_of_a_schema_are_kept(served: ServerProcess) -> None:
     number = "0.10000000000000000000000000000001"
     body = json.dumps(
