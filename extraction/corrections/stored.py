@@ -56,6 +56,8 @@ class Base:
     code: str = ""
     detail: str = ""
     pointers: tuple[str, ...] = ()
+    #: The JSON that it was read from, which goes unchanged into the rows of later corrections; a changed copy has none.
+    _text: str = field(default="", init=False, compare=False, repr=False)
 
     @classmethod
     def of(cls, outcome: Outcome) -> Base | None:
@@ -66,6 +68,8 @@ class Base:
 
     def to_json(self) -> str:
         """Returns all of it as JSON."""
+        if self._text:
+            return self._text
         said = {"status": self.status, "code": self.code, "detail": self.detail, "pointers": list(self.pointers)}
         return orjson.dumps(said | {"record": record_json(self.record)}).decode()
 
@@ -73,7 +77,9 @@ class Base:
     def from_json(cls, text: str) -> Base:
         """Returns the base of this JSON; the inverse of `to_json`."""
         said = orjson.loads(text)
-        return cls(**said | {"record": record_from(said["record"]), "pointers": tuple(said["pointers"])})
+        found = cls(**said | {"record": record_from(said["record"]), "pointers": tuple(said["pointers"])})
+        object.__setattr__(found, "_text", text)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
