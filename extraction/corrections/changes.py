@@ -61,7 +61,7 @@ class Correction:
     who: str
     made: datetime
     undone: datetime | None = None
-    units: tuple[Unit, ...] = ()
+    units: Sequence[Unit] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -158,20 +159,23 @@ class _Editing:
         old = at(draft.value, pointer)
         before = old if isinstance(old, list) else []
         kept = draft.unit(pointer)
-        free = list(range(len(before)))
+        # The items before by their texts, each until an item takes it.
+        free: dict[str, dict[int, None]] = defaultdict(dict)
+        for number, item in enumerate(before):
+            free[json_text(item)][number] = None
         origin: dict[int, int] = {}
         for number, item in enumerate(items):
-            same = [at for at in free if before[at] == item and json_text(before[at]) == json_text(item)]
-            if same:
-                origin[number] = number if number in same else same[0]
-                free.remove(origin[number])
+            if same := free[json_text(item)]:
+                origin[number] = number if number in same else next(iter(same))
+                del same[origin[number]]
+        left = {number for same in free.values() for number in same}
         self._check_parent(pointer)
         draft.put(pointer, items, self.rules.compiled.form)
         leaves = [LeafRow(one, text, 1.0, HUMAN) for one, text in scalars(items, pointer)]
         known = {leaf.pointer: leaf for leaf in kept.leaves}
         for number, item in enumerate(items):
             # An item that was changed in place keeps the evidence of the values that it still has.
-            source = origin.get(number, number if number in free else None)
+            source = origin.get(number, number if number in left else None)
             for one, text in scalars(item, f"{pointer}/{number}") if source is not None else ():
                 was = known.get(f"{pointer}/{source}{one[len(f'{pointer}/{number}') :]}")
                 if was is not None and was.value == text:

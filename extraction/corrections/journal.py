@@ -7,13 +7,14 @@ commits it, and removes the file after the commit. A file whose corrections are 
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from cinnabar.extraction.corrections.changes import Action, Correction, Undo
 from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
@@ -107,7 +108,7 @@ def write(out: Path, entry: WaitingCorrection) -> None:
     path = out / WAITING / f"{entry.identity}.json"
     with _storing(out):
         try:
-            write_bytes(path, json.dumps(content, ensure_ascii=False).encode() + b"\n")
+            write_bytes(path, orjson.dumps(content) + b"\n")
         except OSError:
             # The disk may fail after the rename.
             path.unlink(missing_ok=True)
@@ -149,7 +150,7 @@ def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
 
 
 def _read(path: Path) -> WaitingCorrection:
-    said = json.loads(path.read_bytes())
+    said = orjson.loads(path.read_bytes())
     if said["format"] != 1:
         raise ValueError(f"expected the format 1, got {said['format']}")
     document, name = said["document"], said["schema_name"]

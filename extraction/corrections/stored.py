@@ -5,8 +5,6 @@ It reads only the files that can hold the document, because opening all views ta
 
 from __future__ import annotations
 
-import json
-import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -30,11 +29,11 @@ from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.units import (
     OUT,
     RecordInWork,
+    StoredUnits,
     at,
     record_from,
     record_json,
     scalars,
-    units_from,
     units_json,
 )
 from cinnabar.extraction.storage.files import reading
@@ -59,6 +58,8 @@ class Base:
     code: str = ""
     detail: str = ""
     pointers: tuple[str, ...] = ()
+    #: The JSON that it was read from, which goes unchanged into the rows of later corrections; a changed copy has none.
+    _text: str = field(default="", init=False, compare=False, repr=False)
 
     @classmethod
     def of(cls, outcome: Outcome) -> Base | None:
@@ -69,15 +70,18 @@ class Base:
 
     def to_json(self) -> str:
         """Returns all of it as JSON."""
+        if self._text:
+            return self._text
         said = {"status": self.status, "code": self.code, "detail": self.detail, "pointers": list(self.pointers)}
-        return json.dumps(said | {"record": json.loads(record_json(self.record))}, ensure_ascii=False)
+        return orjson.dumps(said | {"record": record_json(self.record)}).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Base:
         """Returns the base of this JSON; the inverse of `to_json`."""
-        said = json.loads(text)
-        record = record_from(json.dumps(said.pop("record")))
-        return cls(record, **said | {"pointers": tuple(said["pointers"])})
+        said = orjson.loads(text)
+        found = cls(**said | {"record": record_from(said["record"]), "pointers": tuple(said["pointers"])})
+        object.__setattr__(found, "_text", text)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +183,7 @@ def _correction(row: dict[str, Any]) -> Correction:
         row["who"],
         row["made"],
         None,
-        units_from(json.loads(row["units"] or "[]")),
+        StoredUnits(row["units"] or "[]"),
     )
 
 
@@ -198,7 +202,7 @@ def row_of(one: Correction, run_id: str) -> dict[str, Any]:
         "who": one.who,
         "made": one.made,
         "undoes": None,
-        "units": json.dumps(units_json(one.units), ensure_ascii=False),
+        "units": orjson.dumps(units_json(one.units)).decode(),
         "run_id": run_id,
     }
 
@@ -232,12 +236,12 @@ def _rows(
                     yield from pq.read_table(out / file.path, filters=condition).to_pylist()
 
 
-class _Last(threading.local):
-    """The last answer in this thread, and the commits that it is of: a correction is made and committed in turn."""
+@dataclass(slots=True)
+class _Last:
+    """The last answer, and the commits that it is of: a correction is looked at, made and committed in turn."""
 
-    def __init__(self) -> None:
-        self.commits: tuple[Any, ...] = ()
-        self.states: Mapping[Pair, CorrectedState] = {}
+    # One object, because threads share it.
+    answer: tuple[tuple[Any, ...], Mapping[Pair, CorrectedState]] = ((), {})
 
 
 _LAST = _Last()
@@ -252,8 +256,9 @@ def states(
     """
     documents = {document for document, _ in pairs}
     commits = str(out), *((entry.number, entry.created) for entry in committed)
-    if commits == _LAST.commits and all(pair in _LAST.states for pair in pairs):
-        return {pair: _LAST.states[pair] for pair in pairs}
+    last, known = _LAST.answer
+    if commits == last and all(pair in known for pair in pairs):
+        return {pair: known[pair] for pair in pairs}
     rows = rows or correction_rows(out, committed, documents)
     bases = _bases(out, committed, documents)
     found: dict[Pair, CorrectedState] = {}
@@ -271,7 +276,7 @@ def states(
                 if run_id >= state.run_id or state.run_id in rows.runs[pair]:
                     whole = replace(whole, base=base, base_run=run_id)
             found[pair] = _with_held_values(whole)
-    _LAST.commits, _LAST.states = commits, found
+    _LAST.answer = commits, found
     return found
 
 

@@ -5,10 +5,11 @@ A place is a value outside of lists, or a whole list: one correction within a li
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, overload
+
+import orjson
 
 from cinnabar.extraction.documents import Box, Evidence, Span
 from cinnabar.extraction.storage.records import LeafRow, Record
@@ -221,28 +222,24 @@ def _set(holder: Any, step: str, value: Any) -> None:
         holder[unescape(step)] = value
 
 
-def record_json(record: Record) -> str:
-    """Returns a record with all that is known of its values as JSON."""
-    return json.dumps(
-        {
-            "text": record.text,
-            "leaves": [_leaf_json(leaf) for leaf in record.leaves],
-            "confidence": record.confidence,
-            "flags": list(record.flags),
-            "rows": dict(record.rows),
-            "checks": dict(record.checks),
-            "lists": dict(record.lists),
-            "thoughts": record.thoughts,
-        },
-        ensure_ascii=False,
-    )
+def record_json(record: Record) -> dict[str, Any]:
+    """Returns a record with all that is known of its values as plain JSON values."""
+    return {
+        "text": record.text,
+        "leaves": [_leaf_json(leaf) for leaf in record.leaves],
+        "confidence": record.confidence,
+        "flags": list(record.flags),
+        "rows": dict(record.rows),
+        "checks": dict(record.checks),
+        "lists": dict(record.lists),
+        "thoughts": record.thoughts,
+    }
 
 
-def record_from(text: str) -> Record:
-    """Returns the record of this JSON; the inverse of `record_json`."""
-    said = json.loads(text)
-    leaves = tuple(map(_leaf_from, said.pop("leaves")))
-    return Record(leaves=leaves, flags=tuple(said.pop("flags")), **said)
+def record_from(said: Mapping[str, Any]) -> Record:
+    """Returns the record of these JSON values; the inverse of `record_json`."""
+    leaves = tuple(map(_leaf_from, said["leaves"]))
+    return Record(**{**said, "leaves": leaves, "flags": tuple(said["flags"])})
 
 
 def units_json(units: Sequence[Unit]) -> list[dict[str, Any]]:
@@ -264,9 +261,50 @@ def units_from(said: Sequence[dict[str, Any]]) -> tuple[Unit, ...]:
     return tuple(Unit(**one | {"leaves": tuple(map(_leaf_from, one["leaves"]))}) for one in said)
 
 
+class StoredUnits(Sequence[Unit]):
+    """The places of a stored correction, read from their JSON text when somebody asks for them.
+
+    Each correction within a list holds the whole list, so that to read those of all corrections of a document with
+    18,000 values took seconds, and few of them are ever needed.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._units: tuple[Unit, ...] | None = None
+
+    @property
+    def _read(self) -> tuple[Unit, ...]:
+        if self._units is None:
+            self._units = units_from(orjson.loads(self._text))
+        return self._units
+
+    @overload
+    def __getitem__(self, index: int) -> Unit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Unit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Unit | tuple[Unit, ...]:
+        return self._read[index]
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._read == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._read)
+
+
 def evidence_json(evidence: Evidence | None) -> dict[str, Any] | None:
     """Returns evidence as plain JSON values."""
-    return None if evidence is None else asdict(evidence)
+    if evidence is None:
+        return None
+    return {
+        "spans": [{"start": one.start, "end": one.end} for one in evidence.spans],
+        "text": evidence.text,
+        "boxes": [asdict(one) for one in evidence.boxes],
+        "place": evidence.place,
+    }
 
 
 def evidence_from(said: dict[str, Any] | None) -> Evidence | None:

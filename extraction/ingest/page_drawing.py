@@ -21,20 +21,22 @@ if TYPE_CHECKING:
 
 #: The worker's name for `draw`.
 DRAW = "cinnabar.extraction.ingest.page_drawing:draw"
-#: Pages of a document that are drawn, and pixels of one: A4 at 110 dots an inch.
+#: Pages of a document that are drawn at once, and pixels of one: A4 at 110 dots an inch.
 MAX_DRAWN, DRAWN_PIXELS = 40, 1_200_000
-# Seconds for the pages of a file, well below the limit of a parser.
-_SECONDS = 15.0
-_PDF = "application/pdf"
+# Seconds for the pages of a file, well below the limit of a parser; and for those after a page that a person waits for.
+_SECONDS, _MOMENT = 15.0, 0.15
+PDF = "application/pdf"
 
 
 def draw(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Document:
     """Returns a document with a picture for each of its first pages, and whatever text comes with them.
 
+    Of a PDF they are the pages from `settings.drawn_from` on, if that is set: this one, and more within a moment.
+
     Raises DocumentError as the parser does.
     """
     found = content_format(data, path)
-    if found.media_type == _PDF:
+    if found.media_type == PDF:
         return _draw_pdf(data, path, settings)
     reading = Reading(settings=replace(settings, ocr="always"), name=path)
     found.reader()(reading, data)
@@ -82,11 +84,12 @@ def _draw_pdf(data: bytes, path: str, settings: ParserSettings) -> Document:
 
     reading = Reading(settings=settings, name=path)
     builder = reading.builder
-    begun = time.monotonic()
+    first, seconds = max(settings.drawn_from - 1, 0), _MOMENT if settings.drawn_from else _SECONDS
     with opened_pdf(data, settings.passwords) as pdf:
+        begun = time.monotonic()
         groups: set[str] = set()
-        for index in range(min(len(pdf), MAX_DRAWN)):
-            if time.monotonic() - begun > _SECONDS:
+        for index in range(first, min(len(pdf), first + MAX_DRAWN)):
+            if builder.part_count and time.monotonic() - begun > seconds:
                 break
             with loaded_page(pdf, index, groups) as (page, _):
                 if not page:
@@ -100,4 +103,4 @@ def _draw_pdf(data: bytes, path: str, settings: ParserSettings) -> Document:
                 builder.close()
     if not builder.part_count:
         raise DocumentError("broken", "no page can be drawn")
-    return builder.build(data, path, _PDF)
+    return builder.build(data, path, PDF)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.message import Message
+from cinnabar.extraction.ingest.page_drawing import PDF
 from cinnabar.extraction.ingest.sandbox import ParserPool
 
 
@@ -25,13 +26,14 @@ class PagePicture:
 
 
 def page_pictures(
-    pool: ParserPool, content: Path | Message, digest: str, document: Document | None = None
+    pool: ParserPool, content: Path | Message, digest: str, document: Document | None = None, page: int = 0
 ) -> list[PagePicture]:
     """Returns the first pages of a document, also those within a mail; [] if it has none or cannot be read.
 
-    `document` is its parsed form, which is made again if it is not given. The bytes must still have this digest.
+    With `page` they are, of a PDF, the pages from this number on, as many as a moment allows. `document` is its parsed
+    form, which is made again if it is not given. The bytes must still have this digest.
     """
-    drawn = pool.drawn(content)
+    drawn = pool.drawn(content, page)
     if not isinstance(drawn, Document) or drawn.digest != digest or not drawn.pictures:
         return []
     own = pool.submit(content).result() if document is None else document
@@ -41,8 +43,8 @@ def page_pictures(
     found = []
     for picture in drawn.pictures:
         if (part := places.get(picture.part)) is not None:
-            page = own.parts[part]
-            found.append(PagePicture(part, page.page, page.width, page.height, picture.data))
+            its = own.parts[part]
+            found.append(PagePicture(part, its.page, its.width, its.height, picture.data))
     return found
 
 
@@ -53,6 +55,8 @@ def _places(drawn: Document, own: Document) -> dict[int, int]:
     """
     mine = [at for at, part in enumerate(own.parts) if part.kind == "page"]
     theirs = [at for at, part in enumerate(drawn.parts) if part.kind == "page"]
+    if drawn.media_type == PDF:
+        mine = [at for at in mine if own.parts[at].parent < 0]
     if all(own.parts[at].parent < 0 for at in mine):
         numbers = {own.parts[at].page: at for at in mine}
         return {at: numbers[page] for at in theirs if (page := drawn.parts[at].page) in numbers}

@@ -50,7 +50,7 @@ class _Parser(WorkerProcess):
     def __init__(self, command: list[str], settings: ParserSettings, time_limit: float) -> None:
         super().__init__(command, orjson.dumps(settings.sent()) + b"\n", time_limit, "parser")
 
-    def ask(self, path: PurePath, data: bytes | None) -> _Outcome:
+    def ask(self, path: PurePath, data: bytes | None, drawn_from: int) -> _Outcome:
         """Returns the document in the file at `path`, or in `data` under that name.
 
         Raises WorkerDied or WorkerTimedOut; the worker cannot be used afterwards.
@@ -59,6 +59,8 @@ class _Parser(WorkerProcess):
         asked: dict[str, str | int] = {"path": os.fsencode(path).hex()}
         if data is not None:
             asked["size"] = len(data)
+        if drawn_from:
+            asked["drawn_from"] = drawn_from
         self.send(orjson.dumps(asked) + b"\n", data or b"")
         deadline = self.deadline()
         try:
@@ -187,10 +189,11 @@ class ParserPool:
         """Begins to parse a file or mail as soon as a worker is free."""
         return self._pool.submit(self._parse, item)
 
-    def drawn(self, item: _Content) -> _Outcome:
+    def drawn(self, item: _Content, page: int = 0) -> _Outcome:
         """Returns a document whose pictures are its pages, for a person to look at (`page_pictures`).
 
-        One process more draws them, under the same limits; it starts with the first call.
+        Of a PDF those from this page on, as many as a moment allows; 0 draws the first pages. One process more draws
+        them, under the same limits; it starts with the first call.
         """
         with self._drawers:
             if self._drawing is None:
@@ -204,7 +207,7 @@ class ParserPool:
                     settings=replace(self._settings, ocr="never"),
                     parser=DRAW,
                 )
-        return self._drawing._parsed(item)
+        return self._drawing._parsed(item, page)
 
     def _parse(self, item: _Content) -> _Outcome:
         found = self._parsed(item)
@@ -214,7 +217,7 @@ class ParserPool:
             return replace(found, facts={**found.facts, **file_facts(item, found.size)})
         return found
 
-    def _parsed(self, item: _Content) -> _Outcome:
+    def _parsed(self, item: _Content, drawn_from: int = 0) -> _Outcome:
         path, data = name_of(item), None
         try:
             if isinstance(item, Sent):
@@ -226,7 +229,7 @@ class ParserPool:
         worker = self._pool.take()
         try:
             worker = worker or self._pool.start(self._made(self._settings))
-            found = self._ask(worker, path, data)
+            found = self._ask(worker, path, data, drawn_from)
             if isinstance(found, Document) or found.code not in _FATAL:
                 if worker.served >= self._restart_after:
                     self._pool.end(worker)
@@ -239,7 +242,7 @@ class ParserPool:
             if found.code != "worker_died" and path.suffix.lower() in _PLAIN:
                 return found
             careful = self._pool.start(self._made(self._careful))
-            again = self._ask(careful, path, data)
+            again = self._ask(careful, path, data, drawn_from)
             self._pool.end(careful)
             return again
         finally:
@@ -249,9 +252,9 @@ class ParserPool:
         return lambda: _Parser(self._command, settings, self.time_limit)
 
     @staticmethod
-    def _ask(worker: _Parser, path: PurePath, data: bytes | None) -> _Outcome:
+    def _ask(worker: _Parser, path: PurePath, data: bytes | None, drawn_from: int) -> _Outcome:
         try:
-            return worker.ask(path, data)
+            return worker.ask(path, data, drawn_from)
         except WorkerTimedOut:
             return DocumentError("timeout", f"no answer within {worker.time_limit:g} s")
         except WorkerDied as error:

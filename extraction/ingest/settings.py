@@ -19,7 +19,8 @@ class ParserSettings:
     read from their image. ocr_engine: `rapidocr`, or `tesseract` with languages after a colon. hidden: text that no
     reader sees is read too. careful: contents of other kinds within a file stay closed, and the pages of a PDF
     are read in processes of their own, for a file that ended its parser. seconds: of wall clock for a document, which a
-    reader of many pages plans with.
+    reader of many pages plans with. drawn_from: the page of a PDF that is drawn for a person, with as many after it as
+    a moment allows; 0 draws the first pages.
 
     Raises ValueError for an unknown `ocr`.
     """
@@ -31,6 +32,7 @@ class ParserSettings:
     hidden: bool = False
     careful: bool = False
     seconds: float = 30.0
+    drawn_from: int = 0
 
     def __post_init__(self) -> None:
         if self.ocr not in get_args(OcrChoice):

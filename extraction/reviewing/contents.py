@@ -10,7 +10,7 @@ import contextlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Generic, Self, TypeVar
 from cinnabar.extraction.backfill.document_lookup import Content, DocumentLookup
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.ingest.page_drawing import PDF
 from cinnabar.extraction.ingest.page_pictures import page_pictures
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
@@ -27,8 +28,8 @@ from cinnabar.extraction.mailboxes.address import is_address
 from cinnabar.schemas.errors import DocumentError
 
 _T = TypeVar("_T")
-#: Documents and pictures that are kept, and the threads that read them.
-_KEPT, _PICTURED, _THREADS = 48, 12, 2
+# Documents that are kept, bytes of pictures that are kept, and the threads that read documents.
+_KEPT, _PICTURED, _THREADS = 48, 64 << 20, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Contents:
         self._read = _Kept[Document | Missing](self._threads, _KEPT)
         # Pictures wait for each other, not for texts.
         self._drawers = ThreadPoolExecutor(1, thread_name_prefix="pictures")
-        self._drawn = _Kept[dict[int, bytes]](self._drawers, _PICTURED)
+        self._pictures = _Pictures(_PICTURED)
 
     def __enter__(self) -> Self:
         return self
@@ -100,22 +101,33 @@ class Contents:
 
     def picture(self, wanted: Wanted, part: int) -> bytes | None:
         """Returns the picture of the page that is this part, as a JPEG; None if there is none."""
-        return self._drawn.get(wanted.name, lambda: self._pictures(wanted)).result().get(part)
+        found = self._pictures.get(wanted.name, part)
+        if found is None:
+            document = self.document(wanted)
+            if isinstance(document, Missing) or not 0 <= part < len(document.parts):
+                return None
+            if document.parts[part].kind != "page" or not document.parts[part].width:
+                return None
+            found = self._drawers.submit(self._drawn, wanted, document, part).result()
+        return found or None
 
-    def prefetch(self, wanted: Wanted) -> None:
-        """Begins to read a document that will soon be asked for."""
-        self._read.get(wanted.name, lambda: self._parsed(wanted))
-        self._drawn.get(wanted.name, lambda: self._pictures(wanted))
+    def _drawn(self, wanted: Wanted, document: Document, part: int) -> bytes:
+        """Returns the picture of a page, which is drawn now if it is not kept; empty if it cannot be drawn.
 
-    def _pictures(self, wanted: Wanted) -> dict[int, bytes]:
+        Pages that come with it are kept: the next ones of a PDF, and all of another document.
+        """
+        if (kept := self._pictures.get(wanted.name, part)) is not None:
+            return kept
         with self._found(wanted) as content:
             if isinstance(content, Missing):
-                return {}
-            document = self.document(wanted)
-            if isinstance(document, Missing) or not any(part.width for part in document.parts):
-                return {}
-            drawn = page_pictures(self._pool(wanted.hidden), content, wanted.document, document)
-            return {one.part: one.jpeg for one in drawn}
+                return b""
+            pool, page = self._pool(wanted.hidden), document.parts[part].page
+            drawn = page_pictures(pool, content, wanted.document, document, page)
+        found = {one.part: one.jpeg for one in drawn}
+        # What ends its process, and what is not drawn with the rest, is not tried again for each page.
+        over = [part] if found and document.media_type == PDF else range(len(document.parts))
+        self._pictures.add(wanted.name, dict.fromkeys(over, b"") | found)
+        return found.get(part, b"")
 
     def _parsed(self, wanted: Wanted) -> Document | Missing:
         with self._found(wanted) as content:
@@ -164,6 +176,34 @@ class _Kept(Generic[_T]):
             while len(self._found) > self._most:
                 self._found.popitem(last=False)
             return future
+
+
+class _Pictures:
+    """Pictures by document and part, the last used ones up to a number of bytes; an empty one cannot be drawn."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+
+    def get(self, document: str, part: int) -> bytes | None:
+        with self._lock:
+            if (document, part) in self._kept:
+                self._kept.move_to_end((document, part))
+            return self._kept.get((document, part))
+
+    def add(self, document: str, found: Mapping[int, bytes]) -> None:
+        with self._lock:
+            for part, picture in found.items():
+                self._bytes += _room(picture) - _room(self._kept.pop((document, part), None))
+                self._kept[document, part] = picture
+            while self._bytes > self._most:
+                self._bytes -= _room(self._kept.popitem(last=False)[1])
+
+
+def _room(picture: bytes | None) -> int:
+    # An entry takes room, too.
+    return 0 if picture is None else len(picture) + 256
 
 
 def reads_hidden_text(arguments: str) -> bool:

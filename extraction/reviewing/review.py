@@ -101,12 +101,6 @@ class Review:
         """Returns the picture of a page as a JPEG; None if there is none."""
         return self._contents.picture(self._wanted(self._listing.row(document, schema)), part)
 
-    def prefetch(self, document: str, schema: str) -> None:
-        """Begins to read a document that will soon be looked at."""
-        row = self._listing.row(document, schema)
-        if row["opened"]:
-            self._contents.prefetch(self._wanted(row))
-
     def next_to_label(self, schema: str) -> tuple[str, ...]:
         """Returns the digests of the documents whose corrections would teach most, in this order."""
         return tuple(next_to_label(self.out, schema, _TAUGHT))

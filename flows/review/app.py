@@ -127,11 +127,6 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
     def steps(document: str, schema: str) -> Response:
         return _json({"steps": [asdict(one) for one in review.steps(document, schema)]})
 
-    @app.post("/api/prefetch")
-    def prefetch(asked: _Asked) -> Response:
-        review.prefetch(asked.document, asked.schema_name)
-        return _json({})
-
     @app.post("/api/readings")
     def readings(asked: _Picked) -> Response:
         spans = [Span(start, end) for start, end in asked.spans]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+import time
 from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 from corrected_folder import LATER, digest_of, outcome_of, run, value_of
 
-from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal
+from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
 from cinnabar.extraction.documents import Span
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.forgetting import forget
@@ -418,3 +419,27 @@ def test_an_accepted_record_leaves_quarantine_also_if_an_unsure_value_is_left_ou
     compact(out)
     assert record(out) == value_of("a.txt", "e1") and verify(out).problems == []
     assert Corrector(out).undo(A, "bill", None, "eva").pointers == ("/note", "/total")
+
+
+
+def test_a_correction_reads_no_places_of_earlier_ones(out, monkeypatch):
+    run(out)
+    for price in range(4):
+        correct(out, (Action.VALUE, "/lines/1/price", str(price)))
+    read = []
+    monkeypatch.setattr(units, "units_from", lambda said, old=units.units_from: read.append(said) or old(said))
+    correct(out, (Action.VALUE, "/number", '"N 2"'))
+    assert read == []
+    assert record(out)["lines"][1]["price"] == 3
+    Corrector(out).undo(A, "bill", None, "eva")
+    assert len(read) == 5 and record(out) == value_of("a.txt", "e1")
+
+
+def test_equal_rows_keep_their_own_evidence_in_a_long_list(out):
+    value = value_of("a.txt", "e1") | {"lines": [{"item": f"i {n % 3}", "price": None} for n in range(3000)]}
+    run(out, outcomes=[outcome_of("a.txt", "e1", value)], paths=("a.txt",))
+    began = time.process_time()
+    correct(out, (Action.LIST, "/lines", json.dumps([{"item": "i 2", "price": None}, *value["lines"][1:2000]])))
+    assert time.process_time() - began < 5
+    rows = query(out, "SELECT pointer FROM fields WHERE origin = 'human' AND evidence_text = 'abc'").rows
+    assert len(rows) == 4000
