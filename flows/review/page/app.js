@@ -63,7 +63,7 @@ function App() {
   const page = {
     active: field.active, editing: field.editing, picked: field.picked, choose: field.choose, errors,
     pending: useMemo(() => new Set(pending.map((one) => one.pointer)), [pending]),
-    act, edit: () => act("edit"), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
+    act, edit: () => act("edit"), type: () => field.type(), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
   };
 
   if (!facets) return html`<main class="starting"><p role="status">${toast ? toast.text : "Opening the folder …"}</p></main>`;
@@ -95,7 +95,7 @@ function App() {
       </section>
       <section class="sheet-of" aria-label="Record">
         <div class="bar"><strong class="title">${at.schema}</strong>
-          ${current && html`<span class="sum">${current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
+          ${current && html`<span class="sum">${changes.saving > 0 ? html`<span class="quiet" role="status">Saving …</span>` : current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
             <button type="button" onClick=${() => act("steps")}>Steps</button>`}</div>
         ${current && html`<${Notices} state=${current} pending=${pending} lost=${changes.lost} again=${changes.again} undo=${() => act("undo")} errors=${errors} stops=${stops} focusOn=${field.focusOn} />`}
         <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>

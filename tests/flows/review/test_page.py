@@ -56,6 +56,9 @@ def test_the_page_lists_first_what_most_needs_a_look(page: Any) -> None:
     assert page.locator(".row .name").first.inner_text() == "held.txt"
     assert "no value found for /carrier" in page.locator(".notice.held").inner_text()
     assert page.locator(".field.chosen .label").inner_text().startswith("Carrier")
+    # Nothing is stored of how sure the values in quarantine are, so no percentage is told.
+    assert page.locator(".field.chosen .flag").inner_text() == "guessed"
+    assert "0%" not in page.locator(".sheet-of").inner_text()
 
 
 def test_keys_go_through_the_fields_accept_type_and_take_back(page: Any) -> None:
@@ -277,6 +280,14 @@ def test_an_object_that_may_be_missing_is_added_and_taken_away(page: Any) -> Non
     page.keyboard.press("Enter")
     wait_for_value(page, "/sender/name", "Ada")
     wait_until_active(page, "/sender")
+    page.get_by_role("button", name="Edit as JSON").click()
+    page.fill(".editor textarea", '{"name": ""}')
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".object-of.wrong")
+    assert '/name: "" is shorter than 1 character' in page.locator(".object-of > .error").inner_text()
+    page.keyboard.press("u")
+    page.wait_for_selector(".object-of:not(.wrong)")
+    page.focus('.value[data-pointer="/sender"]')
     page.keyboard.press("x")
     wait_for_value(page, "/sender", "not in the document")
 
