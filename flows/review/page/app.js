@@ -83,8 +83,8 @@ function App() {
       <p class="total" role="status">${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</p>
       <${DocumentList} rows=${list.rows} total=${list.total} current=${index} open=${open} need=${list.need} />
     </aside>
-    <main>
-      ${!at && html`<p class="quiet middle">${list.ready ? "No document fits these filters." : ""}</p>`}
+    <main onClick=${() => drawer && setDrawer(false)}>
+      ${!at && html`<p class="quiet middle">${!list.ready ? "" : facets.documents > 0 ? "No document fits these filters." : html`This folder has no documents yet. What <code>cinnabar extract</code> writes into it appears here.`}</p>`}
       ${at && html`<div class="tabs" role="group" aria-label="Side"><button type="button" aria-pressed=${String(side === "document")} onClick=${() => setSide("document")}>Document</button><button type="button" aria-pressed=${String(side === "record")} onClick=${() => setSide("record")}>Record</button></div>
       <section class="paper" aria-label="Document">
         <div class="bar"><button type="button" aria-label="Previous document" disabled=${index <= 0} onClick=${() => open(index - 1)}>‹</button>

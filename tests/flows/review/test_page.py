@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from reviewed_folder import HOSTILE_NAME, SCRIPT
+from review_server import review_of
+from reviewed_folder import HOSTILE_NAME, SCHEMA, SCRIPT
 
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.run import Run
+from cinnabar.extraction.storage.store import Store
+from cinnabar.schemas import compile_schema, load_schema
 
 SERIOUS = ("serious", "critical")
 
@@ -345,6 +350,22 @@ def test_axe_finds_nothing_serious(page: Any, scheme: str) -> None:
         page.wait_for_selector("dialog", state="detached")
     serious = [(where, one) for where, one in found if one["impact"] in SERIOUS]
     assert [(where, one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for where, one in serious] == []
+
+
+def test_a_folder_without_documents_says_so(chromium: Any, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    with Store.open(tmp_path / "out") as store:
+        source = load_schema(SCHEMA)
+        Run(store, source, compile_schema(source.schema), "0123456789abcdef", {"model": "by hand"}).finish()
+    with review_of(tmp_path / "out") as served:
+        page = chromium.new_context().new_page()
+        page.goto(served.address)
+        page.wait_for_selector(".middle code")
+        assert "no documents yet" in page.locator(".middle").inner_text()
+        page.keyboard.press("i")
+        page.wait_for_selector("dialog[open]")
+        assert "no documents to learn from" in page.locator("dialog").inner_text()
+        page.context.close()
 
 
 def test_filters_choose_documents(page: Any) -> None:
