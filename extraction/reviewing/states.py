@@ -46,8 +46,8 @@ def leaf_of_row(row: Mapping[str, Any]) -> dict[str, Any]:
 def leaves_told(record: Record) -> list[dict[str, Any]]:
     """Returns the leaves and lists of a record as JSON."""
     lists = (
-        {**leaf_of(LeafRow(pointer, None, sure, "list"), None)}
-        for pointer, sure in record.lists.items()  # type: ignore[arg-type]
+        {**leaf_of(LeafRow(pointer, None, sure, "list"), None)}  # type: ignore[arg-type]
+        for pointer, sure in record.lists.items()
     )
     leaves: Iterable[dict[str, Any]] = (leaf_of(leaf, record.row_confidence(leaf.pointer)) for leaf in record.leaves)
     return [*leaves, *lists]
