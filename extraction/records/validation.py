@@ -25,6 +25,11 @@ from cinnabar.schemas.judging.resources import Documents
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.pointers import escape
 
+_Kind = jsonschema_rs.ValidationErrorKind
+_NONE_FITS = (_Kind.AnyOf, _Kind.OneOfNotValid)
+#: A message tells at most so many alternatives.
+_REASONS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -75,9 +80,26 @@ class Validator:
         return found or self._check_model(record_text)
 
     def _told(self, error: jsonschema_rs.ValidationError) -> str:
-        """Returns the error's message with the original pattern in place of its translation."""
+        """Returns the error's message: patterns as the schema has them, and why each alternative does not fit."""
+        if isinstance(error.kind, _NONE_FITS):
+            return self._none_fits(error, error.kind.context)
         said = getattr(error.kind, "pattern", None)
         return error.message.replace(said, self._patterns.get(said, said)) if said else error.message
+
+    def _none_fits(self, error: jsonschema_rs.ValidationError, ways: list[list[jsonschema_rs.ValidationError]]) -> str:
+        # An alternative of another type tells nothing, if one of the right type is nearly right.
+        near = [way for way in ways if way and not any(_is_of_another_type(one, error) for one in way)]
+        depth = len(error.instance_path)
+        reasons = []
+        for way in near or ways:
+            for first in way[:1]:
+                place = pointer(first.instance_path[depth:])
+                reasons.append(f"{place}: {self._told(first)}" if place else self._told(first))
+        told = list(dict.fromkeys(reasons))
+        if len(near) == 1 and told:
+            return told[0]
+        rest = f"; and {len(told) - _REASONS} more" if len(told) > _REASONS else ""
+        return f"fits none of {len(ways)} alternatives: {'; '.join(told[:_REASONS])}{rest}"
 
     def _check_model(self, record_text: str) -> list[Violation]:
         if self._model is None:
@@ -92,6 +114,10 @@ class Validator:
             said = f"{type(error).__name__}: {error}"
             return [Violation("", f"the class's own code failed at {last.filename}, line {last.lineno}: {said}")]
         return []
+
+
+def _is_of_another_type(one: jsonschema_rs.ValidationError, whole: jsonschema_rs.ValidationError) -> bool:
+    return isinstance(one.kind, _Kind.Type) and one.instance_path == whole.instance_path
 
 
 def exact(text: str) -> Any:

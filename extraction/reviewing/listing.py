@@ -102,9 +102,7 @@ class ListSelection:
                 parts.append(f"{column} = ?")
                 values.append(value)
         if self.flag:
-            parts.append(
-                "(list_contains(flags, ?) OR list_contains(document_flags, ?) OR list_contains(failed, ?))"
-            )
+            parts.append("(list_contains(flags, ?) OR list_contains(document_flags, ?) OR list_contains(failed, ?))")
             values += [self.flag] * 3
         if self.reviewed is not None:
             parts.append("reviewed = ?")
@@ -214,9 +212,7 @@ class Listing:
         )
         with self._lock:
             found = {"schemas": self._rows(schemas), "codes": self._rows(codes), "flags": self._rows(flags)}
-        totals = {
-            name: sum(one[name] for one in found["schemas"]) for name in ("documents", "reviewed", "quarantined")
-        }
+        totals = {name: sum(one[name] for one in found["schemas"]) for name in ("documents", "reviewed", "quarantined")}
         return {**found, **totals}
 
     def row(self, document: str, schema: str) -> dict[str, Any]:

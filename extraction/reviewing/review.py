@@ -18,7 +18,7 @@ from cinnabar.extraction.reviewing.contents import Contents, Missing, Wanted, re
 from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
 from cinnabar.extraction.reviewing.listing import Listing, ListPage, ListSelection, Marks
 from cinnabar.extraction.reviewing.picking import picked_values
-from cinnabar.extraction.reviewing.states import leaves_told
+from cinnabar.extraction.reviewing.states import held_leaves_told, leaves_told
 from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.extraction.watching import WatchedStep, steps_of
 from cinnabar.schemas.canonical import json_text, parse
@@ -189,6 +189,11 @@ class Review:
     def _told(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
         record = reviewed.record if reviewed is not None else None
         made = reviewed.corrections if reviewed is not None else ()
+        held = reviewed is not None and reviewed.outcome == "quarantined"
+        leaves: list[dict[str, Any]] = []
+        if reviewed is not None and record is not None:
+            missing = reviewed.pointers if reviewed.code == "missing" else ()
+            leaves = held_leaves_told(record, missing) if held else leaves_told(record)
         return {
             "document": row["document"],
             "opened": row["opened"],
@@ -203,8 +208,8 @@ class Review:
             "media_type": row["media_type"],
             "run": row["run_id"],
             "record": None if record is None else record.text,
-            "confidence": None if record is None else record.confidence,
-            "leaves": [] if record is None else leaves_told(record),
+            "confidence": None if record is None or held else record.confidence,
+            "leaves": leaves,
             "form": self._form(row),
             "corrections": [_correction(one) for one in made],
             "marks": _told_marks(_marks(made)),
@@ -273,4 +278,3 @@ def _correction(one: Correction) -> dict[str, Any]:
         "made": one.made.isoformat(),
         "undone": None if one.undone is None else one.undone.isoformat(),
     }
-

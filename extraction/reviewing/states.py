@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from cinnabar.extraction.storage.records import LeafRow, Record
@@ -46,7 +46,24 @@ def leaf_of_row(row: Mapping[str, Any]) -> dict[str, Any]:
 def leaves_told(record: Record) -> list[dict[str, Any]]:
     """Returns the leaves and lists of a record as JSON."""
     lists = (
-        {**leaf_of(LeafRow(pointer, None, sure, "list"), None)} for pointer, sure in record.lists.items()  # type: ignore[arg-type]
+        {**leaf_of(LeafRow(pointer, None, sure, "list"), None)}  # type: ignore[arg-type]
+        for pointer, sure in record.lists.items()
     )
     leaves: Iterable[dict[str, Any]] = (leaf_of(leaf, record.row_confidence(leaf.pointer)) for leaf in record.leaves)
     return [*leaves, *lists]
+
+
+def held_leaves_told(record: Record, missing: Collection[str]) -> list[dict[str, Any]]:
+    """Returns the leaves of a record in quarantine as JSON.
+
+    Nothing is stored of how sure its values are, so their confidence is None until a person says them. Those at the
+    pointers `missing` were not found.
+    """
+    return [
+        told
+        if told["origin"] == "human"
+        else {**told, "confidence": None, "missing": True, "flags": ["guessed"]}
+        if told["pointer"] in missing
+        else {**told, "confidence": None}
+        for told in leaves_told(record)
+    ]

@@ -63,7 +63,7 @@ function App() {
   const page = {
     active: field.active, editing: field.editing, picked: field.picked, choose: field.choose, errors,
     pending: useMemo(() => new Set(pending.map((one) => one.pointer)), [pending]),
-    act, edit: () => act("edit"), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
+    act, edit: () => act("edit"), type: () => field.type(), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
   };
 
   if (!facets) return html`<main class="starting"><p role="status">${toast ? toast.text : "Opening the folder …"}</p></main>`;
@@ -83,8 +83,8 @@ function App() {
       <p class="total" role="status">${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</p>
       <${DocumentList} rows=${list.rows} total=${list.total} current=${index} open=${open} need=${list.need} />
     </aside>
-    <main>
-      ${!at && html`<p class="quiet middle">${list.ready ? "No document fits these filters." : ""}</p>`}
+    <main onClick=${() => drawer && setDrawer(false)}>
+      ${!at && html`<p class="quiet middle">${!list.ready ? "" : facets.documents > 0 ? "No document fits these filters." : html`This folder has no documents yet. What <code>cinnabar extract</code> writes into it appears here.`}</p>`}
       ${at && html`<div class="tabs" role="group" aria-label="Side"><button type="button" aria-pressed=${String(side === "document")} onClick=${() => setSide("document")}>Document</button><button type="button" aria-pressed=${String(side === "record")} onClick=${() => setSide("record")}>Record</button></div>
       <section class="paper" aria-label="Document">
         <div class="bar"><button type="button" aria-label="Previous document" disabled=${index <= 0} onClick=${() => open(index - 1)}>‹</button>
@@ -95,7 +95,7 @@ function App() {
       </section>
       <section class="sheet-of" aria-label="Record">
         <div class="bar"><strong class="title">${at.schema}</strong>
-          ${current && html`<span class="sum">${current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
+          ${current && html`<span class="sum">${changes.saving > 0 ? html`<span class="quiet" role="status">Saving …</span>` : current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
             <button type="button" onClick=${() => act("steps")}>Steps</button>`}</div>
         ${current && html`<${Notices} state=${current} pending=${pending} lost=${changes.lost} again=${changes.again} undo=${() => act("undo")} errors=${errors} stops=${stops} focusOn=${field.focusOn} />`}
         <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>

@@ -28,7 +28,7 @@ export function Notices({ state, pending, lost, again, undo, errors, stops, focu
       <button type="button" class="small" onClick=${undo}>Take that back</button></div>`}
     ${state.failed.length > 0 && html`<div class="notice warn"><strong>✗ ${state.failed.length === 1 ? "A check fails" : "Checks fail"}:</strong> ${state.failed.join(", ")}</div>`}
     ${state.flags.length > 0 && html`<div class="flags">${state.flags.map((flag) => html`<span class="flag">${flag.replaceAll("_", " ")}</span>`)}</div>`}
-    ${pending.length > 0 && html`<div class="notice warn" role="alert"><strong>${pending.length === 1 ? "1 change is" : `${pending.length} changes are`} not saved yet.</strong> ${lost ? html`${lost} <button type="button" class="small" onClick=${again}>Try again</button>` : "The schema refuses the record until the marked places are right."}
+    ${pending.length > 0 && (lost || errors.size > 0) && html`<div class="notice warn" role="alert"><strong>${pending.length === 1 ? "1 change is" : `${pending.length} changes are`} not saved yet.</strong> ${lost ? html`${lost} <button type="button" class="small" onClick=${again}>Try again</button>` : "The schema refuses the record until the marked places are right."}
       <button type="button" class="small" onClick=${undo}>Discard</button></div>`}
     ${loose.map(([pointer, message]) => html`<p class="error" role="alert">${pointer ? `${pointer}: ` : ""}${message}</p>`)}
   </div>`;

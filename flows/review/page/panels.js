@@ -67,7 +67,8 @@ export function Improve({ facets, schema, close, teach }) {
   const result = told.result;
   return html`<${Panel} title="Have it learn" close=${close} wide=${true}>
     <p>Your corrected documents become examples. A training runs beside this page and tells how good the model was before and is after, on documents that it did not learn from. Nothing changes until you keep it.</p>
-    ${!working && html`<div class="ask">
+    ${!working && facets.schemas.length === 0 && html`<p>There are no documents to learn from yet.</p>`}
+    ${!working && facets.schemas.length > 0 && html`<div class="ask">
       <label>Kind <select value=${chosen} onChange=${(event) => choose(event.target.value)}>${facets.schemas.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select></label>
       <label>At most <input type="number" min="1" max="600" value=${minutes} onInput=${(event) => setMinutes(Number(event.target.value) || 10)} /> minutes</label>
       <button type="button" class="primary" disabled=${!chosen || busy} onClick=${() => ask("start")}>Train</button>

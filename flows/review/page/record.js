@@ -22,16 +22,16 @@ function Place({ place, page }) {
   return place.kind === "list" ? html`<${List} place=${place} page=${page} />` : html`<${Field} place=${place} page=${page} />`;
 }
 
-// An object that may be null or another alternative can be chosen as a whole.
+// An object that may be null or another alternative can be chosen, and edited as JSON.
 function ObjectGroup({ place, page }) {
   const { pointer, leaf } = place;
   const chosen = leaf && page.active === pointer;
   const error = leaf && page.errors.get(pointer);
   return html`<section class=${`group object-of ${chosen ? "chosen" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
-    <header><h3 title=${place.form.description}>${titleOf(place)}</h3>${leaf && html`<button type="button" class="value rows" data-pointer=${pointer} aria-label=${`${titleOf(place)} as a whole`}
-      onClick=${() => page.choose(pointer)} onFocus=${() => page.choose(pointer)}>as a whole</button>`}</header>
+    <header><h3 title=${place.form.description}>${titleOf(place)}</h3>${leaf && html`<button type="button" class="value rows" data-pointer=${pointer} aria-label=${`${titleOf(place)}: edit as JSON`}
+      onClick=${() => { page.choose(pointer); page.type(); }} onFocus=${() => page.choose(pointer)}>Edit as JSON</button>`}</header>
     ${chosen && (page.editing ? html`<${Editor} key=${pointer} place=${place} page=${page} title=${titleOf(place)} />`
-      : html`<div class="acts"><button type="button" onClick=${() => page.edit()}>Type <kbd>Enter</kbd></button>
+      : html`<div class="acts"><button type="button" onClick=${() => page.edit()}>Edit <kbd>Enter</kbd></button>
         ${place.form.nullable && html`<button type="button" onClick=${() => page.act("absent")}>Not there <kbd>x</kbd></button>`}</div>`)}
     ${error && html`<p class="error" role="alert">${error}</p>`}
     <${Parts} parts=${place.parts} page=${page} /></section>`;

@@ -32,7 +32,7 @@ export function treeOf(state) {
     } else if (value !== null && typeof value === "object") {
       found.kind = "object";
       found.parts = partsOf(form, value, pointer, place);
-      // Only as a whole can an object become null, or another alternative of its schema.
+      // Only as one value can an object become null, or another alternative of its schema.
       if (pointer !== "" && (form.nullable || form.kind !== "object")) found.leaf = wholeOf(found.parts, pointer, value);
     } else if ((value === undefined || value === null) && form.kind === "object" && pointer === "") {
       found.kind = "object";
@@ -103,7 +103,8 @@ export function shown(text) {
 
 // How sure a leaf is: a name for colours and marks, and words.
 export function sureness(leaf) {
-  if (!leaf || leaf.confidence === null || leaf.confidence === undefined) return { level: "none", mark: "–", words: "not read" };
+  if (leaf?.missing && typeof leaf.confidence !== "number") return { level: "doubtful", mark: "▲", words: "not found; the schema needs a value here" };
+  if (typeof leaf?.confidence !== "number") return { level: "none", mark: "–", words: "not rated" };
   if (leaf.origin === "human") return { level: "human", mark: "✓", words: "checked by a person" };
   const percent = `${Math.floor(leaf.confidence * 100)}%`;
   if (leaf.missing) return { level: "doubtful", mark: "▲", words: `${percent} sure; the schema needs a value here` };

@@ -34,9 +34,29 @@ def test_each_violation_has_its_place():
     assert missing.pointer == "" and "lines" in missing.message
 
 
+@pytest.mark.parametrize("keyword", ["oneOf", "anyOf"])
 @pytest.mark.parametrize(
-    "text", ["", "{", "[1,]", "NaN", "[Infinity]", "1 2", '{"a":1,"a":1}', "['a']", "[" * 10**5]
+    ("text", "message"),
+    [
+        ("-5", "-5 is less than the minimum of 0"),
+        ('"dear"', 'fits none of 4 alternatives: "free" was expected; "dear" does not match "^[A-Z]{3}$"'),
+        ('{"name":""}', '/name: "" is shorter than 1 character'),
+        ("true", 'fits none of 4 alternatives: true is not of type "number"'),
+    ],
 )
+def test_a_value_that_fits_no_alternative_is_told_why(keyword, text, message):
+    person = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 1}}}
+    ways = [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "const": "free"},
+        {"type": "string", "pattern": "^[A-Z]{3}$"},
+    ]
+    (violation,) = check({"properties": {"at": {keyword: [*ways, person]}}}, f'{{"at":{text}}}')
+    assert violation.pointer == "/at"
+    assert violation.message.startswith(message)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1,]", "NaN", "[Infinity]", "1 2", '{"a":1,"a":1}', "['a']", "[" * 10**5])
 def test_text_that_is_no_json_is_refused(text):
     (violation,) = check({}, text)
     assert violation.message.startswith("expected one JSON text, got ")
@@ -150,9 +170,7 @@ def test_exact_values_keep_every_digit():
     value = exact("[1.10, 12345678901234567890123456789, 1E+2]")
     assert value == [Decimal("1.10"), 12345678901234567890123456789, Decimal(100)]
     assert str(value[0]) == "1.10"
-    assert exact("1" * (sys.get_int_max_str_digits() + 1)) == Decimal(
-        "1" * (sys.get_int_max_str_digits() + 1)
-    )
+    assert exact("1" * (sys.get_int_max_str_digits() + 1)) == Decimal("1" * (sys.get_int_max_str_digits() + 1))
 
 
 def test_null_is_valid_where_openapi_says_nullable_and_no_draft_is_named() -> None:
@@ -183,9 +201,7 @@ def test_a_reference_that_leads_nowhere_is_refused_by_its_place_even_where_nothi
 
 def routes(count: int) -> dict[str, Any]:
     """A schema with two to the power of `count` ways to its last part."""
-    parts: dict[str, Any] = {
-        f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(count)
-    }
+    parts: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(count)}
     parts[f"d{count}"] = {"properties": {"a": {"type": "string"}}}
     return {"$defs": parts, "$ref": "#/$defs/d0", "unevaluatedProperties": False}
 

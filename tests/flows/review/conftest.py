@@ -1,17 +1,13 @@
-"""A headless Chromium, and a review of an output folder in a process of its own."""
+"""A headless Chromium, and a page that reviews an output folder in it."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
+from review_server import Served, review_of
 from reviewed_folder import write_folder
 
 FLAGS = [
@@ -36,28 +32,11 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@dataclass
-class Served:
-    """A running review: its folder, the address that it printed, and what a page reported as wrong."""
-
-    out: Path
-    address: str
-    problems: list[str] = field(default_factory=list)
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A review of a fresh folder."""
-    out = write_folder(tmp_path_factory.mktemp("reviewed"))
-    command = [sys.executable, "-m", "cinnabar.flows.cli.main", "review", "--out", str(out), "--who", "Grace"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().rpartition(" ")[2].strip()
-        assert address.startswith("http://127.0.0.1:"), address
-        yield Served(out, address)
-        process.terminate()
-        process.wait(20)
+    with review_of(write_folder(tmp_path_factory.mktemp("reviewed"))) as found:
+        yield found
 
 
 @pytest.fixture

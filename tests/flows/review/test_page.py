@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from reviewed_folder import HOSTILE_NAME, SCRIPT
+from review_server import review_of
+from reviewed_folder import HOSTILE_NAME, SCHEMA, SCRIPT
 
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.run import Run
+from cinnabar.extraction.storage.store import Store
+from cinnabar.schemas import compile_schema, load_schema
 
 SERIOUS = ("serious", "critical")
 
@@ -56,6 +61,9 @@ def test_the_page_lists_first_what_most_needs_a_look(page: Any) -> None:
     assert page.locator(".row .name").first.inner_text() == "held.txt"
     assert "no value found for /carrier" in page.locator(".notice.held").inner_text()
     assert page.locator(".field.chosen .label").inner_text().startswith("Carrier")
+    # Nothing is stored of how sure the values in quarantine are, so no percentage is told.
+    assert page.locator(".field.chosen .flag").inner_text() == "guessed"
+    assert "0%" not in page.locator(".sheet-of").inner_text()
 
 
 def test_keys_go_through_the_fields_accept_type_and_take_back(page: Any) -> None:
@@ -277,6 +285,14 @@ def test_an_object_that_may_be_missing_is_added_and_taken_away(page: Any) -> Non
     page.keyboard.press("Enter")
     wait_for_value(page, "/sender/name", "Ada")
     wait_until_active(page, "/sender")
+    page.get_by_role("button", name="Edit as JSON").click()
+    page.fill(".editor textarea", '{"name": ""}')
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".object-of.wrong")
+    assert '/name: "" is shorter than 1 character' in page.locator(".object-of > .error").inner_text()
+    page.keyboard.press("u")
+    page.wait_for_selector(".object-of:not(.wrong)")
+    page.focus('.value[data-pointer="/sender"]')
     page.keyboard.press("x")
     wait_for_value(page, "/sender", "not in the document")
 
@@ -334,6 +350,22 @@ def test_axe_finds_nothing_serious(page: Any, scheme: str) -> None:
         page.wait_for_selector("dialog", state="detached")
     serious = [(where, one) for where, one in found if one["impact"] in SERIOUS]
     assert [(where, one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for where, one in serious] == []
+
+
+def test_a_folder_without_documents_says_so(chromium: Any, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    with Store.open(tmp_path / "out") as store:
+        source = load_schema(SCHEMA)
+        Run(store, source, compile_schema(source.schema), "0123456789abcdef", {"model": "by hand"}).finish()
+    with review_of(tmp_path / "out") as served:
+        page = chromium.new_context().new_page()
+        page.goto(served.address)
+        page.wait_for_selector(".middle code")
+        assert "no documents yet" in page.locator(".middle").inner_text()
+        page.keyboard.press("i")
+        page.wait_for_selector("dialog[open]")
+        assert "no documents to learn from" in page.locator("dialog").inner_text()
+        page.context.close()
 
 
 def test_filters_choose_documents(page: Any) -> None:
