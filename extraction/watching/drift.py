@@ -21,8 +21,11 @@ LEVEL = 0.01
 LEAST_SHARE, LEAST_DISTANCE = 0.02, 0.05
 # Up to so many documents the exact test is computed.
 _EXACT = 20_000
-# The least expected count of a column in the chi-squared test.
+# The least expected count for which the chi-squared distribution holds (Cochran 1954).
 _EXPECTED = 5.0
+# Random tables: few, and many if less than so many of these are as far from the expected one. The least p-value has to
+# be told from chance among a hundred comparisons.
+_DRAWS, _ENOUGH = (1_000, 100_000), 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +72,35 @@ def fisher(now: tuple[int, int], before: tuple[int, int]) -> float:
 
 
 def chi_squared(now: Sequence[int], before: Sequence[int]) -> float:
-    """Returns the p-value of the chi-squared test for two rows of counts; neighbours with few documents are joined."""
+    """Returns the p-value of the chi-squared test for two rows of counts; with rare columns it is drawn at random.
+
+    The draws are tables with the same sums of rows and columns (a permutation test); equal counts give equal values.
+    """
     from scipy.special import chdtrc
 
-    table = _joined(np.array([now, before], np.float64))
-    if table.shape[1] < 2:
+    table = np.array([now, before], np.int64)
+    table = table[:, table.sum(0) > 0]
+    rows, columns = table.sum(1), table.sum(0)
+    if table.shape[1] < 2 or not rows.all():
         return 1.0
-    expected = table.sum(1, keepdims=True) * table.sum(0, keepdims=True) / table.sum()
-    statistic = ((table - expected) ** 2 / expected).sum()
-    return float(chdtrc(table.shape[1] - 1, statistic))
+    expected = np.outer(rows, columns) / table.sum()
+    own = _statistic(table[:1], expected)[0]
+    if expected.min() >= _EXPECTED:
+        return float(chdtrc(table.shape[1] - 1, own))
+    source = np.random.default_rng(0)
+    for many in _DRAWS:
+        drawn = source.multivariate_hypergeometric(columns, rows[0], size=many, method="marginals")
+        as_far = int((_statistic(drawn, expected) >= own * (1 - 1e-9)).sum())
+        if as_far >= _ENOUGH:
+            break
+    return (1 + as_far) / (1 + many)
 
 
-def _joined(table: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Returns the table with columns joined until each has enough documents expected in both rows."""
-    rows, total = table.sum(1), table.sum()
-    if not total or not rows.all():
-        return table[:, :0]
-    least = _EXPECTED * total / rows.min()
-    columns: list[npt.NDArray[np.float64]] = []
-    open_column = np.zeros(2)
-    for column in table.T:
-        open_column = open_column + column
-        if open_column.sum() >= least:
-            columns.append(open_column)
-            open_column = np.zeros(2)
-    if columns and open_column.any():
-        columns[-1] = columns[-1] + open_column
-    return np.array(columns).T if columns else table[:, :0]
+def _statistic(now: npt.NDArray[np.int64], expected: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Returns Pearson's statistic of tables with these first rows, [N, K]; expected: [2, K]."""
+    # What the first row has more, the second has less.
+    found: npt.NDArray[np.float64] = (np.square(now - expected[0]) * (1 / expected).sum(0)).sum(1)
+    return found
 
 
 def distance(now: Sequence[int], before: Sequence[int]) -> float:
