@@ -163,12 +163,13 @@ def names(out: Path) -> list[str]:
     return sorted({entry.schema_name for entry in committed if entry.records})
 
 
-def name_in(out: Path, asked: str) -> str:
+def name_in(out: Path, asked: str, known: Sequence[str] | None = None) -> str:
     """Returns the name of a schema that has records in this folder; case alone does not matter.
 
-    Raises UsageError if there is none, or if several differ by case alone.
+    known: other schemas to choose from. Raises UsageError if there is none, or if several differ by case alone.
     """
-    known = names(out) if out.is_dir() else []
+    if known is None:
+        known = names(out) if out.is_dir() else []
     found = meant(asked, known)
     if found is None:
         raise UsageError(f"{asked}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}")

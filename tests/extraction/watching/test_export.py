@@ -110,7 +110,7 @@ def test_documents_are_chosen_by_sql_schema_path_and_limit(docs: Path, tmp_path:
     assert sorted(chosen(paths=["a.pdf", str(docs / "b.txt")])) == ["a.pdf", "b.txt"]
     assert chosen(where="false") == [] and "No document was chosen" in (tmp_path / "e.html").read_text()
     assert len(chosen(schema_name="NOTE")) == 4
-    with pytest.raises(UsageError, match="other: expected a schema that .* has records of: note"):
+    with pytest.raises(UsageError, match=r"other: expected a schema that .* has records of: note"):
         chosen(schema_name="other")
     assert len(chosen(limit=2)) == 2 and "2 more were chosen and left out" in (tmp_path / "e.html").read_text()
     for wrong in ("nothing = 1", "1); DROP TABLE x", "("):
