@@ -23,7 +23,7 @@ from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
 from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.waiting import unread_corrections
+from cinnabar.extraction.storage.unread_corrections import unread_corrections
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from cinnabar.extraction.storage.held_snapshots import hold
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.tables import COMMAND, CORRECT
-from cinnabar.extraction.storage.waiting import unread_corrections
+from cinnabar.extraction.storage.unread_corrections import unread_corrections
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.reading.metaschema import fingerprint

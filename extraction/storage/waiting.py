@@ -16,16 +16,6 @@ def waiting_files(out: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name)) if folder.is_dir() else []
 
 
-def unread_corrections(out: Path) -> dict[Path, str]:
-    """Returns the files of waiting corrections that cannot be read, with the reasons; they stay where they are."""
-    if not any_waiting(out):
-        return {}
-    # Only a folder with such corrections needs their rules.
-    from cinnabar.extraction.corrections import journal
-
-    return journal.broken(out)
-
-
 def any_waiting(out: Path) -> bool:
     """Returns True if corrections wait for their commit."""
     return bool(waiting_files(out))

@@ -66,7 +66,7 @@ def harmless(text: str) -> str:
 
 def tell_unread(out: Path) -> None:
     """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
-    from cinnabar.extraction.storage.waiting import unread_corrections
+    from cinnabar.extraction.storage.unread_corrections import unread_corrections
 
     for path, why in unread_corrections(out).items():
         print(harmless(f"cinnabar: {path}: {why}"), file=sys.stderr)

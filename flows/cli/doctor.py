@@ -27,7 +27,7 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Check versions, memory, cores, GPU, models, parser, OCR, extras, Prefect, and a folder of results.
+    """Check versions, memory, cores, GPU, models, parser, fonts, OCR, extras, Prefect, and a folder of results.
 
     Each line says ok, or advice: it works, with something to know. A line that says fails tells what to do. Exit
     status 1 if something will not work.
@@ -40,6 +40,7 @@ def doctor(
     """
     from cinnabar.extraction.diagnosis import installation
     from cinnabar.extraction.diagnosis.findings import CheckState, findings_of
+    from cinnabar.extraction.diagnosis.fonts import fonts
     from cinnabar.extraction.diagnosis.machine import machine
     from cinnabar.extraction.diagnosis.results_folder import results_folder
     from cinnabar.flows.cli.console import standard_output, table
@@ -49,6 +50,7 @@ def doctor(
         ("machine", machine),
         ("models", installation.models),
         ("parser", installation.parser),
+        ("fonts", fonts),
         ("OCR", installation.ocr),
         ("extras", installation.extras),
         ("cache", installation.cache),

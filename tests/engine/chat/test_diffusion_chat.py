@@ -179,7 +179,7 @@ def test_what_is_forced_behind_a_prompt_is_no_cached_part_of_it(chat: DiffusionC
 @pytest.mark.parametrize(
     ("settings", "code", "param", "said"),
     [
-        ({"temperature": -0.7}, "invalid_value", "temperature", "expected 0 or more"),
+        ({"temperature": -0.7}, "invalid_value", "temperature", "expected a number from 0"),
         ({"max_tokens": 0}, "invalid_value", "max_tokens", "1 or more"),
         ({"max_tokens": 3, "schema": NOTE}, "invalid_value", "max_tokens", "at least"),
         ({"stop": ("x",), "schema": NOTE}, "unsupported_parameter", "stop", "ends when it is whole"),

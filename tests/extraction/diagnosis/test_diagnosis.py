@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.extraction.diagnosis import installation, machine
+from cinnabar.extraction.diagnosis import fonts, installation, machine
 from cinnabar.extraction.diagnosis.findings import CheckState, Finding, findings_of, ok
 from cinnabar.extraction.diagnosis.results_folder import results_folder
 
@@ -38,6 +38,15 @@ def test_a_dependency_in_a_wrong_version_fails(monkeypatch: pytest.MonkeyPatch) 
     found = next(one for one in installation.versions() if one.check == "dependencies")
     assert found.state is CheckState.FAILS
     assert "numpy is" in found.found and "no-such-package>=1 is not installed" in found.found
+
+
+@pytest.mark.parametrize(("there", "state"), [(True, CheckState.OK), (False, CheckState.ADVICE)])
+def test_a_machine_without_a_font_for_japanese_gets_advice(
+    there: bool, state: CheckState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fonts.has_east_asian_font() in (True, False)
+    monkeypatch.setattr(fonts, "has_east_asian_font", lambda: there)
+    assert states(fonts.fonts()) == {"fonts": state}
 
 
 def test_changed_weights_fail_with_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

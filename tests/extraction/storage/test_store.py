@@ -211,7 +211,7 @@ def test_many_batches_are_merged_and_nothing_changes(out, workload, monkeypatch)
         replaced = store.committed()
         assert len(replaced) == 21
         run.finish()
-        assert [entry.level for entry in store.committed()] == [0, 0, 1, 2]
+        assert [entry.level for entry in store.committed()] == [2, 1, 0, 0]
         assert all((out / file.path).exists() for entry in replaced for file in entry.files)
     after = (
         query(out, "SELECT * FROM note ORDER BY path").rows,
