@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -21,16 +22,23 @@ _FLAGS = [
 ]  # fmt: skip
 
 
+def serving(out: Path, who: str = "scripted") -> tuple[subprocess.Popen[str], str]:
+    """Starts a review of this folder and returns its process and address."""
+    command = [sys.executable, "-m", "cinnabar.flows.cli.main", "review", "--out", str(out), "--who", who]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    address = process.stdout.readline().rpartition(" ")[2].strip()
+    if not address:
+        raise SystemExit(f"expected the address of a review of {out}, got none")
+    return process, address
+
+
 @contextmanager
 def served(out: Path, who: str = "scripted") -> Iterator[str]:
     """Yields the address of a review of this folder, which ends with the block."""
-    command = [sys.executable, "-m", "cinnabar.flows.cli.main", "review", "--out", str(out), "--who", who]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().rpartition(" ")[2].strip()
-        if not address:
-            raise SystemExit(f"expected the address of a review of {out}, got none")
+    process, address = serving(out, who)
+    with process:
         try:
             yield address
         finally:
@@ -53,3 +61,11 @@ def browser_page(address: str) -> Iterator[Page]:
         page.wait_for_selector(".row .name")
         yield page
         browser.close()
+
+
+def asked(page: Page, path: str, **said: object) -> Any:
+    """Returns the server's answer to a request that the page makes with its key."""
+    script = (
+        "(path) => fetch(path, { headers: { 'x-cinnabar-key': sessionStorage.getItem('key') } }).then((o) => o.json())"
+    )
+    return page.evaluate(script, f"{path}?{urlencode(said)}")

@@ -18,9 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
-from bench.review_server import browser_page, served
+from bench.review_server import asked, browser_page, served
 from cinnabar.extraction.quality.labelled import truths_of
 from cinnabar.extraction.reviewing.forms import place_at
 from cinnabar.schemas.canonical import json_text, parse
@@ -41,6 +40,7 @@ _MARK = """(wanted) => {
         range.setEnd(node, at + wanted.length);
         getSelection().removeAllRanges();
         getSelection().addRange(range);
+        pre.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, detail: 1 }));
         pre.dispatchEvent(new MouseEvent('mouseup', { bubbles: true }));
         return true;
     }
@@ -55,7 +55,6 @@ class _Reviewer:
     """Works on the documents of one schema in a page."""
 
     page: Page
-    address: str
     done: Counter[str]
 
     def review(self, row: dict[str, Any], truth: Any) -> bool:
@@ -93,8 +92,7 @@ class _Reviewer:
         )
 
     def _state(self, row: dict[str, Any]) -> Any:
-        asked = urlencode({"document": row["document"], "schema": row["schema_name"]})
-        return self.page.request.get(f"{self.address}/api/state?{asked}").json()
+        return asked(self.page, "/api/state", document=row["document"], schema=row["schema_name"])
 
     def _is(self, row: dict[str, Any], truth: Any) -> bool:
         text = self._state(row)["record"]
@@ -231,9 +229,8 @@ def review(folder: Path, out: Path, documents: int, files: Sequence[str] = ()) -
     assert len(truths) == len({line["file"] for line in truths_of(folder)})
     begun, right, reviewed, done = time.perf_counter(), 0, list[str](), Counter[str]()
     with served(out) as address, browser_page(address) as page:
-        base = address.partition("/?")[0]
-        reviewer = _Reviewer(page, base, done)
-        for row, file in _rows(page, base, truths, files):
+        reviewer = _Reviewer(page, done)
+        for row, file in _rows(page, truths, files):
             right += reviewer.review(row, truths[file])
             reviewed.append(file)
             print(f"{len(reviewed)}: {file}", file=sys.stderr, flush=True)
@@ -248,14 +245,12 @@ def review(folder: Path, out: Path, documents: int, files: Sequence[str] = ()) -
     }
 
 
-def _rows(
-    page: Page, base: str, truths: dict[str, Any], files: Sequence[str]
-) -> Iterator[tuple[dict[str, Any], str]]:
+def _rows(page: Page, truths: dict[str, Any], files: Sequence[str]) -> Iterator[tuple[dict[str, Any], str]]:
     """Yields rows of the list with the file of the set that each is, in the order of the page or of `files`."""
     found: dict[str, dict[str, Any]] = {}
-    start = 0
+    start, name = 0, asked(page, "/api/list")["list"]
     while True:
-        part = page.request.get(f"{base}/api/documents?start={start}&count=500").json()
+        part = asked(page, "/api/documents", list=name, start=start, count=500)
         for row in part["rows"]:
             file = next((name for name in _ends(row["path"]) if name in truths), None)
             if file is not None:

@@ -58,7 +58,8 @@ class BatchState:
     firm: [S, L] bool, positions committed by choice, not because nothing else was possible.
     sureness: [S, L] float32, their posterior at commit; 1 elsewhere.
     value_reopened: [S], position_reopened: [S, L] int64, how often each was re-opened.
-    values: the current value of each slot.
+    values: the current value of each slot. found: the likeliest text that a step proposed for it, with its posterior
+    then.
     kept: for each request of the batch the last record that its schema allows.
     """
 
@@ -105,6 +106,7 @@ class BatchState:
             else Value(instance.slot.minimal.encode(), flag)
             for text, flag, instance in zip(known, excusable, instances, strict=True)
         ]
+        self.found: list[tuple[bytes, float] | None] = [None] * len(instances)
         self.kept = [self._first(batch) for batch in range(len(requests))]
         self.before: list[dict[int, bytes | int]] = [{} for _ in instances]
         self.request = self._tensor([instance.request for instance in instances], torch.long)
@@ -283,6 +285,7 @@ class BatchState:
             known=[canvas.known[at] for at in kept],
         )
         self.values = [self.values[at] for at in kept]
+        self.found = [self.found[at] for at in kept]
         self.before = [self.before[at] for at in kept]
         self.request = self._tensor([instance.request for instance in self.canvas.instances], torch.long)
         for name in ("excusable", "known", "closed", "value_reopened"):

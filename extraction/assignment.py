@@ -123,6 +123,7 @@ class Assignment:
             options.max_seconds,
             self.checks,
             options.on_check,
+            options.on_empty,
         )
         if self.routing is None:
             return job

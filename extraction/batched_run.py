@@ -19,10 +19,11 @@ from cinnabar.extraction.committing import BackgroundCommits
 from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.sources import Place, named_folder
-from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.storage.records import EMPTY, EMPTY_RECORD, Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
 from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.tables import OTHER_KIND
 from cinnabar.extraction.storage.unread_corrections import unread_corrections
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
@@ -50,7 +51,9 @@ class Summary:
     `escalated_documents` and `escalated_fields`; if no server took part, it holds these, `model` and `left` alone.
     `skips` counts the codes of skipped inputs. `routed` has the counts of each schema of a run that chooses among
     schemas, and `routing_ms` the mean time of a choice; both are None in other runs. `report` is the path of the run's
-    report, None if it could not be written.
+    report, and `drift` the sentences on what moved beyond chance against earlier runs; both are None if the report
+    could not be written. `empty` counts the records whose every value is null, whether they were held back, skipped or
+    written.
     """
 
     run_id: str
@@ -67,6 +70,22 @@ class Summary:
     routed: Sequence[Mapping[str, Any]] | None = None
     routing_ms: float | None = None
     report: str | None = None
+    empty: int = 0
+    drift: Sequence[str] | None = None
+
+    @property
+    def held_back(self) -> int:
+        """Returns how many documents that were read are in quarantine, or skipped because they say nothing."""
+        return self.quarantined + self.skips.get(EMPTY_RECORD, 0)
+
+    @property
+    def counts(self) -> str:
+        """Returns the outcomes in words: `48 written, 2 quarantined (truncated 2), 3 skipped`."""
+        reasons = ", ".join(f"{code} {count}" for code, count in self.reasons.items())
+        other = self.skips.get(OTHER_KIND, 0)
+        held = f"{self.quarantined} quarantined{f' ({reasons})' if reasons else ''}"
+        skipped = f"{self.skipped} skipped{f' ({other} of another kind: {OTHER_KIND} in outcomes)' if other else ''}"
+        return f"{self.written} written, {held}, {skipped}"
 
     @classmethod
     def of(
@@ -75,6 +94,7 @@ class Summary:
         steps: int,
         usage: Mapping[str, Any] | None = None,
         routing_ms: float | None = None,
+        empty: int = 0,
     ) -> Self:
         """Returns the summary of a run that the store has ended."""
         return cls(
@@ -91,7 +111,14 @@ class Summary:
             skips=ended.skips,
             routed=[_counts(part) for part in ended.parts] or None,
             routing_ms=routing_ms,
+            empty=empty,
         )
+
+
+def _is_empty(outcome: Outcome) -> bool:
+    if outcome.status == "written" and outcome.record is not None:
+        return EMPTY in outcome.record.flags
+    return outcome.code == EMPTY_RECORD
 
 
 def _counts(part: RunSummary) -> dict[str, Any]:
@@ -144,7 +171,7 @@ class BatchedRun(ABC):
         self.assignment, self._progress = assignment, progress or Silent()
         self._run: Run | RunGroup | None = None
         self._job: Job | None = None
-        self._steps = 0
+        self._steps = self._empty = 0
         # Documents of batches with a choice of schemas, and its time in ms.
         self._routed, self._routing = 0, 0.0
         # The seconds of the stages that are measured batch by batch.
@@ -239,6 +266,7 @@ class BatchedRun(ABC):
         for stage, seconds in batch.seconds.items():
             self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
         self._steps += batch.steps
+        self._empty += sum(_is_empty(one) for one in stored.values())
         if self.assignment.routing is not None:
             self._routed += len(batch.outcomes)
             self._routing += batch.routing
@@ -251,12 +279,12 @@ class BatchedRun(ABC):
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
         usage = self._usage()
         took = round(self._routing / self._routed, 1) if self._routed else None
-        summary = Summary.of(self._begun().finish(usage), self._steps, usage, took)
+        summary = Summary.of(self._begun().finish(usage), self._steps, usage, took, self._empty)
         from cinnabar.extraction.watching.reports import report_of_run
 
         out, ids = self._opening.store.out, self._begun().ids
         report = report_of_run(out, ids, self._stages(), lambda text: self._progress.note(text))
-        return summary if report is None else replace(summary, report=str(report))
+        return summary if report is None else replace(summary, report=str(report.path), drift=report.drift)
 
     def _stages(self) -> dict[str, float]:
         """Returns the seconds of the stages; those of a model's own steps are named `fill/STEP`."""

@@ -8,12 +8,12 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from cinnabar.extraction.ingest import SUFFIXES
 from cinnabar.extraction.ingest.archives.unpacker import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.ingest.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES
-from cinnabar.extraction.ingest.message import Message
+from cinnabar.extraction.ingest.message import Message, Sent
 from cinnabar.extraction.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.mailboxes.address import (
     ImapAddress,
@@ -32,17 +32,18 @@ from cinnabar.extraction.mailboxes.imap import ImapMailbox
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 _PIECE = 1 << 20
+_NOTHING, _NO_BYTES = hashlib.sha256().hexdigest(), "the file has zero bytes"
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
     """A path that ends in one outcome: the SHA-256 of its bytes, or the problem that keeps it from being read.
 
-    A parser reads `content`: a file, or a mail that has no file of its own.
+    A parser reads `content`: a file, a mail that has no file of its own, or bytes of the caller.
     """
 
     path: str
-    content: Path | Message
+    content: Path | Message | Sent
     digest: str = ""
     problem: DocumentError | None = None
 
@@ -193,6 +194,12 @@ def path_of(item: Path | Message | Input) -> str:
     return str(item) if isinstance(item, Path) else item.path
 
 
+def input_of(name: str, data: bytes) -> Input:
+    """Returns bytes that have no file as an input of this name, whose suffix may tell the format."""
+    problem = None if data else DocumentError("empty", _NO_BYTES)
+    return Input(name, Sent(PurePath(name), data), hashlib.sha256(data).hexdigest() if data else "", problem)
+
+
 def examine(
     item: Path | Message | Input, roots: Sequence[Location], known: Mapping[str, str] | None = None
 ) -> Input:
@@ -218,6 +225,9 @@ def examine(
         return Input(path, item, problem=problem)
     except OSError as error:
         return Input(path, item, problem=DocumentError("unreadable", error.strerror or str(error)))
+    if digest == _NOTHING:
+        # All files without bytes have one hash, so each is a problem of its path and none another's duplicate.
+        return Input(path, item, problem=DocumentError("empty", _NO_BYTES))
     return Input(path, item, digest)
 
 

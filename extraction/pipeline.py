@@ -20,6 +20,8 @@ from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.checks.joint_choice import settled
 from cinnabar.extraction.records.checks.judgement import with_checks
+from cinnabar.extraction.records.constants import with_constants
+from cinnabar.extraction.records.emptiness import with_emptiness, with_fate
 from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.records.indirect_evidence import row_region, words_behind
@@ -28,7 +30,7 @@ from cinnabar.extraction.records.ocr_confidence import chance_of_reading
 from cinnabar.extraction.records.signs import SIGN_DROPPED, drops_sign
 from cinnabar.extraction.records.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.records.validation import Validator
-from cinnabar.extraction.run_options import OnCheck, OnMissing
+from cinnabar.extraction.run_options import OnCheck, OnEmpty, OnMissing
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.bindings import bound_places
 from cinnabar.schemas.compile import CompiledSchema
@@ -56,8 +58,8 @@ class Job:
     record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list below
     `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
     of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
-    `on_check` decides the outcome of a record that fails one of the `checks` of its schema. With a `routing` each
-    document goes through one of its jobs instead.
+    `on_check` decides the outcome of a record that fails one of the `checks` of its schema, `on_empty` that of a record
+    without a value. With a `routing` each document goes through one of its jobs instead.
     """
 
     compiled: CompiledSchema
@@ -71,6 +73,7 @@ class Job:
     max_seconds: float | None = None
     checks: Checks | None = None
     on_check: OnCheck = "flag"
+    on_empty: OnEmpty = "write"
     routing: Routes | None = None
 
 
@@ -256,7 +259,7 @@ def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | O
         return failure_of(plan.path, plan.document, failed, facts=plan.facts)
     try:
         found = [result for result in results if isinstance(result, Filled)]
-        filled = merge(job.compiled.form, plan.chunks, found)
+        filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, found))
         filled = with_facts(job.compiled.form, filled, plan.facts)
     except Exception as error:
         return quarantined(plan.path, plan.document, "internal_error", said_of(error))
@@ -291,12 +294,14 @@ def judged(
     stored: Collection[str] = (),
     facts: FactValues = NO_FACTS,
 ) -> Outcome:
-    """Returns the outcome of a record: written, or quarantined as missing, invalid or low in confidence.
+    """Returns the outcome of a record: written, or quarantined as missing, invalid, empty or low in confidence.
 
-    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing. A
-    demanded field whose fact the schema refuses sends its document to quarantine.
+    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing,
+    and their record, which was written before, stays even if it is empty. A demanded field whose fact the schema
+    refuses sends its document to quarantine.
     """
     try:
+        record = with_emptiness(record, job.compiled.form)
         if facts.demanded:
             detail = "; ".join(f"{at}: {said}" for at, said in [*facts.demanded.items()][:5])
             return quarantined(path, document, REFUSED, detail, record, tuple(facts.demanded))
@@ -309,6 +314,10 @@ def judged(
             detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
             pointers = tuple(dict.fromkeys(v.pointer for v in violations))
             return quarantined(path, document, "invalid", detail, record, pointers)
+        written = Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
+        final = with_fate(written, "write" if stored else job.on_empty)
+        if final.status != "written":
+            return final
         unsure = record.below(job.min_confidence)
         if unsure:
             detail = ", ".join(f"{at or '/'} {sure:.2f}" for at, sure in unsure[:5])
@@ -318,7 +327,7 @@ def judged(
             return quarantined(path, document, "low_confidence", detail, record, pointers)
     except Exception as error:
         return quarantined(path, document, "internal_error", said_of(error))
-    return Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
+    return final
 
 
 def record_of(document: Document, filled: Filled, form: Form, facts: FactValues = NO_FACTS) -> Record:
@@ -327,6 +336,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     A bound field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
     """
     leaves = []
+    filled = with_constants(form, filled)
     differing = differences(document)
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))

@@ -26,6 +26,7 @@ from cinnabar.schemas.errors import UsageError
 EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]
 OnCheck = Literal["flag", "quarantine"]
+OnEmpty = Literal["quarantine", "skip", "write"]
 Device = Literal["auto", "cpu", "cuda"]
 
 
@@ -47,6 +48,10 @@ class RunOptions(BaseModel):
     # No part of the key either.
     on_check: OnCheck = Field(
         default="flag", description="Flag a record that fails a check of its schema, or quarantine it."
+    )
+    # Nor is this one.
+    on_empty: OnEmpty = Field(
+        default="quarantine", description="Quarantine, skip or write a record whose every value is null."
     )
     limit: int | None = Field(default=None, ge=1, description="Read only the first N documents.")
     context: int | None = Field(

@@ -11,6 +11,7 @@ from cinnabar.extraction.ingest.sandbox import name_of
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.tables import OTHER_KIND
+from cinnabar.extraction.system_files import SYSTEM_FILE, is_system_file
 from cinnabar.schemas.errors import DocumentError
 
 
@@ -25,7 +26,7 @@ class _Finished(Protocol):
 def sift(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], list[Input]]:
     """Returns the outcomes of inputs that need no reading, and the inputs left to read.
 
-    The former are unreadable, done, duplicates, or of another kind as a person said.
+    The former are files of the system, unreadable, done, duplicates, or of another kind as a person said.
 
     A duplicate has the same bytes as an earlier path. An unreadable input whose problem is in quarantine is done.
     """
@@ -34,7 +35,9 @@ def sift(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], l
     left: list[Input] = []
     # The parser depends on the file name: of files with the same bytes, one with a known suffix comes first.
     for item in sorted(inputs, key=_is_nameless):
-        if item.problem is not None:
+        if is_system_file(item.path):
+            settled.append(Outcome(item.path, "skipped", SYSTEM_FILE, digest=item.digest))
+        elif item.problem is not None:
             problem = item.problem
             if finished.known_problem(item.path, problem):
                 settled.append(Outcome(item.path, "skipped", "done"))

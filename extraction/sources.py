@@ -25,6 +25,7 @@ from cinnabar.engine.models.remote.serving import (
     is_remote,
     served,
 )
+from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision, language_precision, reading_precision
 from cinnabar.extraction.run_options import Device
 from cinnabar.schemas.errors import ModelError, UsageError
@@ -311,6 +312,8 @@ def local_folder(name: str | Path) -> Path:
     if _is_language(name):
         return Path(name)
     if str(name) != "default" and not (Path(name) / "model.json").is_file():
+        if told := named_wrongly(name):
+            raise UsageError(f"--model {name}: {told}")
         raise UsageError(
             f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it, or with"
             " config.json and *.safetensors, as `cinnabar model fetch` makes it"
@@ -381,6 +384,8 @@ def check_models(
 ) -> None:
     """Raises UsageError if the models, or the options of their `server`, do not go together."""
     if escalate_to is not None and not is_remote(escalate_to) and not _is_language(escalate_to):
+        if told := named_wrongly(escalate_to):
+            raise UsageError(f"--escalate-to {escalate_to}: {told}")
         raise UsageError(
             f"--escalate-to {escalate_to}: expected mercury-2, openai:NAME, or the folder of a language model"
             " (config.json and *.safetensors)"

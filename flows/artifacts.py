@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, cast
 from uuid import UUID
 
 from prefect.artifacts import (
@@ -17,23 +18,17 @@ from prefect.artifacts import (
 
 from cinnabar.extraction.progress import OutcomeTally
 from cinnabar.extraction.storage.records import Outcome
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.errors import CinnabarError
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
+    from cinnabar.extraction.batched_run import Summary
     from cinnabar.extraction.cost_estimate import CostEstimate
 
 # The keys under which Prefect lists the artifacts of all runs.
 _PROGRESS, _RESULTS, _REPORT = "cinnabar-progress", "cinnabar-results", "cinnabar-report"
 # Seconds between two updates. One takes about 10 ms.
 _EVERY = 2.0
-
-
-def link_report(report: str | None, what: str) -> None:
-    """Creates an artifact that names a run's report, if there is one, with a link to its file."""
-    if report is not None:
-        # Prefect's page does not follow links to files, so the path can be copied from its text.
-        link = Path(report).absolute().as_uri()
-        create_link_artifact(link, Path(report).name, key=_REPORT, description=f"{what}: {report}")
 
 
 class Artifacts(OutcomeTally):
@@ -45,17 +40,27 @@ class Artifacts(OutcomeTally):
         self._progress: UUID | None = None
         self._shown = float("-inf")
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Shows the outcomes so far if the run failed."""
+        if error is not None:
+            self.end(None, str(error) if isinstance(error, CinnabarError) else f"{type(error).__name__}: {error}")
+
     def estimated(self, estimate: CostEstimate) -> None:
         """Logs the estimated cost of a server's answers."""
         from prefect import get_run_logger
 
-        get_run_logger().info(str(estimate))
+        get_run_logger().info(harmless(str(estimate)))
 
     def note(self, text: str) -> None:
         """Logs a notice as a warning."""
         from prefect import get_run_logger
 
-        get_run_logger().warning(text)
+        get_run_logger().warning(harmless(text))
 
     def begin(self, inputs: int) -> None:
         """Creates the progress artifact for so many inputs."""
@@ -70,9 +75,13 @@ class Artifacts(OutcomeTally):
         if time.monotonic() - self._shown >= _EVERY:
             self._show()
 
-    def end(self, failure: str = "", report: str | None = None) -> None:
-        """Creates the table of outcomes, with the reason if the run failed, and a link to the report."""
-        link_report(report, self._what)
+    def end(self, summary: Summary | None, failure: str = "") -> None:
+        """Creates the table of outcomes, with the reason if the run failed, and a link to the report with its drift."""
+        if summary is not None and summary.report is not None:
+            # Prefect's page does not follow links to files, so the path can be copied from its text.
+            link, told = Path(summary.report).absolute().as_uri(), "\n".join(f"- {one}" for one in summary.drift or ())
+            about = f"{self._what}: {summary.report}" + (f"\n\nDrift against earlier runs:\n\n{told}" if told else "")
+            create_link_artifact(link, Path(summary.report).name, key=_REPORT, description=about)
         if self._progress is None:
             return
         self._show()

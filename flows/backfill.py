@@ -1,7 +1,6 @@
 """The Prefect flow of a backfill; it retries a batch that fails."""
 
 # Annotations stay values here, as in extract.py.
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,11 @@ from typing import Any
 # First, because it sets the environment that Prefect reads on import.
 from cinnabar.flows.tasks import work_on
 
+from cinnabar.flows.ending import ends_in_words, tell_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.backfill.backfill import Backfill
+from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment
@@ -20,15 +21,17 @@ from cinnabar.extraction.quality.kept_models import model_for
 from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import model_source
+from cinnabar.extraction.storage.local_paths import check_local
 from cinnabar.extraction.storage.stored_records import Selection
-from cinnabar.flows.artifacts import link_report
+from cinnabar.flows.artifacts import Artifacts
 from cinnabar.flows.output_lock import begun_alone
-from cinnabar.flows.parameters import Seconds, Share, check_given, takes_run_options
+from cinnabar.flows.parameters import FailOn, Seconds, Share, check_given, takes_run_options
 from cinnabar.flows.prefect_server import secret
 from cinnabar.schemas import load_schema
 
 
 @flow(name="backfill-folder", flow_run_name="{record_schema} in {out}", persist_result=False)
+@ends_in_words
 @takes_run_options(*(name for name in RunOptions.model_fields if name != "retry_quarantined"))
 def backfill_folder(
     record_schema: str,
@@ -39,6 +42,8 @@ def backfill_folder(
     below: Share | None = None,
     where: str | None = None,
     related: Share | None = None,
+    max_error_rate: Share | None = None,
+    fail_on: FailOn | None = None,
     model: str | None = None,
     device: Device = "auto",
     ray: str | None = None,
@@ -47,7 +52,7 @@ def backfill_folder(
     document_password_block: str | None = None,
     wait: Seconds = 3600,
     **said: Any,
-) -> dict[str, Any]:
+) -> Summary | None:
     """Brings the records in the folder `out` to this version of their schema and fills new and changed fields.
 
     A batch that fails three times fails the flow. Committed records stay, and the next run continues from there.
@@ -63,8 +68,10 @@ def backfill_folder(
         where: Only records that meet this SQL condition on the columns of their table.
         related: Documents that are of the schema's kind with a probability below this are skipped; documents that
             earlier runs skipped as other_kind are compared again.
-        model: The model that fills: `default`, or the folder of a model or a language model; without it the one that
-            one that `cinnabar improve --keep` took into use, if there is one.
+        max_error_rate: The run fails if a larger share of the documents read is in quarantine.
+        fail_on: drift: the run fails if it differs from earlier runs by more than chance.
+        model: The model that fills: `default`, or the folder of a model or a language model; without it the one
+            that `cinnabar improve --keep` took into use, if there is one.
         device: The device of the model; auto takes a GPU if there is one.
         ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
         others: Files, folders and mailboxes to search for documents that have moved.
@@ -73,6 +80,7 @@ def backfill_folder(
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(record_schema=record_schema, out=out)
+    check_local(out, "out")
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
     options = RunOptions(**said)
     if document_password_block is not None:
@@ -83,11 +91,13 @@ def backfill_folder(
     routing = routing_of([version], False, related, model)
     password = secret(password_block) if password_block else password_of_environment
     lying = located(others or [], password)
+    artifacts = Artifacts(f"{version.name} in {out}")
     with (
+        artifacts,
         joined(ray, filler, engines=options.engines) as cluster,
         begun_alone(
             lambda: Backfill(
-                version, Path(out), filler, chosen, options, others=lying, password=password, routing=routing
+                version, Path(out), filler, chosen, options, artifacts, lying, password, routing
             ),
             wait,
             get_run_logger().warning,
@@ -95,11 +105,8 @@ def backfill_folder(
     ):
         if begun.empty:
             get_run_logger().info("nothing to fill")
-            return {}
+            return None
         work_on(begun, cluster)
         summary = begun.finish()
-    link_report(summary.report, f"{version.name} in {out}")
-    get_run_logger().info(
-        "%d written, %d quarantined, %d skipped", summary.written, summary.quarantined, summary.skipped
-    )
-    return asdict(summary)
+    tell_end(summary, artifacts, max_error_rate, fail_on)
+    return summary

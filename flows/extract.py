@@ -2,13 +2,13 @@
 
 # Annotations stay values here: a served flow goes to its process as a pickle, and names that only annotations use are
 # not defined in it ("Extract_FolderModel is not fully defined").
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 # First, because it sets the environment that Prefect reads on import.
 from cinnabar.flows.tasks import work_on
 
+from cinnabar.flows.ending import ends_in_words, tell_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.batched_run import Summary
@@ -20,16 +20,16 @@ from cinnabar.extraction.routing.routing import routing_of
 from cinnabar.extraction.run import Extraction
 from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import DEFAULT_BELOW, check_models, escalation_of, model_source, settings_of
+from cinnabar.extraction.storage.local_paths import check_local
 from cinnabar.flows.artifacts import Artifacts
 from cinnabar.flows.output_lock import begun_alone
-from cinnabar.flows.parameters import Seconds, Server, Share, check_given, takes_run_options
+from cinnabar.flows.parameters import FailOn, Seconds, Server, Share, check_given, takes_run_options
 from cinnabar.flows.prefect_server import check_limit, secret
 from cinnabar.schemas import load_schema
-from cinnabar.schemas.errors import RunError
-from cinnabar.schemas.wording import counted
 
 
 @flow(name="extract-folder", flow_run_name="{record_schema} into {out}", persist_result=False)
+@ends_in_words
 @takes_run_options(*RunOptions.model_fields)
 def extract_folder(
     paths: list[str],
@@ -38,6 +38,7 @@ def extract_folder(
     model: str | None = None,
     device: Device = "auto",
     max_error_rate: Share | None = None,
+    fail_on: FailOn | None = None,
     remote: Server | None = None,
     related: Share | None = None,
     escalate_to: str | None = None,
@@ -48,7 +49,7 @@ def extract_folder(
     ray: str | None = None,
     wait: Seconds = 3600,
     **said: Any,
-) -> dict[str, Any]:
+) -> Summary:
     """Extracts records from all documents of these files, folders and mailboxes into the folder `out`.
 
     Documents that an earlier run read are skipped. A batch that fails three times fails the run. Committed records
@@ -62,7 +63,8 @@ def extract_folder(
         model: `default`, the folder of a model or of a language model, mercury-2, or openai:NAME; without it the one
             that `cinnabar improve --keep` took into use, if there is one.
         device: The device of the model; auto takes a GPU if there is one.
-        max_error_rate: The run fails if a larger share of the documents read is in quarantine.
+        max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
+        fail_on: drift: the run fails if it differs from earlier runs by more than chance.
         remote: The settings for a model behind a server.
         related: The probability of being of a schema's kind below which a document is skipped.
         escalate_to: The model for fields with a low confidence: a language model's folder, mercury-2 or openai:NAME.
@@ -74,6 +76,7 @@ def extract_folder(
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(paths=paths, record_schema=record_schema, out=out)
+    check_local(out, "out")
     options = RunOptions(**said)
     if document_password_block is not None:
         options = options.with_passwords(passwords_in(secret(document_password_block)()))
@@ -89,42 +92,18 @@ def extract_folder(
     if gpu_limit is not None:
         check_limit(gpu_limit)
     artifacts = Artifacts(f"{', '.join(source.name for source in sources)} into {out}")
-    try:
-        with (
-            joined(ray, chosen, escalation, engines=options.engines, gpu_limit=gpu_limit) as cluster,
-            begun_alone(
-                lambda: Extraction(
-                    locations, sources[0], Path(out), chosen, options, artifacts, escalation, routing
-                ),
-                wait,
-                get_run_logger().warning,
-            ) as extraction,
-        ):
-            work_on(extraction, cluster, gpu_limit)
-            summary = extraction.finish()
-    except Exception as error:
-        artifacts.end(f"{type(error).__name__}: {error}")
-        raise
-    artifacts.end(report=summary.report)
+    with (
+        artifacts,
+        joined(ray, chosen, escalation, engines=options.engines, gpu_limit=gpu_limit) as cluster,
+        begun_alone(
+            lambda: Extraction(locations, sources[0], Path(out), chosen, options, artifacts, escalation, routing),
+            wait,
+            get_run_logger().warning,
+        ) as extraction,
+    ):
+        work_on(extraction, cluster, gpu_limit)
+        summary = extraction.finish()
     if not summary.inputs:
         get_run_logger().info("nothing to do: there is no file to read")
-    get_run_logger().info(
-        "%d written, %d quarantined, %d skipped", summary.written, summary.quarantined, summary.skipped
-    )
-    _check_rate(summary, artifacts, max_error_rate)
-    return asdict(summary)
-
-
-def _check_rate(summary: Summary, artifacts: Artifacts, most: float | None) -> None:
-    """Raises RunError if a larger share than `most` is in quarantine."""
-    read = summary.written + summary.quarantined
-    if most is None or summary.quarantined <= most * read:
-        return
-    why = "; ".join(
-        f"{reason.code} {reason.documents} ({', '.join(reason.first)})"
-        for reason in artifacts.reasons()
-        if reason.outcome == "quarantined"
-    )
-    raise RunError(
-        f"{summary.quarantined} of {counted(read, 'document')} in quarantine, more than {most:g} of them: {why}"
-    )
+    tell_end(summary, artifacts, max_error_rate, fail_on)
+    return summary

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
@@ -17,6 +17,8 @@ from cinnabar.schemas.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+#: What may fail a run that ended well.
+FailOn = Literal["drift"]
 Share = Annotated[float, Field(ge=0, le=1)]
 _Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0)]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cinnabar import outlines
-    from cinnabar.extracting import Extracting, aextract, extract
+    from cinnabar.extracting import Extracting, Progress, aextract, extract
     from cinnabar.results import Failure, Found, Table, Value, read
     from cinnabar.schemas.errors import CinnabarError, SchemaError, UsageError
 
@@ -26,6 +26,7 @@ __all__ = [
     "Extracting",
     "Failure",
     "Found",
+    "Progress",
     "SchemaError",
     "Table",
     "UsageError",
@@ -43,7 +44,7 @@ if os.path.basename(_here) == "interface":  # noqa: PTH119
     __path__.append(os.path.dirname(_here))  # noqa: PTH120
 
 _HOMES = {
-    "cinnabar.extracting": ("Extracting", "aextract", "extract"),
+    "cinnabar.extracting": ("Extracting", "Progress", "aextract", "extract"),
     "cinnabar.results": ("Failure", "Found", "Table", "Value", "read"),
     "cinnabar.schemas.errors": ("CinnabarError", "SchemaError", "UsageError"),
 }

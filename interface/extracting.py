@@ -4,95 +4,137 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
+import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, cast, overload
 
 from pydantic import BaseModel
 
-from cinnabar.extraction.inputs import located
+from cinnabar.documents import Documents, locations_of
 from cinnabar.extraction.progress import Silent
 from cinnabar.extraction.quality.kept_models import model_for
 from cinnabar.extraction.run import extract as extract_documents
-from cinnabar.extraction.run_options import RunOptions
+from cinnabar.extraction.run_options import Device, RunOptions
 from cinnabar.extraction.sources import check_models, escalation_of, model_source, settings_of
+from cinnabar.extraction.storage.local_paths import check_local
 from cinnabar.extraction.storage.records import LeafRow, Outcome
-from cinnabar.results import Failure, Found, Reader, Table, Value
+from cinnabar.keywords import Options, Server
+from cinnabar.results import TOLD_SKIPS, Failure, Found, Reader, Table, Value
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 
 _R = TypeVar("_R")
 _M = TypeVar("_M", bound=BaseModel)
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+# Seconds between two lines of progress without a terminal, and with one.
+_LINES, _REDRAWN = 30.0, 0.2
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.cost_estimate import CostEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: of its `inputs` so many are `done`, which are those written, quarantined and skipped."""
+
+    inputs: int
+    written: int = 0
+    quarantined: int = 0
+    skipped: int = 0
+
+    @property
+    def done(self) -> int:
+        """Returns the number of inputs with an outcome."""
+        return self.written + self.quarantined + self.skipped
+
+    def __str__(self) -> str:
+        counts = {"written": self.written, "quarantined": self.quarantined, "skipped": self.skipped}
+        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        return f"{self.done} of {self.inputs} documents{f': {told}' if told else ''}"
+
+
+#: Receives the progress after each batch, or True for lines on standard error.
+Shown = bool | Callable[[Progress], object]
 
 
 @overload
 def extract(
-    paths: Paths, schema: type[_M], *, out: str | Path | None = None, model: str | None = None, device: str = "auto",
-    escalate_to: str | None = None, below: float | None = None, server: Mapping[str, Any] | None = None, **options: Any,
+    paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
+    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
+    progress: Shown = False, **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
-    paths: Paths, schema: Any, *, out: str | Path | None = None, model: str | None = None, device: str = "auto",
-    escalate_to: str | None = None, below: float | None = None, server: Mapping[str, Any] | None = None, **options: Any,
+    paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
+    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
+    progress: Shown = False, **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
 
 def extract(
-    paths: Paths,
+    paths: Documents,
     schema: Any,
     *,
     out: str | Path | None = None,
     model: str | None = None,
-    device: str = "auto",
+    device: Device = "auto",
     escalate_to: str | None = None,
     below: float | None = None,
-    server: Mapping[str, Any] | None = None,
-    **options: Any,
+    server: Server | None = None,
+    progress: Shown = False,
+    **options: Unpack[Options],
 ) -> Table[Any]:
     """Reads documents into a table of typed records, as `cinnabar extract` does.
 
-    `paths` are files, folders, mbox files, Maildir folders, archives, and imaps://USER@HOST/MAILBOX. `schema` is a
-    Pydantic class, another type, a dict, a type of outlines, a name of the library, a JSON Schema file, or
-    module:Class; records of a type are instances of it. The results go to the folder `out`, where a second call reads
-    only documents that are new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and
-    `below` are those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else
-    `default`. `server` has the settings of a model behind a server (`base_url`, `budget` …), and `options` are the
-    fields of `extraction.run_options.RunOptions`, such as `effort`, `on_missing` or `engines`.
+    `paths` are files, folders, mbox files, Maildir folders, archives, and imaps://USER@HOST/MAILBOX, and without a file
+    bytes, files that are open for bytes (BytesIO), or (name, bytes); one of these or a list. `schema` is a Pydantic
+    class, another type, a dict, a type of outlines, a name of the library, a JSON Schema file, or module:Class; records
+    of a type are instances of it. The results go to the folder `out`, where a second call reads only documents that are
+    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and `below` are those of
+    the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`. `server` has the
+    settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the command, such as
+    `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a `Progress` after each
+    batch.
 
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    return _Run(paths, schema, out, model, device, escalate_to, below, server, options).table(Silent())
+    run = _Run(paths, schema, out, model, device, escalate_to, below, server, options, progress)
+    return run.table(run.progress)
 
 
 @overload
 def aextract(
-    paths: Paths, schema: type[_M], *, out: str | Path | None = None, model: str | None = None, device: str = "auto",
-    escalate_to: str | None = None, below: float | None = None, server: Mapping[str, Any] | None = None, **options: Any,
+    paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
+    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
+    progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
-    paths: Paths, schema: Any, *, out: str | Path | None = None, model: str | None = None, device: str = "auto",
-    escalate_to: str | None = None, below: float | None = None, server: Mapping[str, Any] | None = None, **options: Any,
+    paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
+    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
+    progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
 
 def aextract(
-    paths: Paths,
+    paths: Documents,
     schema: Any,
     *,
     out: str | Path | None = None,
     model: str | None = None,
-    device: str = "auto",
+    device: Device = "auto",
     escalate_to: str | None = None,
     below: float | None = None,
-    server: Mapping[str, Any] | None = None,
-    **options: Any,
+    server: Server | None = None,
+    progress: Shown = False,
+    **options: Unpack[Options],
 ) -> Extracting[Any]:
     """Does the work of `extract` in a thread: `await` it for the table, or iterate over its documents as they come.
 
@@ -104,7 +146,7 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    return Extracting(_Run(paths, schema, out, model, device, escalate_to, below, server, options))
+    return Extracting(_Run(paths, schema, out, model, device, escalate_to, below, server, options, progress))
 
 
 class _Run:
@@ -112,7 +154,7 @@ class _Run:
 
     def __init__(
         self,
-        paths: Paths,
+        paths: Documents,
         schema: Any,
         out: str | Path | None,
         model: str | None,
@@ -121,6 +163,7 @@ class _Run:
         below: float | None,
         server: Mapping[str, Any] | None,
         options: Mapping[str, Any],
+        progress: Shown,
     ) -> None:
         from cinnabar.extraction.records.checks.checks import Checks
         from cinnabar.extraction.records.validation import Validator
@@ -132,12 +175,14 @@ class _Run:
         Checks(self.source, compiled)
         self.reader = Reader[Any](self.source.model)
         self.options = RunOptions(**options)
-        named = [paths] if isinstance(paths, (str, os.PathLike)) else [*paths]
-        if not named:
-            raise UsageError("paths: expected at least one file, folder or mailbox, got none")
-        self.locations = located([os.fspath(one) for one in named])
+        if not isinstance(progress, bool) and not callable(progress):
+            raise UsageError(f"progress: expected True, False or a function of one argument, got {progress!r}")
+        self.progress = Silent() if progress is False else _Telling(_printed() if progress is True else progress)
+        self.locations = locations_of(paths)
         said = dict(server or {})
         settings = settings_of(said | {"context": self.options.context})
+        if out is not None:
+            check_local(out, "out")
         self._out = None if out is None else Path(out)
         named_model = model or "default" if self._out is None else model_for(self._out, [self.source.name], model)
         check_models(named_model, escalate_to, below, self.options.steps, said)
@@ -159,6 +204,53 @@ class _Run:
         return Table(folder, self.source.name, self.reader, summary, self.source.fingerprint, owned)
 
 
+class _Telling(Silent):
+    """Tells a function how far the run is."""
+
+    def __init__(self, tell: Callable[[Progress], object]) -> None:
+        self._tell, self._now = tell, Progress(0)
+
+    def estimated(self, estimate: CostEstimate) -> None:
+        """Prints the expected cost of a model behind a server, as the command does."""
+        print(f"cinnabar: {estimate}", file=sys.stderr)
+
+    def note(self, text: str) -> None:
+        """Prints a warning."""
+        print(f"cinnabar: {text}", file=sys.stderr)
+
+    def begin(self, inputs: int) -> None:
+        """Tells the number of inputs."""
+        self._now = Progress(inputs)
+        self._tell(self._now)
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Tells the counts with these outcomes."""
+        counts = Counter(one.status for one in outcomes)
+        now = self._now
+        self._now = Progress(
+            now.inputs,
+            now.written + counts["written"],
+            now.quarantined + counts["quarantined"],
+            now.skipped + counts["skipped"],
+        )
+        self._tell(self._now)
+
+
+def _printed() -> Callable[[Progress], None]:
+    """Returns a function that prints the progress on standard error: one line that changes, or one now and then."""
+    terminal, last = sys.stderr.isatty(), float("-inf")
+
+    def tell(now: Progress) -> None:
+        nonlocal last
+        ended, due = now.done >= now.inputs, time.monotonic() - last >= (_REDRAWN if terminal else _LINES)
+        if now.done and (ended or due):
+            last = time.monotonic()
+            begin, end = ("\r\x1b[K", "\n" if ended else "") if terminal else ("", "\n")
+            print(f"{begin}cinnabar: {now}", end=end, file=sys.stderr, flush=True)
+
+    return tell
+
+
 class _Left(Exception):
     """Ends a run whose results nobody waits for any more."""
 
@@ -166,13 +258,15 @@ class _Left(Exception):
 class _Handing(Silent):
     """Hands the outcomes of a run over as they are committed; ends the run once it is left."""
 
-    def __init__(self, hand: Callable[[Outcome], object]) -> None:
-        self._hand, self.left = hand, Event()
+    def __init__(self, hand: Callable[[Outcome], object], progress: Silent) -> None:
+        self._hand, self._progress, self.left = hand, progress, Event()
+        self.estimated, self.note, self.begin = progress.estimated, progress.note, progress.begin  # type: ignore[method-assign]
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Hands the outcomes over."""
         if self.left.is_set():
             raise _Left
+        self._progress.advance(outcomes)
         for outcome in outcomes:
             self._hand(outcome)
 
@@ -192,19 +286,19 @@ class Extracting(Generic[_R]):
         """Yields each document that this run read, once it is committed, and those that it skipped for a reason."""
         arrived: asyncio.Queue[Outcome | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
-        progress = _Handing(lambda outcome: loop.call_soon_threadsafe(arrived.put_nowait, outcome))
+        progress = _Handing(lambda outcome: loop.call_soon_threadsafe(arrived.put_nowait, outcome), self._run.progress)
         done = self._start(progress)
         done.add_done_callback(lambda _: arrived.put_nowait(None))
         try:
             while (outcome := await arrived.get()) is not None:
-                if outcome.status != "skipped" or outcome.code in ("budget", "other_kind"):
+                if outcome.status != "skipped" or outcome.code in TOLD_SKIPS:
                     yield self._told(outcome)
             self.table = await done
         finally:
             await _ended(progress, done)
 
     async def _all(self) -> Table[_R]:
-        progress = _Handing(lambda _: None)
+        progress = _Handing(lambda _: None, self._run.progress)
         done = self._start(progress)
         try:
             self.table = await asyncio.shield(done)

@@ -104,10 +104,16 @@ class CinnabarTypeAdapter(ModelTypeAdapter):
     """Turns inputs of outlines into documents, and output types into forms."""
 
     def format_input(self, model_input: Any) -> str:
-        """Returns the text of the document: the prompt, or the user's messages of a chat."""
+        """Returns the text of the document: the prompt, or the user's messages of a chat before its first answer."""
         if isinstance(model_input, str):
             return model_input
         if isinstance(model_input, Chat):
+            roles = [one["role"] for one in model_input.messages]
+            if "assistant" in roles and "user" in roles[roles.index("assistant") :]:
+                raise TypeError(
+                    "expected no user's message behind an answer in a Chat, whether an error or a second document: the"
+                    " document is what the chat first brought; give each document in a call of its own"
+                )
             contents = [one["content"] for one in model_input.messages if one["role"] == "user"]
             if contents and all(isinstance(one, str) for one in contents):
                 return "\n\n".join(contents)

@@ -7,17 +7,20 @@ import json
 import shutil
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from cinnabar.extraction.storage.manifest import read_live
 from cinnabar.extraction.storage.names import quoted
 from cinnabar.extraction.storage.reading import connect, distinct
 from cinnabar.extraction.storage.reading import query as ask
+from cinnabar.extraction.storage.records import EMPTY_RECORD
 from cinnabar.extraction.storage.snapshot import view_of, view_of_version
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
@@ -36,6 +39,8 @@ _M = TypeVar("_M", bound=BaseModel)
 
 # Documents whose values are in memory at a time.
 _TOGETHER = 500
+#: The codes of skipped documents that a table tells as failures.
+TOLD_SKIPS = ("budget", "other_kind", EMPTY_RECORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +110,32 @@ class Reader(Generic[_R]):
         self._adapter: TypeAdapter[Any] | None = TypeAdapter(schema) if is_type(schema) else None
 
     def __call__(self, text: str) -> _R:
-        """Returns the record of this JSON text."""
-        found = json.loads(text) if self._adapter is None else self._adapter.validate_json(text)
-        return cast(_R, found)
+        """Returns the record of this JSON text; a number that no float holds is a Decimal, unless the class says so."""
+        adapter, longs = self._adapter, list[Decimal]()
+        exact = json.loads(text, parse_float=partial(_number, longs))
+        if adapter is None:
+            return cast(_R, exact)
+        if longs:
+            # Pydantic reads a number of JSON as a float, also for a Decimal; a strict class takes one from a text only.
+            with suppress(ValidationError):
+                return cast(_R, adapter.validate_python(exact))
+            with suppress(ValidationError):
+                return cast(_R, adapter.validate_json(json.dumps(exact, default=str)))
+        return cast(_R, adapter.validate_json(text))
+
+
+def _number(longs: list[Decimal], text: str) -> float | Decimal:
+    """Returns a number of JSON as a float, or as a Decimal, which is added to `longs`, if a float loses digits."""
+    exact = Decimal(text)
+    if _fits(exact):
+        return float(text)
+    longs.append(exact)
+    return exact
+
+
+def _fits(exact: Decimal) -> bool:
+    """Tells whether the float of this number is spelled with the same digits."""
+    return Decimal(repr(float(exact))) == exact
 
 
 class Table(Generic[_R]):
@@ -183,9 +211,9 @@ class Table(Generic[_R]):
             if self.summary is not None:
                 rows += connection.execute(
                     "SELECT path, coalesce(document, ''), outcome, code, coalesce(detail, ''), pointers, NULL"
-                    " FROM outcomes WHERE run_id = ? AND outcome = 'skipped' AND code IN ('budget', 'other_kind')"
+                    " FROM outcomes WHERE run_id = ? AND outcome = 'skipped' AND list_contains(?, code)"
                     " ORDER BY path",
-                    [self.summary.run_id],
+                    [self.summary.run_id, list(TOLD_SKIPS)],
                 ).fetchall()
         return [
             Failure(path, document, outcome, code, detail, tuple(pointers or ()), rejected)
@@ -198,10 +226,12 @@ class Table(Generic[_R]):
             return cast("pyarrow.Table", self._columns(connection).to_arrow_table())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Returns the typed columns of the records as a data frame of pandas, which has to be installed."""
+        """Returns the typed columns of the records as a data frame of pandas, which has to be installed.
+
+        Decimals are floats, unless a float loses digits of a column: then it holds Decimals.
+        """
         _needs("pandas")
-        with self._connected() as connection:
-            return self._columns(connection).df()
+        return in_pandas(self.to_arrow())
 
     def to_polars(self) -> polars.DataFrame:
         """Returns the typed columns of the records as a data frame of Polars, which has to be installed."""
@@ -277,12 +307,12 @@ class Table(Generic[_R]):
         found: dict[tuple[str, str], dict[str, Value]] = {}
         for document, fingerprint, pointer, text, confidence, page, words, spans, origin, flags in connection.execute(
             "SELECT document, schema_fingerprint, pointer, value_json, confidence, page, evidence_text, spans, origin,"
-            " flags FROM fields WHERE schema_name = ? AND list_contains(?, document) AND origin <> 'thoughts'",
+            " flags FROM _fields WHERE schema_name = ? AND list_contains(?, document) AND origin <> 'thoughts'",
             [self.schema_name, list(documents)],
         ).fetchall():
             found.setdefault((document, fingerprint), {})[pointer] = Value(
                 pointer,
-                None if text is None else json.loads(text),
+                None if text is None else json.loads(text, parse_float=partial(_number, [])),
                 confidence,
                 page or 0,
                 words or "",
@@ -291,6 +321,22 @@ class Table(Generic[_R]):
                 tuple(flags or ()),
             )
         return found
+
+
+def in_pandas(table: pyarrow.Table) -> pandas.DataFrame:
+    """Returns a data frame with float columns for decimals, or with Decimals where a float loses digits."""
+    import duckdb
+    import pyarrow as pa
+
+    with duckdb.connect() as connection:
+        frame = connection.from_arrow(table).df()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        leaves: Any = column.combine_chunks()
+        while pa.types.is_list(leaves.type):
+            leaves = leaves.flatten()
+        if pa.types.is_decimal(leaves.type) and not all(map(_fits, leaves.drop_null().to_pylist())):
+            frame[name] = column.to_pandas()
+    return frame
 
 
 def _needs(name: str) -> None:

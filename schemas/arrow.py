@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from cinnabar.schemas.canonical import decimal, json_text
 from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import NotStored
+from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.algebra import text_type
 from cinnabar.schemas.reading.shape import (
     Anything,
@@ -108,20 +110,27 @@ def _enum(shape: Enum) -> pa.DataType:
     return pa.bool_() if kinds == {"boolean"} else pa.string()
 
 
-def arrow_value(value: Any, kind: pa.DataType) -> Any:
+def arrow_value(value: Any, kind: pa.DataType, pointer: str = "") -> Any:
     """The Python value that PyArrow takes for this JSON value in a column of this type.
 
     `value` is parsed JSON with int or Decimal numbers. Dates become date, date-times datetime in UTC. In a text
-    column, a value that is no string becomes its canonical JSON text. Raises ValueError if the schema allows the
-    value and the column cannot hold it, such as an integer beyond 64 bits.
+    column, a value that is no string becomes its canonical JSON text. Raises NotStored, with the place (`pointer` is
+    that of the value), if the schema allows the value and the column cannot hold it, such as an integer beyond 64 bits.
     """
     if value is None:
         return None
     if pa.types.is_struct(kind):
         fields = (kind.field(i) for i in range(kind.num_fields))
-        return {f.name: arrow_value(value.get(f.name), f.type) for f in fields}
+        return {f.name: arrow_value(value.get(f.name), f.type, f"{pointer}/{escape(f.name)}") for f in fields}
     if pa.types.is_list(kind):
-        return [arrow_value(item, kind.value_type) for item in value]
+        return [arrow_value(item, kind.value_type, f"{pointer}/{at}") for at, item in enumerate(value)]
+    try:
+        return _scalar(value, kind)
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise NotStored(pointer, str(error)) from error
+
+
+def _scalar(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_boolean(kind):
         return value
     if pa.types.is_string(kind):

@@ -6,7 +6,8 @@ CinnabarError
 │   │   └── RegexError         a pattern that cannot be read or is not regular: position, reason
 │   ├── NotUnited              versions of a schema with types that one table cannot hold: pointer, both types
 │   ├── InUse                  a folder that another run is writing to: folder, what
-│   ├── Refused                a correction after which a record would break its schema: places
+│   ├── Refused                a correction after which a record would break its schema, or not be storable: places
+│   ├── Overtaken              a correction of a value that somebody has changed since it was seen: places
 │   ├── RequestRefused         a request of a chat (engine/chat/refusal.py): code, message, param
 │   ├── NoMailbox              a mailbox that its server does not have
 │   ├── TooLarge               an automaton past the cap on states
@@ -15,15 +16,18 @@ CinnabarError
 │   └── UnsupportedSchema      a keyword that cannot be enforced: pointer, keyword, reason, advice
 │       └── NoValue            a schema of which no value was found, mostly because none exists
 ├── NotAccepted                a value that its schema does not allow: pointer
+├── NotStored                  a value that its schema allows and no column can hold: pointer
 ├── DocumentError              a document that cannot be read: quarantine, with `code`
 ├── ModelError                 weights or settings that do not fit
 ├── EngineFailure              one request that could not be filled: quarantine, with `code`
 └── RunError                   the run itself failed; rerun the same command (exit status 1)
+    ├── StrangeName            a name in an output folder that Cinnabar does not give (extraction/storage/own_names.py)
     └── ClusterGone            the machines that did its work do not answer any more
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -56,8 +60,9 @@ class NotUnited(UsageError):
     def __init__(self, pointer: str, old: str, new: str) -> None:
         self.pointer, self.old, self.new = pointer, old, new
         super().__init__(
-            f"{pointer or '/'}: was {old} and is now {new}, which one table cannot hold together;"
-            " give the field or the schema (its title) another name, or choose another folder with --out"
+            f"{pointer or '/'}: was {old} and is now {new}, which one table cannot hold together; give the field"
+            " another name and run `cinnabar backfill` with that version, which fills the new field from the documents"
+            " and keeps all others; or give the schema another title, or choose another folder with --out"
         )
 
 
@@ -71,15 +76,45 @@ class InUse(UsageError):
 
 
 class Refused(UsageError):
-    """A correction after which a record would break its schema.
+    """A correction after which a record would break its schema, or hold a value that no column can store.
 
     `places` has the JSON pointers (RFC 6901) of the wrong values, each with the reason.
     """
 
-    def __init__(self, document: str, places: list[tuple[str, str]]) -> None:
+    def __init__(
+        self, document: str, places: list[tuple[str, str]], fault: str = "would break its schema"
+    ) -> None:
         self.places = places
         said = "; ".join(f"{pointer or '/'}: {message}" for pointer, message in places[:5])
-        super().__init__(f"{document}: the corrected record would break its schema at {said}; nothing was changed")
+        super().__init__(f"{document}: the corrected record {fault} at {said}; nothing was changed")
+
+
+@dataclass(frozen=True, slots=True)
+class OvertakenPlace:
+    """A place that somebody changed since a person saw it: the wanted value and the present one, as JSON texts.
+
+    `mine` is None if the change has no value, `theirs` if the record leaves the place out. `who` changed it, "" for a
+    run; `undone` if they took a correction back.
+    """
+
+    pointer: str
+    mine: str | None
+    theirs: str | None
+    who: str = ""
+    undone: bool = False
+
+
+class Overtaken(UsageError):
+    """A correction of places that somebody has changed since the person saw them; nothing was changed."""
+
+    def __init__(self, document: str, places: list[OvertakenPlace]) -> None:
+        self.places = places
+        said = "; ".join(
+            f"{one.pointer or '/'} is now {one.theirs or 'left out'} ({one.who or 'a run'})"[:200] for one in places[:5]
+        )
+        super().__init__(
+            f"{document}: has changed since it was seen: {said}; nothing was changed; look at it, and correct again"
+        )
 
 
 class NoMailbox(UsageError):
@@ -142,6 +177,17 @@ class NotAccepted(CinnabarError, ValueError):
     def __init__(self, pointer: str, expected: str, got: str) -> None:
         self.pointer = pointer
         super().__init__(f"{pointer or '/'}: expected {expected}, got {got[:80]}")
+
+
+class NotStored(CinnabarError, ValueError):
+    """A value that its schema allows and that its column cannot hold.
+
+    `pointer` (RFC 6901) is the place of the value in the record, "" if it is unknown; `why` is the message without it.
+    """
+
+    def __init__(self, pointer: str, why: str) -> None:
+        self.pointer, self.why = pointer, why if len(why) <= 300 else f"{why[:300]} …"
+        super().__init__(f"{pointer or '/'}: {self.why}")
 
 
 class DocumentError(CinnabarError):

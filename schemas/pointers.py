@@ -15,6 +15,12 @@ def unescape(token: str) -> str:
     return token.replace("~1", "/").replace("~0", "~")
 
 
+def index_of(token: str) -> int | None:
+    """The index of an array's item behind a token; None if it names none. Python reads no longer digits than these."""
+    plain = token.isascii() and token.isdecimal() and len(token) <= 18 and (token == "0" or token[0] != "0")
+    return int(token) if plain else None
+
+
 def above(pointer: str) -> Iterator[str]:
     """The pointers of this place and of all places above it, from the root on."""
     yield from (pointer[:at] for at, letter in enumerate(pointer) if letter == "/")

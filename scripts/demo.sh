@@ -12,6 +12,10 @@ for folder in data/samples/*/docs; do
     cinnabar extract "$folder" --schema "$kind" --out demo
 done
 
+unsorted=$(cinnabar sql "select string_agg(split_part(path, '/', -1), ', ' order by path) as mails
+    from insurance_mail where intent is null" --out demo --json | sed -n 's/^\[{"mails": "\(.*\)"}\]$/\1/p')
+echo
+echo "Mails that nobody could sort (their intent is null): ${unsorted:-none}"
 echo
 echo "What could not be read, and why: cinnabar sql \"select path, code, detail from quarantine\" --out demo"
 cinnabar sql "select path, code, detail from quarantine" --out demo

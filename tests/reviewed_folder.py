@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,39 @@ def write_folder(root: Path) -> Path:
         run.commit_batch(outcomes)
         run.finish()
     (docs / "gone.txt").unlink()
+    return out
+
+
+def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: int = 0) -> Path:
+    """Adds texts to `root`/docs and their records to `root`/out, the less sure the later, and returns the latter.
+
+    The first `held` are in quarantine for a guess. `broken` more files cannot be read.
+    """
+    docs, out = root / "docs", root / "out"
+    docs.mkdir(parents=True, exist_ok=True)
+    paths = [docs / f"{name}-{number}.txt" for number in range(count)]
+    for number, path in enumerate(paths):
+        path.write_text(f"Number {name} {number}\n{TEXT}", encoding="utf-8")
+    outcomes = []
+    with ParserPool(1) as pool:
+        for number, (_, document) in enumerate(pool.parse_many(paths)):
+            assert isinstance(document, Document)
+            found = {"/carrier": "Kestrel Freight", "/parcels": "12", "/lines/0/item": "Oak table"}
+            made = _outcome(document, "Carrier", _values("Kestrel Freight"), found, 0.9 - 0.01 * number)
+            if number < held:
+                held_back = {"detail": "no value found for /carrier", "pointers": ("/carrier",)}
+                made = replace(made, status="quarantined", code="missing", **held_back)
+            outcomes.append(made)
+    for number in range(broken):
+        path, data = docs / f"broken-{number}.pdf", f"%PDF-{number}".encode()
+        path.write_bytes(data)
+        digest = hashlib.sha256(data).hexdigest()
+        outcomes.append(Outcome(str(path), "quarantined", "broken", "no pages", digest))
+    source = load_schema(SCHEMA)
+    with Store.open(out) as store:
+        run = Run(store, source, compile_schema(source.schema), "0123456789abcdef", {"model": "by hand"})
+        run.commit_batch(outcomes)
+        run.finish()
     return out
 
 

@@ -28,7 +28,7 @@ from cinnabar.flows.cli.main import run
 #: Why a command is not run: the first reason whose pattern its line has.
 NOT_RUN = {
     "it needs a network or another program": r"^(?:git|pip|prefect|ray|curl|export)\b|imaps://|model fetch",
-    "it needs a server": r"\bserve\b|--ray\b|\bcinnabar review\b",
+    "it needs a server": r"\bserve\b|\bflows notify\b|--ray\b|\bcinnabar review\b",
     "it needs a model that you bring": r"\bmodels/|--diffusion|mercury|openai:",
     "it needs your corrections": r"\bcinnabar (?:truth|improve|correct)\b",
     "it changes or asks your shell": r"--(install|show)-completion",
@@ -63,13 +63,14 @@ def lines_of(fence: Fence) -> list[str]:
 
 ALL = [fence for page in PAGES for fence in fences(page)]
 SHELL = [f for f in ALL if f.language == "sh" and "run" not in f.marks]
-TO_RUN = [f for f in SHELL if any(reason(line) is None for line in lines_of(f))]
+FILES = [f for f in ALL if any(mark.startswith("file=") for mark in f.marks)]
+TO_RUN = [f for f in SHELL if f not in FILES and any(reason(line) is None for line in lines_of(f))]
 QUERIES = [f for f in ALL if f.language == "sql"]
 
 
 def way(fence: Fence) -> str:
     """How a snippet is checked."""
-    if any(mark.startswith("file=") for mark in fence.marks):
+    if fence in FILES:
         return "a file of others"
     if "run" in fence.marks or fence.language == "sql" or fence in TO_RUN:
         return "run"

@@ -13,10 +13,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import torch
 
-from cinnabar.engine.chat.answers import CallOr, FreeText, Region
+from cinnabar.engine.chat.answers import CallOr, FreeText, RecordText, Region
 from cinnabar.engine.chat.planning import Plan, Planner
+from cinnabar.engine.chat.reading import read_answer
 from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import (
     Ability,
@@ -32,11 +34,15 @@ from cinnabar.engine.chat.requests import (
     ToolCall,
     Usage,
 )
+from cinnabar.engine.diffusion.answer import read_written, without_made_up_values, written_by
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.denoiser import GIVEN_UP, Denoiser
+from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.thoughts import Thoughts, with_thoughts
 from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.models.reader.calibration import Calibration
+from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.engine.scheduler import ALONE, failure_of, out_of_memory
 from cinnabar.engine.time_limit import TOO_SLOW, limited
 from cinnabar.schemas.errors import NotAccepted
@@ -57,7 +63,7 @@ class DiffusionChat:
 
     name: what clients call it; the name of its folder without one. waiting: the most requests that wait to be decoded.
     room: the tokens that are decoded together, prompts and answers. seconds: the most seconds that the thread may work
-    while a request is decoded, None for no limit.
+    while a request is decoded, None for no limit. calibration: of the confidence of records.
     """
 
     def __init__(
@@ -69,10 +75,12 @@ class DiffusionChat:
         room: int = ROOM,
         seconds: float | None = None,
         pages: int | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self.name = name or model.folder.name
         self.context = model.traits.window
         self._model, self._room, self._seconds = model, room, seconds
+        self._calibration = calibration
         self._planner = Planner(model)
         self._denoiser = Denoiser(model.decoder, model.tokenizer, pages=pages)
         self._waiting = _Waiting(waiting)
@@ -190,7 +198,28 @@ class DiffusionChat:
         elif isinstance(found, Undecoded):
             self._end(opened, _failed(found))
         else:
-            self._end(opened, _answered(opened, found))
+            self._end(opened, self._answered(opened, found))
+
+    def _answered(self, opened: _Open, found: Decoded) -> Event:
+        """Returns the answer of a request; an error becomes its failure, for the others need no second try."""
+        try:
+            return opened.answered(found, self._read(opened, found))
+        except Exception as error:
+            _log.exception("request %s cannot be read", opened.request.identity)
+            return _failed(Undecoded("engine_error", f"{type(error).__name__}: {error}"))
+
+    def _read(self, opened: _Open, found: Decoded) -> Filled | None:
+        """Returns the record as it was read from its document, None for an answer of another kind."""
+        plan, kind = opened.plan, opened.plan.answer
+        if plan.document is None or not isinstance(kind, RecordText):
+            return None
+        none = np.empty(0, np.int32)
+        passage = Passage("", plan.document, 0, none, none, np.empty((0, 4), np.float32))
+        request = Request(opened.request.identity, kind.form, passage)
+        filled = read_written(request, Remaining(request), written_by(found, self._model.tokenizer, found.passes))
+        if self._calibration is not None:
+            filled = self._calibration.calibrated(kind.form, passage, filled)
+        return without_made_up_values(kind.form, filled)
 
     def _end(self, opened: _Open, event: Event) -> None:
         self._waiting.leave(opened)
@@ -261,12 +290,21 @@ class _Open:
         tokens = int(((answer >= 0) & (answer != sequence.end)).sum())
         self._show(self._state, tokens, self._settled(run))
 
-    def answered(self, found: Decoded) -> Done:
-        """Returns the answer, and delivers it as the last state."""
+    def answered(self, found: Decoded, filled: Filled | None) -> Done:
+        """Returns the answer, and delivers it as the last state unless it is a refusal.
+
+        filled: the record that was read from a document, None for an answer of another kind.
+        """
+        done = self._done(found)
+        if filled is not None:
+            done = read_answer(self.request, filled, done)
+        if self.request.states and not done.tool_calls and not done.refusal:
+            self._deliver_state(State(done.text, len(found.tokens), len(done.text)))
+        return done
+
+    def _done(self, found: Decoded) -> Done:
         read = self.plan.answer.read(found.text)
         tokens = len(found.tokens)
-        if self.request.states and read.call is None:
-            self._deliver_state(State(read.text, tokens, len(read.text)))
         # The last place of the budget can hold the end alone.
         full = tokens >= self.task.budget - 1 and not self.plan.answer.ends(found.text)
         calls = () if read.call is None else (ToolCall(f"call_{self.request.identity}", *read.call),)
@@ -437,15 +475,6 @@ class _Listed:
 
 _CLOSED = Failed("closed", "the server is being shut down")
 _CANCELLED = Failed("cancelled", "the request was cancelled")
-
-
-def _answered(opened: _Open, found: Decoded) -> Event:
-    """Returns the answer of a request; an error becomes its failure, for the batch's others need no second try."""
-    try:
-        return opened.answered(found)
-    except Exception as error:
-        _log.exception("request %s cannot be read", opened.request.identity)
-        return _failed(Undecoded("engine_error", f"{type(error).__name__}: {error}"))
 
 
 def _failed(found: Undecoded) -> Failed:

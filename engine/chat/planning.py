@@ -14,7 +14,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 from cinnabar.engine.chat.answers import Answer, Call, CallOr, FreeText, RecordText, Region, fence_beside
-from cinnabar.engine.chat.prompts import chat_messages, edit_messages, fill_messages, last_question
+from cinnabar.engine.chat.prompts import chat_messages, edit_messages, fill_messages
+from cinnabar.engine.chat.reading import document_of
 from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Tool
 from cinnabar.engine.diffusion.budget import answer_budget
@@ -46,12 +47,14 @@ class Plan:
     """A request as it is decoded: the kind of its answer, and its task with the budget of all that is written.
 
     thoughts: the task of the thoughts that come first, None for none. most: the tokens of the answer behind them.
+    document: the text that the record is read from, None if the answer is none of a document.
     """
 
     answer: Answer
     task: Task
     thoughts: Task | None
     most: int
+    document: str | None = None
 
     def behind(self, task: Task) -> Task:
         """Returns the task of the answer behind its thoughts; task: with these at the end of its prompt."""
@@ -84,7 +87,9 @@ class Planner:
             raise RequestRefused("invalid_value", f"reasoning_effort: {error}", "reasoning_effort") from error
         form = kind.form if isinstance(kind, RecordText) else None
         most_thoughts = 0 if form is None or request.any_json else bound(self._model.traits, settings)
-        prompt = self._prompt(request, kind, most_thoughts > 0)
+        reads = isinstance(kind, RecordText) and (request.extract or not self._model.traits.thinks)
+        document = document_of(request.messages) if reads else None
+        prompt = self._prompt(request, kind, most_thoughts > 0, document)
         graph = self._graph(kind, "tools" if isinstance(kind, Call | CallOr) else "response_format")
         room, least = self._model.traits.window - len(prompt), int(graph.distance[0])
         if room < least:
@@ -106,7 +111,7 @@ class Planner:
         task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling(request))
         if isinstance(kind, FreeText | Region):
             task = replace(task, judge=None)
-        return self._with_thoughts(Plan(kind, task, None, most), least, room, told, most_thoughts)
+        return self._with_thoughts(Plan(kind, task, None, most, document), least, room, told, most_thoughts)
 
     def _with_thoughts(self, plan: Plan, least: int, room: int, told: int | None, most_thoughts: int) -> Plan:
         """Returns a plan with thoughts, if there are to be any and room for both is there."""
@@ -183,16 +188,15 @@ class Planner:
             return Call(tools)
         return CallOr(Call(tools), FreeText(stop, b"{") if isinstance(other, FreeText) else other)
 
-    def _prompt(self, request: ChatRequest, kind: Answer, thinks: bool) -> list[int]:
+    def _prompt(self, request: ChatRequest, kind: Answer, thinks: bool, document: str | None) -> list[int]:
         asked: list[Rendered]
         if isinstance(kind, Region):
             fence = kind.fence.decode()
             asked = fill_messages(*request.fill, fence) if request.fill is not None else []
             asked = edit_messages(request.edit, fence) if request.edit is not None else asked
-        elif isinstance(kind, RecordText) and (request.extract or not self._model.traits.thinks):
-            text = last_question(request.messages)
-            shown = [(one.text, one_line(one.record)) for one in self._shown(request, kind.form, text)]
-            asked = [*extraction_messages(kind.form, {}, text, shown, thinks)]
+        elif isinstance(kind, RecordText) and document is not None:
+            shown = [(one.text, one_line(one.record)) for one in self._shown(request, kind.form, document)]
+            asked = [*extraction_messages(kind.form, {}, document, shown, thinks)]
             system = [message.content for message in request.messages if message.role == "system"]
             if system and self._model.traits.thinks:
                 asked[0] = {"role": "system", "content": (str(asked[0]["content"]), *("\n\n" + one for one in system))}

@@ -76,17 +76,6 @@ def edit_messages(edit: Edit, fence: str) -> list[Rendered]:
     return _asked(_EDIT.format(fence=fence, cursor=CURSOR), "\n\n".join(parts))
 
 
-def last_question(messages: Sequence[Message]) -> str:
-    """Returns the texts of the user behind the last answer: the document of an extraction."""
-    found: list[str] = []
-    for message in messages:
-        if message.role == "assistant":
-            found.clear()
-        elif message.role == "user":
-            found.append(message.content)
-    return "\n\n".join(found)
-
-
 def _asked(task: str, text: str) -> list[Rendered]:
     return [{"role": "user", "content": (task, "\n\n" + text)}]
 

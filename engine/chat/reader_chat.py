@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import takewhile
 from threading import Lock
 
 from cinnabar.engine import request as engine_request
+from cinnabar.engine.chat.reading import document_of, read_answer
+from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import (
     Ability,
     Cancel,
@@ -59,10 +60,9 @@ class _Progress:
 
 
 class ReaderChat:
-    """A chat model that reads: the last user messages are the document, the schema of the answer is the form.
+    """A chat model that reads: the first messages of the user are the document, the schema of the answer is the form.
 
-    engine: that of the model. passage_of: turns a document's text into a passage. System messages and examples of a
-    request are not read.
+    engine: that of the model. passage_of: turns a document's text into a passage. System messages are not read.
     """
 
     abilities: frozenset[Ability] = frozenset({"extract"})
@@ -149,9 +149,10 @@ class ReaderChat:
             text, reason, written = self._cut(text, request.max_tokens), _LENGTH, request.max_tokens
         usage = Usage(read, written)
         if asked.tool is None:
-            return Done(text, (), reason, usage)
+            return read_answer(request, result, Done(text, (), reason, usage))
         call = ToolCall(f"call_{request.identity.rpartition('-')[2]}", asked.tool.name, text)
-        return Done("", (call,), _CALLS if reason == _STOP else reason, usage)
+        done = Done("", (call,), _CALLS if reason == _STOP else reason, usage)
+        return read_answer(request, result, done)
 
     def _cut(self, text: str, tokens: int) -> str:
         """Returns the longest beginning of the text with at most so many tokens."""
@@ -201,9 +202,13 @@ def _asked(request: ChatRequest) -> _Asked | Failed:
     if schema is None:
         told = "the reader fills schemas: give response_format with json_schema, or a tool that has to be called"
         return _refused(f"{told}; for free text {_INSTEAD}", "response_format")
-    document = _document(request)
+    try:
+        document = document_of(request.messages)
+    except RequestRefused as refused:
+        return refused.event
     if not document.strip():
-        return Failed("invalid_value", "expected the document as text of the last user message, got none", "messages")
+        told = "expected the document as text of the first user message, got none"
+        return Failed("invalid_value", told, "messages")
     return _Asked(document, schema, tool)
 
 
@@ -217,12 +222,6 @@ def _tool_of(request: ChatRequest) -> Tool | Failed:
     if len(request.tools) > 1:
         return _refused(f"the reader does not choose among tools: name the one to call; or {_INSTEAD}", "tool_choice")
     return request.tools[0]
-
-
-def _document(request: ChatRequest) -> str:
-    """Returns the text of the user messages at the end."""
-    last = [*takewhile(lambda message: message.role == "user", reversed(request.messages))]
-    return "\n\n".join(message.content for message in reversed(last))
 
 
 def _refused(told: str, param: str | None) -> Failed:

@@ -5,8 +5,8 @@ Each request ends with exactly one `Done` or `Failed`; with `states` there are `
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from cinnabar.engine.effort import EFFORTS, Effort
@@ -103,9 +103,10 @@ class ChatRequest:
     likeliest that together have the probability `top_p`; the same `seed` gives the same answer, None another one
     each time. states: whether `State` events are wanted. reasoning: whether the thoughts before the answer are
     wanted in `Done.reasoning`. fill: the texts before and behind the wanted one; there are no messages then, and
-    none with `edit`. extract: what the user says behind the last answer is a document to take the record of
-    `schema` from, rather than a question. examples: labelled documents for such a request, of which the prompt
-    shows those that fit.
+    none with `edit`. extract: what the user says first is a document to take the record of `schema` from,
+    rather than a question. examples: labelled documents for such a request, of which the prompt
+    shows those that fit. guesses: whether a value that the schema demands and the document lacks is guessed; else the
+    answer is a refusal.
     """
 
     identity: str
@@ -126,6 +127,7 @@ class ChatRequest:
     edit: Edit | None = None
     extract: bool = False
     examples: tuple[Example, ...] = ()
+    guesses: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +154,21 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The answer. With calls of tools `text` is empty, but for a model that says something before a call."""
+    """The answer. With calls of tools `text` is empty, but for a model that says something before a call.
+
+    Of a record that was read from a document: `confidence` maps the JSON pointers of its values to their confidence,
+    and `missing` are those of values that the schema demands and the document lacks. With a `refusal`, which names
+    them, there is neither text nor call; without one they are guesses.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...]
     finish_reason: FinishReason
     usage: Usage
     reasoning: str = ""
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

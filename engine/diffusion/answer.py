@@ -21,14 +21,17 @@ from typing import Any
 from cinnabar.engine.answers.alignment import ABSENT, Aligner
 from cinnabar.engine.answers.reading import Taken
 from cinnabar.engine.answers.record import Answered, record_of
+from cinnabar.engine.demanded import without_made_up_choices
+from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.value_places import ByteSpan, Places, places_of
+from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.fitting import branch_of
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.form.record_walk import RecordRow, walk_record
 from cinnabar.schemas.pointers import escape
 
@@ -61,6 +64,22 @@ class Sureness:
     product: float
     least: float
     first: float
+
+
+def written_by(decoded: Decoded, tokenizer: Tokenizer, steps: int) -> Written:
+    """Returns a decoded record as it was written, in so many forward passes."""
+    lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
+    return Written(
+        decoded.text, lengths, decoded.posteriors, decoded.chosen, steps, decoded.reopened, decoded.log_mass
+    )
+
+
+def without_made_up_values(form: Form, filled: Filled) -> Filled:
+    """Returns the record, the demanded values that the model made up flagged as missing.
+
+    One that the document does not print is made up if the model itself rather doubts it.
+    """
+    return without_made_up_choices(form, filled, ("chosen", "generated"))
 
 
 class Certainty:

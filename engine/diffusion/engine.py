@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from cinnabar.engine.demanded import without_made_up_choices
-from cinnabar.engine.diffusion.answer import Written, read_written
+from cinnabar.engine.diffusion.answer import Written, read_written, without_made_up_values, written_by
 from cinnabar.engine.diffusion.budget import beside_answer
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser, Edit
@@ -167,13 +166,11 @@ class DiffusionEngine:
                 filled = replace(filled, thoughts=thoughts.text)
             if self.calibration is not None:
                 filled = self.calibration.calibrated(request.form, request.passage, filled)
-            # A demanded value that the document does not print is made up if the model itself rather doubts it.
-            return without_made_up_choices(request.form, filled, ("chosen", "generated"))
+            return without_made_up_values(request.form, filled)
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
 
     def _written(self, decoded: Decoded, thoughts: Thoughts | None) -> Written:
-        tokenizer = self.model.tokenizer
         passes = decoded.passes + (0 if thoughts is None else thoughts.passes)
         for name, more in (
             ("records", 1),
@@ -183,16 +180,7 @@ class DiffusionEngine:
             ("cached", decoded.cached),
         ):
             self.counts[name] += more
-        lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
-        return Written(
-            decoded.text,
-            lengths,
-            decoded.posteriors,
-            decoded.chosen,
-            passes,
-            decoded.reopened,
-            decoded.log_mass,
-        )
+        return written_by(decoded, self.model.tokenizer, passes)
 
 
 class _Shown:

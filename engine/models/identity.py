@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.schemas.errors import ModelError, UsageError
 
@@ -23,6 +24,8 @@ def model_folder(name: str | Path) -> Path:
     """The folder of a model: `default` is the one that ships. UsageError where there is none."""
     folder = SHIPPED if str(name) == "default" else Path(name)
     if not (folder / "model.json").is_file():
+        if told := named_wrongly(name):
+            raise UsageError(f"--model {name}: {told}")
         raise UsageError(
             f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it"
         )

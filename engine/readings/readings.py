@@ -77,6 +77,11 @@ _MINUS_AFTER = re.compile(rf"[^\S\n]?[-−](?=\s|$)|\s{{0,3}}(?:DR|Dr|dr)\b|\s?(
 _OPENED = re.compile(rf"\(\s?(?:{_CURRENCY_WORD})?\s?$")
 _OPENED_ALONE = re.compile(rf"{_ALONE}{_OPENED.pattern}")
 _NON_DIGIT = re.compile(r"\D+")
+_AMOUNT = re.compile(
+    rf"\(?[-−–≈~]?\s?(?P<pre>{_CURRENCY_WORD})?\s?[-−–]?"
+    r"(?!0\d)\d[\d.,'’ \u00a0\u202f\u2009]*(?<=\d)"
+    rf"(?:\s?(?:[%‰]|(?P<post>{_CURRENCY_WORD})|(?=\w*[^\W\dA-Z_])[^\W\d_]{{1,5}}[²³]?))?\.?\)?[-−]?"
+)
 _BLANKS = re.compile(r"\s+")
 _WORD_START = re.compile(r"^(?:mailto:|tel:|e-?mail:\s*)", re.IGNORECASE)
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -293,6 +298,18 @@ def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> 
     if minus:
         return negative + values
     return values + negative if weak else values
+
+
+def is_amount(text: str) -> bool:
+    """Returns whether a text is one number with nothing around it but a minus, a currency, a percentage or a unit.
+
+    Digits that begin with a zero, and those beside other capitals ("17 A"), are rather a code.
+    """
+    found = _AMOUNT.fullmatch(" ".join(text.split()))
+    if found is None:
+        return False
+    beside = (part for part in found.group("pre", "post") if part is not None)
+    return all(len(part) != 3 or not part.isupper() or part in CURRENCY_CODES for part in beside)
 
 
 def _codes(core: str) -> tuple[str, ...]:

@@ -31,9 +31,9 @@ def save_source(source: Source, folder: Path) -> None:
     temporary.rename(folder / f"{source.name}.pickle")
 
 
-def load_sources(folder: Path) -> list[Source]:
-    """Returns all sources of a folder, by name."""
-    return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob("*.pickle"))]
+def load_sources(folder: Path, names: str = "*.pickle") -> list[Source]:
+    """Returns all sources of a folder, or those in files of these names, by name."""
+    return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob(names))]
 
 
 class Mix:

@@ -35,6 +35,7 @@ class TrainingConfig:
 
     minutes: wall time of the whole schedule, over all resumed parts.
     steps: length of the schedule in steps, in place of minutes; then the clock does not influence the weights.
+    at_most: seconds of this call after which a schedule in steps ends, too; its rates fall in time for that.
     encoder_rate, decoder_rate, new_rate: learning rates of the pretrained encoder, of the decoder that starts
         from its layers, and of the new parts.
     warmup: share of the schedule in which rates rise. decay: share at its end in which they fall to zero.
@@ -54,10 +55,11 @@ class TrainingConfig:
     save_every: float = 300.0
     seed: int = 0
     steps: int | None = None
+    at_most: float = math.inf
 
     def __post_init__(self) -> None:
-        if self.minutes <= 0 or self.sources < 1 or self.each < 1 or (self.steps is not None and self.steps < 1):
-            raise ValueError(f"expected positive minutes, sources, each and steps, got {self}")
+        if min(self.minutes, self.at_most) <= 0 or min(self.sources, self.each, self.steps or 1) < 1 or self.steps == 0:
+            raise ValueError(f"expected positive minutes, at_most, sources, each and steps, got {self}")
 
     @property
     def length(self) -> float:
@@ -137,7 +139,11 @@ def train(
         """Returns the elapsed part of the schedule, in its unit; updates `spent`."""
         nonlocal spent
         spent = time.monotonic() - begun
-        return spent if config.steps is None else float(step)
+        if config.steps is None:
+            return spent
+        # Of the two bounds the nearer one counts; the first step is made in any case.
+        by_clock = (time.monotonic() - called) / config.at_most if step else 0.0
+        return max(float(step), by_clock * length)
 
     def row(**found: float) -> dict[str, float]:
         whole = length / 60 if config.steps is None else length
@@ -153,7 +159,8 @@ def train(
     rng = random.Random(config.seed * 1_000_003 + step)
     words = network.encoder.words.weight.detach().cpu()
     mix = Mix([with_told(source, words, wordpieces) for source in sources], rng)
-    begun = time.monotonic() - spent
+    called = time.monotonic()
+    begun = called - spent
     saved = time.monotonic()
     means: dict[str, float] = {}
     def save() -> None:

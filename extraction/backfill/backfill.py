@@ -7,6 +7,7 @@ of `extraction/run.py`; a later run skips the documents that an interrupted run 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.backfill.estimate import BackfillEstimate, measure
+from cinnabar.extraction.backfill.estimate import BackfillEstimate, Cost, measure
 from cinnabar.extraction.backfill.outstanding import Item, Outstanding
 from cinnabar.extraction.backfill.rereading import Rereader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
@@ -27,7 +28,7 @@ from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.choices import Choice, last_choices, refused_documents
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, Store
 from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, select
 from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.extraction.storage.tables import printable
@@ -84,13 +85,18 @@ class Backfill(BatchedRun):
         with ExitStack() as stack:
             store = stack.enter_context(Store.open(out))
             fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
-            done = store.done_keys(source.fingerprint, fingerprint, quarantined=not options.retry_quarantined)
-            document_lookup = stack.enter_context(DocumentLookup(store.out, others, password))
+            passwords = len(parsers.passwords)
+            done = store.done_keys(
+                source.fingerprint, fingerprint, quarantined=not options.retry_quarantined, passwords=passwords
+            )
+            document_lookup = stack.enter_context(DocumentLookup(store.out, others, password, chosen.source))
             self._outstanding = Outstanding.of(found, done, document_lookup)
             about = {
                 "backfill": {name: getattr(chosen, name) for name in chosen.__slots__},
                 "from": [printable(str(one)) for one in others],
                 "out": printable(str(out)),
+                # With another number, documents that no password opened are tried again.
+                **({PASSWORD_COUNT: passwords} if passwords else {}),
             }
             settled = [*self._outstanding.done, *self._outstanding.lost]
             self._opening = Opening(store, self._outstanding.names, fingerprint, about, settled)
@@ -151,30 +157,38 @@ class Backfill(BatchedRun):
     def estimate(self) -> BackfillEstimate:
         """Returns an estimate of the work from a few documents, which are read and filled but not stored."""
         work = self._outstanding
-        tokens, seconds, sampled = measure(work.items, self._try)
+        found = measure(work.items, self._try)
         asked = {at: None for one in self._changes.values() for at in one.asked}
         below = [f"values below {self._below:g}"] if self._below else []
         return BackfillEstimate(
             documents=len(work.items),
-            tokens=tokens,
-            seconds=seconds,
+            tokens=found.tokens,
+            seconds=found.seconds,
+            start=found.start,
             asked=(*asked, *below),
             dropped=tuple({at: None for one in self._changes.values() for at in one.gone}),
             done=len(work.done),
             lost=len(work.lost),
-            sampled=sampled,
+            sampled=found.sampled,
             elsewhere=self._elsewhere,
         )
 
-    def _try(self, items: Sequence[Item]) -> int:
-        """Fills these documents without storing anything, and returns the tokens of their texts."""
+    def _try(self, items: Sequence[Item]) -> Cost:
+        """Fills these documents without storing anything."""
         from cinnabar.extraction.backfill.refilling import refill_batch
 
+        begun = time.perf_counter()
         job = self._whole_job()
-        read, known = self._reader.parse(items)
+        loaded = time.perf_counter()
+        read = self._reader.parse(items)
+        parsed = time.perf_counter()
+        # A run fetches the stored records of hundreds of documents at a time, so it is not counted.
+        known = self._reader.records(items)
+        fetched = time.perf_counter()
         refill_batch(read, known, job)
+        filled = time.perf_counter() - fetched + loaded - begun
         texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
-        return sum(map(job.engine.count_tokens, texts))
+        return Cost(sum(map(job.engine.count_tokens, texts)), parsed - loaded, filled)
 
     def _begin(self, number: int) -> None:
         self._reader.begin(number)

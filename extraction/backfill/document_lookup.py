@@ -20,6 +20,7 @@ from cinnabar.extraction.inputs import Input, Location, archive_around, check_ac
 from cinnabar.extraction.mailboxes.address import (
     ImapAddress,
     is_address,
+    parse_address,
     parse_mail_path,
     password_of_environment,
 )
@@ -35,7 +36,7 @@ from cinnabar.extraction.storage.folders import remembered
 from cinnabar.schemas.errors import NoMailbox
 
 #: Advice for a document that is not found.
-ELSEWHERE = "if it has moved, name its new place with --from"
+ELSEWHERE = "if it has moved, or lies behind IMAP, name its place with --from"
 #: A file, or a mail without a file of its own.
 Content = Path | Message
 
@@ -48,7 +49,8 @@ class DocumentLookup:
     Relative paths are searched from the working folder, and from the start folders of the runs that wrote to `out`;
     then the `others` are searched: files, folders and mailboxes. `password` returns the password of mailboxes behind
     IMAP. A connection to them is made only for a mail that is found nowhere else, and only to the accounts of the
-    `others` if there are any.
+    `others` and of `source`, which a person named: a folder from elsewhere may name any server, which would get the
+    password.
 
     A context manager: contents must be read before its exit. Raises UsageError if one of the `others` is missing,
     RunError if a server stops answering.
@@ -59,6 +61,7 @@ class DocumentLookup:
         out: Path,
         others: Sequence[Location] = (),
         password: Callable[[], str] = password_of_environment,
+        source: str | None = None,
     ) -> None:
         here = Path.cwd()
         self._folders = [Path(), *(folder for folder in remembered(out) if folder != here)]
@@ -66,6 +69,8 @@ class DocumentLookup:
         self._connections = ExitStack()
         self._mailboxes: dict[Location, _Holding] = {}
         self._accounts = {one.account for one in others if isinstance(one, ImapAddress)}
+        if source is not None and is_address(source):
+            self._accounts.add(parse_address(source).account)
         with self._connections as stack:
             self._others = _Holding(gather(others, out, stack) if others else (), others)
             self._connections = stack.pop_all()
@@ -129,7 +134,7 @@ class DocumentLookup:
         """Returns the mailbox of a mail behind IMAP, if its server may get the password."""
         if (mail := parse_mail_path(path, self._password)) is None:
             return None
-        return mail[0] if not self._accounts or mail[0].account in self._accounts else None
+        return mail[0] if mail[0].account in self._accounts else None
 
     def _lying(self, path: str) -> list[Path]:
         """Returns the places where a file of this name may be."""

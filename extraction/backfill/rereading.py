@@ -81,17 +81,18 @@ class Rereader:
         self._batches.append(batch)
         self.inputs.append([_input(item) for item in batch])
 
-    def parse(self, items: Sequence[Item]) -> tuple[list[Read], Known]:
-        """Returns these documents parsed, and their stored records."""
-        return self._reader.parse([_input(item) for item in items]), self._records(items)
+    def parse(self, items: Sequence[Item]) -> list[Read]:
+        """Returns these documents parsed."""
+        return self._reader.parse([_input(item) for item in items])
 
     def known(self, number: int) -> Known:
         """Returns the stored records of a batch's documents; it fetches those of the next batches with them."""
         end = number + 1 + _FETCH // len(self._batches[number])
         coming = [item for batch in self._batches[number + 1 : end] for item in batch]
-        return self._records(self._batches[number], coming)
+        return self.records(self._batches[number], coming)
 
-    def _records(self, items: Sequence[Item], coming: Sequence[Item] = ()) -> Known:
+    def records(self, items: Sequence[Item], coming: Sequence[Item] = ()) -> Known:
+        """Returns the stored records of these documents; if it fetches, then those of the coming ones, too."""
         from cinnabar.extraction.backfill.refilling import Known
 
         found = [item.found for item in items]

@@ -42,6 +42,8 @@ def letters(batch: Sequence[Input]) -> list[Letter]:
 
 def _content(item: Input) -> Sent | DocumentError:
     content = item.content
+    if isinstance(content, Sent):
+        return content
     try:
         data = read_file(str(content), MAX_FILE) if isinstance(content, Path) else content.read()
     except DocumentError as problem:

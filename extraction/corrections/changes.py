@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -26,6 +26,8 @@ class Action(StrEnum):
     LIST = "list"
     #: The document is not of this schema; the pointer is "".
     OTHER_KIND = "other_kind"
+    #: `after` is a new row before this one; stored as the list that it makes.
+    INSERT = "insert"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,15 @@ class Change:
     """A change that a person asks for.
 
     `pointer` (RFC 6901) leads into the record. `after` is a JSON text. `spans` are the characters of the document's
-    text that stand behind the value.
+    text that stand behind the value. `seen` is the digest of what the person saw there (`seen.py`), None if they do not
+    tell.
     """
 
     action: Action
     pointer: str
     after: str | None = None
     spans: tuple[Span, ...] = ()
+    seen: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,8 @@ class Reviewed:
     """The state of one document under one schema; `record` is None if there is none.
 
     `corrections` are those in force and those taken back, oldest first. `outcome` is `written`, `quarantined` or
-    `skipped`, with its `code`, `detail` and `pointers`.
+    `skipped`, with its `code`, `detail` and `pointers`. `guesses` are the places whose values nobody read or said.
+    `seen` has the digests of all places (`seen.py`), `moved` those before and after the changes that led here.
     """
 
     document: str
@@ -93,6 +98,9 @@ class Reviewed:
     pointers: tuple[str, ...] = ()
     schema_fingerprint: str = ""
     run_id: str = ""
+    guesses: frozenset[str] = frozenset()
+    seen: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:

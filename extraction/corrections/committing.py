@@ -47,7 +47,7 @@ from cinnabar.extraction.storage.records import DocumentInfo, Outcome, Record
 from cinnabar.extraction.storage.tables import COMMAND, CORRECT, OTHER_KIND, Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.canonical import parse
-from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.errors import NotAccepted, NotStored, RunError
 
 
 class OpenFolder(Protocol):
@@ -81,6 +81,8 @@ class _LastStep:
     """The last step that `after_entry` made: a correction is made, and at once committed from the same state."""
 
     made: tuple[CorrectedState, str, CorrectedState] | None = None
+    #: The last state that the columns were asked for, so that it is not asked for twice.
+    stored: CorrectedState | None = None
 
 
 _LAST_STEP = _LastStep()
@@ -147,30 +149,68 @@ def commit_waiting(store: OpenFolder) -> int:
     documents = {entry.document for entry in entries}
     rows = correction_rows(store.out, committed, documents)
     fresh = [entry for entry in entries if not entry.identities & rows.identities]
-    found = states(store.out, committed, {(entry.document, entry.schema_name) for entry in fresh}, rows)
+    before = states(store.out, committed, {(entry.document, entry.schema_name) for entry in fresh}, rows)
     own: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
+    found: dict[Pair, CorrectedState] = {}
+    done = [entry for entry in entries if entry.identities & rows.identities]
     for entry in fresh:
         pair = entry.document, entry.schema_name
+        state = found.get(pair, before[pair])
+        try:
+            after = state_after(store.out, state, entry)
+            check_stored(store.out, after, entry)
+            if not _version_of(after):
+                raise ValueError("there is no outcome of the document under this schema")
+        except (RunError, OSError):  # its schema is lost, or the disk fails: it waits on
+            continue
+        except Exception as error:  # an older version wrote it, or it is damaged: it stops nobody
+            journal.set_correction_aside(store.out, entry, state.path, error)
+            continue
         own[pair].append(entry)
-        found[pair] = _after(store, found[pair], entry)
+        found[pair] = after
+        done.append(entry)
     groups: dict[tuple[str, str], list[CorrectedState]] = defaultdict(list)
     for pair, state in found.items():
-        # Of a document without an outcome only the corrections are kept, under the schema that they were made under.
-        fingerprint = state.schema_fingerprint or next(
-            (one.schema_fingerprint for one in state.corrections), ""
-        )
-        groups[pair[1], fingerprint].append(state)
+        groups[pair[1], _version_of(state)].append(state)
     for (name, fingerprint), group in groups.items():
         _commit(store, name, fingerprint, group, own)
-    journal.remove_waiting(store.out, entries)
+    journal.remove_waiting(store.out, done)
     return len(found)
 
 
-def _after(store: OpenFolder, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
+def _version_of(state: CorrectedState) -> str:
+    # Of a document without an outcome only the corrections are kept, under the schema that they were made under.
+    return state.schema_fingerprint or next((one.schema_fingerprint for one in state.corrections), "")
+
+
+def check_stored(out: Path, state: CorrectedState, entry: WaitingCorrection) -> None:
+    """Asks the columns for a state after an entry. Raises NotStored, with the place, if one cannot hold a value."""
+    if _LAST_STEP.stored is state:
+        return
+    _rows_of(entry, state, "")
+    if state.base is not None:
+        base_table([(state.document, state.schema_name, state.schema_fingerprint, "", state.base)])
+    if state.record is not None and not state.other_kind:
+        key = Key("", state.schema_name, state.schema_fingerprint, state.engine_fingerprint)
+        outcome = outcome_of(state)
+        tables.outcome_rows([outcome], key)
+        if outcome.status == "written":
+            record_schema = _columns_of(out, state.schema_name, state.schema_fingerprint)
+            tables.record_row(outcome, key, record_schema, RecordColumns.of(record_schema))
+            tables.field_rows(outcome, key)
+    _LAST_STEP.stored = state
+
+
+def _columns_of(out: Path, name: str, fingerprint: str) -> pa.Schema:
+    return arrow_schema(rules_of(out, name, fingerprint).compiled)
+
+
+def state_after(out: Path, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
+    """Returns a document's state after an entry that waited while the document may have been read again."""
     if state.record is None:
         return replace(state, corrections=corrections_after(state, entry))
     try:
-        return after_entry(state, entry, rules_of(store.out, state.schema_name, state.schema_fingerprint))
+        return after_entry(state, entry, rules_of(out, state.schema_name, state.schema_fingerprint))
     except NotAccepted as problem:
         # A run has written another record since the person asked: its values stay, and the record says so.
         record = replace(state.record, flags=tuple(sorted({*state.record.flags, LEFT_OUT})))
@@ -189,24 +229,25 @@ def _commit(
 ) -> None:
     """Commits the corrections of documents under one schema, with their records, as one batch."""
     run_id = store.new_run_id()
-    rows = []
-    for state in group:
-        by_identity = {one.identity: one for one in state.corrections}
-        for entry in own[state.document, name]:
-            rows += [row_of(one, run_id) for one in entry.corrections]
-            rows += [
-                undo_row(one, by_identity[one.undoes], run_id) for one in entry.undone if one.undoes in by_identity
-            ]
-    content = {"corrections": correction_table(rows)}
+    rows = [_rows_of(entry, state, run_id) for state in group for entry in own[state.document, name]]
+    content = {"corrections": pa.concat_tables(rows).combine_chunks()}
     content |= corrected_rows(store, name, fingerprint, group, run_id)
     store.commit(name, fingerprint, content, revises=True)
+
+
+def _rows_of(entry: WaitingCorrection, state: CorrectedState, run_id: str) -> pa.Table:
+    """Returns the rows of an entry in `corrections`."""
+    by_identity = {one.identity: one for one in state.corrections}
+    rows = [row_of(one, run_id) for one in entry.corrections]
+    rows += [undo_row(one, by_identity[one.undoes], run_id) for one in entry.undone if one.undoes in by_identity]
+    return correction_table(rows)
 
 
 def corrected_rows(
     store: OpenFolder, name: str, fingerprint: str, group: Sequence[CorrectedState], run_id: str
 ) -> dict[str, pa.Table]:
     """Returns the rows of corrected records, as those of a run without a model, by their folders."""
-    now = manifests.now()
+    now, folder = manifests.now(), f"{identifier(name)}/{fingerprint[:12]}"
     by_engine: dict[str, list[CorrectedState]] = defaultdict(list)
     for state in group:
         if state.record is not None or state.other_kind:
@@ -216,20 +257,25 @@ def corrected_rows(
     for engine, some in by_engine.items():
         key = Key(run_id, name, fingerprint, engine)
         outcomes = [outcome_of(state) for state in some]
+        if any(one.status == "written" for one in outcomes):
+            record_schema = _columns_of(store.out, name, fingerprint)
+            columns = RecordColumns.of(record_schema)
+        for at, one in enumerate(outcomes):
+            if one.status == "written":
+                try:
+                    record = tables.record_row(one, key, record_schema, columns)
+                    leaves = tables.field_rows(one, key)
+                except NotStored as error:  # a version of the schema with another column has come since
+                    outcomes[at] = tables.unstorable(one, error)
+                else:
+                    found[f"data/{folder}"].append(pa.Table.from_batches([record]))
+                    found[f"fields/{folder}"].append(leaves)
         for one in outcomes:
             counts[one.status] += 1
         found["outcomes"].append(tables.outcome_rows(outcomes, key))
         judged = [one for one in outcomes if one.status != "skipped"]
         if (checks := tables.check_rows(judged, key)).num_rows:
             found["checks"].append(checks)
-        written = [one for one in outcomes if one.status == "written"]
-        if written:
-            record_schema = arrow_schema(rules_of(store.out, name, fingerprint).compiled)
-            columns = RecordColumns.of(record_schema)
-            folder = f"{identifier(name)}/{fingerprint[:12]}"
-            records = [tables.record_row(one, key, record_schema, columns) for one in written]
-            found[f"data/{folder}"].append(pa.Table.from_batches(records))
-            found[f"fields/{folder}"] += [tables.field_rows(one, key) for one in written]
     bases = [
         (state.document, name, fingerprint, run_id, state.base)
         for some in by_engine.values()

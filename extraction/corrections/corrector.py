@@ -16,19 +16,22 @@ from cinnabar.extraction.corrections.changes import (
     Undo,
     in_force,
 )
-from cinnabar.extraction.corrections.committing import after_entry, corrections_after
+from cinnabar.extraction.corrections.committing import after_entry, check_stored, corrections_after, state_after
 from cinnabar.extraction.corrections.editing import Edited, edited
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.revising import Rules, rules_of
+from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of
+from cinnabar.extraction.corrections.seen import check_seen, sights
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.store import Store
-from cinnabar.schemas.errors import InUse, NotAccepted, Refused, UsageError
+from cinnabar.schemas.errors import InUse, NotAccepted, NotStored, Refused, RunError, UsageError
 
 #: Returns a document by its digest and the name of its schema, None if it cannot be read now.
 FindDocument = Callable[[str, str], Document | None]
+# How often a commit is followed by a look for what others left to it.
+_LOOKS = 8
 
 
 class Corrector:
@@ -78,12 +81,14 @@ class Corrector:
         return state
 
     def _after(self, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
-        if state.record is None:
-            return replace(state, corrections=corrections_after(state, entry))
         try:
-            return after_entry(state, entry, self._rules(state))
-        except NotAccepted:
-            return replace(state, corrections=corrections_after(state, entry))
+            after = state_after(self._out, state, entry)
+            check_stored(self._out, after, entry)
+            return after
+        except RunError:
+            raise
+        except Exception:  # whoever commits it sets it aside, and says so
+            return state
 
     def _rules(self, state: CorrectedState) -> Rules:
         return rules_of(self._out, state.schema_name, state.schema_fingerprint)
@@ -91,21 +96,23 @@ class Corrector:
     def correct(self, document: str, schema_name: str, changes: Sequence[Change], who: str) -> Reviewed:
         """Corrects the record of this document, all changes or none; the corrections are durable when this returns.
 
-        Raises Refused, with the places, if the record would not satisfy its schema then; UsageError for a change that
-        makes no sense, or if there is no record.
+        Raises Refused, with the places, if the record would not satisfy its schema then; Overtaken, with both values,
+        if a place is not as the person saw it; UsageError for a change that makes no sense, or if there is no record.
         """
         with self._mutex:
             with journal.writing(self._out):
                 state = self._state(document, schema_name)
+                check_seen(state, changes)
                 identity = journal.new_identity(_last(state))
                 own = self._corrections(state, changes, who, identity)
                 entry = WaitingCorrection(identity, document, schema_name, own)
                 if not entry.corrections:
                     return _reviewed(state)
                 found = after_entry(state, entry, self._rules(state))
+                self._ask_columns(found, entry)
                 journal.write(self._out, entry)
             self._commit()
-            return _reviewed(found)
+            return _reviewed(found, state)
 
     def _corrections(
         self, state: CorrectedState, changes: Sequence[Change], who: str, identity: str
@@ -124,7 +131,7 @@ class Corrector:
             whole = None
             if self._document is not None and any(change.spans for change in changes):
                 whole = self._document(state.document, state.schema_name)
-            found = edited(state.record, changes, self._rules(state), whole, state.path)
+            found = edited(state.record, changes, self._rules(state), whole, state.path, guesses_of(state))
         return tuple(
             Correction(
                 f"{identity}-{number}",
@@ -144,10 +151,13 @@ class Corrector:
             for number, one in enumerate(found)
         )
 
-    def undo(self, document: str, schema_name: str, identities: Sequence[str] | None, who: str) -> Reviewed:
+    def undo(
+        self, document: str, schema_name: str, identities: Sequence[str] | None, who: str, seen: str | None = None
+    ) -> Reviewed:
         """Takes back these corrections of a document, None for all: the record is again what the model had made.
 
-        Raises UsageError for an unknown identity, Refused if the record would not satisfy its schema then.
+        `seen` is the digest of the whole record that the person saw. Raises UsageError for an unknown identity,
+        Overtaken if the record is another one now, Refused if it would not satisfy its schema then.
         """
         with self._mutex:
             with journal.writing(self._out):
@@ -161,6 +171,7 @@ class Corrector:
                 gone = [one for one in state.in_force if one.identity in wanted]
                 if not gone:
                     return _reviewed(state)
+                check_seen(state, [Change(Action.ACCEPT, "", None, (), seen)])
                 identity, made = journal.new_identity(_last(state)), manifests.now()
                 undone = tuple(
                     Undo(f"{identity}-{number}", one.identity, who, made) for number, one in enumerate(gone)
@@ -170,9 +181,17 @@ class Corrector:
                     found = self._undone(state, entry)
                 except NotAccepted as problem:
                     raise Refused(state.path, [(problem.pointer, str(problem))]) from problem
+                self._ask_columns(found, entry)
                 journal.write(self._out, entry)
             self._commit()
-            return _reviewed(found)
+            return _reviewed(found, state)
+
+    def _ask_columns(self, state: CorrectedState, entry: WaitingCorrection) -> None:
+        """Raises Refused if a column cannot hold what an entry makes of a record: then nothing must be durable."""
+        try:
+            check_stored(self._out, state, entry)
+        except NotStored as error:
+            raise Refused(state.path, [(error.pointer, error.why)], "cannot be stored") from error
 
     def _undone(self, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
         if state.record is None:
@@ -181,13 +200,15 @@ class Corrector:
 
     def _commit(self) -> None:
         """Commits and publishes what waits if no run holds the folder; else that run does it."""
-        if is_locked(self._out):
-            return
-        try:
-            # Opening the store commits what waits, and publishes it.
-            Store.open(self._out).close()
-        except InUse:
-            return
+        # Who finds the folder locked by another correction leaves it to that one, which looks again when it is done.
+        for _ in range(_LOOKS):
+            if not journal.waiting(self._out) or is_locked(self._out):
+                return
+            try:
+                # Opening the store commits what waits, and publishes it.
+                Store.open(self._out).close()
+            except InUse:
+                return
 
 
 def corrections(out: Path) -> list[Correction]:
@@ -204,7 +225,11 @@ def _last(state: CorrectedState) -> str:
     return max((one.identity for one in state.corrections), default="")
 
 
-def _reviewed(state: CorrectedState) -> Reviewed:
+def _reviewed(state: CorrectedState, before: CorrectedState | None = None) -> Reviewed:
+    now = sights(state)
+    was = {} if before is None else sights(before)
+    moved = {pointer: (seen, now.get(pointer, now["-"])) for pointer, seen in was.items()}
+    moved |= {pointer: (was["-"], seen) for pointer, seen in now.items() if was and pointer not in was}
     return Reviewed(
         state.document,
         state.path,
@@ -217,4 +242,7 @@ def _reviewed(state: CorrectedState) -> Reviewed:
         state.pointers,
         state.schema_fingerprint,
         state.run_id,
+        guesses_of(state),
+        now,
+        {pointer: pair for pointer, pair in moved.items() if pair[0] != pair[1]},
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from cinnabar.extraction.records.evidence import evidence_of, page_of
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.schemas.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, Refused, UsageError
-from cinnabar.schemas.pointers import unescape
+from cinnabar.schemas.pointers import index_of, unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,24 @@ class Edited:
 
 
 def edited(
-    record: Record, changes: Sequence[Change], rules: Rules, document: Document | None, name: str
+    record: Record,
+    changes: Sequence[Change],
+    rules: Rules,
+    document: Document | None,
+    name: str,
+    guesses: Collection[str] = (),
 ) -> list[Edited]:
     """Returns what these changes, one after the other, make of a record.
 
-    Raises Refused, with the places, if the record does not satisfy its schema then where it did before, UsageError for
-    a change that makes no sense; `name` is the document's in messages.
+    Whoever accepts an object leaves its `guesses` open. Raises Refused, with the places, if the record does not satisfy
+    its schema then where it did before, UsageError for a change that makes no sense; `name` is the document's in
+    messages.
     """
     draft = RecordInWork(record)
     done: list[tuple[Change, str | None, Evidence | None, list[str]]] = []
-    for change in changes:
-        done.append(_Editing(draft, rules, document).make(change))
+    editing = _Editing(draft, rules, document, frozenset(guesses))
+    for asked in changes:
+        done += [editing.make(change) for change in editing.stored(asked)]
     try:
         text = spelled_record(draft, record, rules)
     except NotAccepted as problem:
@@ -82,6 +89,35 @@ class _Editing:
     draft: RecordInWork
     rules: Rules
     document: Document | None
+    guesses: frozenset[str]
+
+    def stored(self, asked: Change) -> list[Change]:
+        """Returns the changes that are stored for this one: an insertion is its list, an acceptance has no guesses."""
+        if asked.action is Action.INSERT:
+            over, _, last = asked.pointer.rpartition("/")
+            held = at(self.draft.value, over)
+            rows = list(held) if isinstance(held, list) else []
+            if held is not None and held is not OUT and not isinstance(held, list):
+                raise UsageError(f"{asked.pointer}: expected the place of a row, but {over or '/'} is no list")
+            rows.insert(_index(asked.pointer, last, len(rows)), _parsed(asked))
+            made = replace(asked, action=Action.LIST, pointer=over, after=json_text(rows), spans=())
+            return [made, replace(asked, action=Action.VALUE)] if asked.spans else [made]
+        within = {one for one in self._open() if one != asked.pointer and lies_within(one, asked.pointer)}
+        if asked.action is not Action.ACCEPT or not within:
+            return [asked]
+        places = places_in(self.draft.value, asked.pointer, self.draft.leaves.values())
+        if places == [asked.pointer]:
+            return [asked]
+        left = [place for place in places if place not in within]
+        if not left:
+            where = asked.pointer or "/"
+            raise UsageError(f"{where}: nothing was read here, all of it was guessed; accept or correct each value")
+        return [replace(asked, pointer=place) for place in left]
+
+    def _open(self) -> set[str]:
+        """Returns the guesses that no change before has settled."""
+        leaves = self.draft.leaves
+        return {one for one in self.guesses if one not in leaves or leaves[one].origin != HUMAN}
 
     def make(self, change: Change) -> tuple[Change, str | None, Evidence | None, list[str]]:
         """Makes one change; returns it with the value before, its evidence and its places."""
@@ -110,8 +146,10 @@ class _Editing:
         return change, before, evidence, places or [place]
 
     def _accept(self, pointer: str) -> Evidence | None:
-        draft = self.draft
-        mine = [leaf for leaf in draft.leaves.values() if lies_within(leaf.pointer, pointer)]
+        draft, left = self.draft, self._open() - {pointer}
+        mine = [
+            leaf for leaf in draft.leaves.values() if lies_within(leaf.pointer, pointer) and leaf.pointer not in left
+        ]
         if at(draft.value, pointer) is OUT and not mine:
             raise UsageError(f"{pointer}: expected a place of the record; `cinnabar show` lists them")
         draft.know(map(sure, mine), {}, {})
@@ -147,8 +185,8 @@ class _Editing:
             holder = at(self.draft.value, around)
             # One behind the last item is a new one.
             most = len(holder) - (number + 1 < len(steps)) if isinstance(holder, list) else 0
-            if isinstance(holder, list) and not (step.isdecimal() and int(step) <= most):
-                raise UsageError(f"{pointer}: expected the index of an item, 0 to {most}, got {step!r}")
+            if isinstance(holder, list):
+                _index(pointer, step, most)
             if holder is not OUT and holder is not None and not isinstance(holder, (dict, list)):
                 held = json_text(holder)[:60]
                 raise UsageError(f"{pointer}: expected a place of the record; {around} holds {held}")
@@ -188,10 +226,10 @@ class _Editing:
         parent, _, last = pointer.rpartition("/")
         holder = at(draft.value, parent) if pointer else OUT
         if isinstance(holder, list):
-            if not last.isdecimal() or int(last) >= len(holder):
-                raise UsageError(f"{pointer}: expected the index of an item, 0 to {len(holder) - 1}")
-            self._list(parent, [item for number, item in enumerate(holder) if number != int(last)])
+            gone_row = _index(pointer, last, len(holder) - 1)
+            self._list(parent, [item for number, item in enumerate(holder) if number != gone_row])
             return
+        self._check_parent(pointer)
         had = isinstance(holder, dict) and unescape(last) in holder
         old = [leaf.pointer for leaf in draft.leaves.values() if lies_within(leaf.pointer, pointer)]
         ways: tuple[Any, ...] = (None, OUT) if had else (OUT, None)
@@ -229,12 +267,22 @@ class _Editing:
         return Evidence(change.spans, "")
 
 
+def _index(pointer: str, step: str, most: int) -> int:
+    """Returns the index that a step of a pointer names. Raises UsageError if it is none of 0 to `most`."""
+    index = index_of(step)
+    if index is None or index > most:
+        raise UsageError(f"{pointer[:200]}: expected the index of an item, 0 to {most}, got {step[:40]!r}")
+    return index
+
+
 def _parsed(change: Change) -> Any:
     if change.after is None:
         raise UsageError(f"{change.pointer}: expected the new value as JSON, got none")
     try:
-        return parse(change.after)
-    except ValueError as error:
+        value = parse(change.after)
+        json_text(value)  # a number of more digits than any automaton holds has no text
+        return value
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{change.pointer}: expected a value as JSON (a text in double quotes), got {change.after[:80]} ({error})"
         ) from error

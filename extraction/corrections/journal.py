@@ -1,7 +1,8 @@
 """Corrections that wait for their commit: one small file each in the folder `waiting/`, under a lock of its own.
 
 A correction is durable once its file is there, also while a run holds the folder's lock. Whoever holds that lock next
-commits it, and removes the file after the commit. A file whose corrections are committed already changes nothing.
+commits it, and removes the file after the commit. A file whose corrections are committed already changes nothing. One
+whose corrections no column can hold is moved to `aside/corrections/`, with the path of its document.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from cinnabar.extraction.corrections.changes import Action, Correction, Undo
 from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import TEMPORARY, FolderLock, make_folder, sync_folder, write_bytes
-from cinnabar.extraction.storage.waiting import WAITING, waiting_files
+from cinnabar.extraction.storage.own_names import check_links, own_name
+from cinnabar.extraction.storage.waiting import UNSTORED, WAITING, waiting_files
+from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import InUse, RunError
 
 # Seconds to wait for another process that is writing a correction.
@@ -59,6 +62,7 @@ def writing(out: Path) -> Iterator[None]:
     Raises InUse if another process holds it for long, RunError if the folder cannot be written to.
     """
     folder = out / WAITING
+    check_links(out)
     with _storing(out):
         make_folder(folder)
         lock = _locked(folder)
@@ -133,12 +137,29 @@ def _all(out: Path) -> tuple[list[WaitingCorrection], dict[Path, str]]:
             found.append(_read(path))
         except FileNotFoundError:  # committed meanwhile
             continue
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             wrong[path] = (
                 f"expected a waiting correction of Cinnabar, found something else ({error}); it counts once the file"
                 " can be read: mend it, or move it away"
             )
     return found, wrong
+
+
+def set_correction_aside(out: Path, entry: WaitingCorrection, path: str, why: Exception) -> None:
+    """Moves an entry that cannot be stored out of the way, with the path of its document and the reason."""
+    waiting = out / WAITING / f"{entry.identity}.json"
+    content = {
+        "format": 1,
+        "path": path,
+        "document": entry.document,
+        "schema_name": entry.schema_name,
+        "pointers": [one.pointer for one in entry.corrections],
+        "why": str(why) or type(why).__name__,
+        "entry": orjson.loads(waiting.read_bytes()),
+    }
+    write_bytes(out / UNSTORED / waiting.name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+    waiting.unlink(missing_ok=True)
+    sync_folder(out / WAITING)
 
 
 def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
@@ -150,17 +171,40 @@ def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
 
 
 def _read(path: Path) -> WaitingCorrection:
+    """Returns the entry in a file. Raises ValueError or its like if no version of Cinnabar can have written it."""
     said = orjson.loads(path.read_bytes())
-    if said["format"] != 1:
-        raise ValueError(f"expected the format 1, got {said['format']}")
-    document, name = said["document"], said["schema_name"]
-    return WaitingCorrection(
-        said["identity"],
+    if not isinstance(said, dict) or said["format"] != 1:
+        raise ValueError("expected a JSON object of the format 1")
+    identity, document, name = said["identity"], own_name("digest", said["document"]), said["schema_name"]
+    if identity != path.stem:
+        raise ValueError(f"it says that it is {str(identity)[:80]!r}, which is not its file's name")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"expected the name of a schema, got {str(name)[:80]!r}")
+    found = WaitingCorrection(
+        identity,
         document,
         name,
         tuple(_correction_from(one, document, name) for one in said["corrections"]),
         tuple(Undo(**one | {"made": datetime.fromisoformat(one["made"])}) for one in said["undone"]),
     )
+    for step in (*((one.identity, one.who) for one in found.corrections), *((u.identity, u.who) for u in found.undone)):
+        if not own_name("step of a correction", step[0]).startswith(f"{identity}-") or not isinstance(step[1], str):
+            raise ValueError(f"expected a step of {identity} by somebody, got {step[0]}")
+    for undo in found.undone:
+        own_name("step of a correction", undo.undoes)
+    for one in found.corrections:
+        own_name("digest", one.schema_fingerprint)
+        texts = [one.before, one.after]
+        for pointer in (one.pointer, *(unit.pointer for unit in one.units)):
+            if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
+                raise ValueError(f"expected a JSON pointer, got {str(pointer)[:80]!r}")
+        for unit in one.units:
+            texts += [unit.text, *(leaf.value for leaf in unit.leaves)]
+        # A text that is no JSON would stop every query of the values.
+        for text in texts:
+            if text is not None:
+                parse(text)
+    return found
 
 
 def _correction_json(one: Correction) -> dict[str, Any]:

@@ -10,22 +10,28 @@ from pathlib import Path
 
 from cinnabar.extraction.corrections.carrying import Carried, carried
 from cinnabar.extraction.corrections.changes import Correction, concerned, counting_of
-from cinnabar.extraction.corrections.stored import Base
+from cinnabar.extraction.corrections.stored import Base, CorrectedState
 from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, lies_within
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.records.checks.judgement import with_checks
+from cinnabar.extraction.records.emptiness import with_emptiness
 from cinnabar.extraction.records.validation import Validator, Violation
 from cinnabar.extraction.run_options import OnCheck
-from cinnabar.extraction.storage.records import Outcome, Record
+from cinnabar.extraction.storage.records import EMPTY, EMPTY_RECORD, Outcome, Record
 from cinnabar.extraction.storage.stored_schemas import source_of
+from cinnabar.extraction.storage.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.canonical import json_text
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import NotAccepted, RunError
 
 #: The codes of documents whose record is in quarantine for its values.
-_VALUE_CODES = frozenset({"missing", "invalid", "low_confidence", "refused_fact", CHECK_FAILED})
+_VALUE_CODES = frozenset(
+    {"missing", "invalid", "low_confidence", "refused_fact", CHECK_FAILED, EMPTY_RECORD, UNSTORABLE}
+)
+#: The codes of documents whose values at the pointers nobody found.
+_GUESSED = frozenset({"missing", "refused_fact"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +184,18 @@ def is_settled(record: Record, pointer: str) -> bool:
     return record.rows.get(pointer) == 1.0 or record.lists.get(pointer) == 1.0
 
 
+def guesses_of(state: CorrectedState) -> frozenset[str]:
+    """Returns the places whose values were made up because the schema demands them, and that no person has settled."""
+    record, base = state.record, state.outcome
+    if record is None or base is None:
+        return frozenset()
+    if base.status != "quarantined":
+        return frozenset(leaf.pointer for leaf in record.leaves if leaf.origin != HUMAN and leaf.missing)
+    # Of a record in quarantine only the reasons tell what was guessed.
+    told = base.pointers if base.code in _GUESSED else ()
+    return frozenset(pointer for pointer in told if not is_settled(record, pointer))
+
+
 def judged_again(outcome: Outcome, base: Base, rules: Rules) -> Outcome:
     """Returns the outcome of a corrected record: written, or in quarantine while a reason for it is left.
 
@@ -193,6 +211,10 @@ def judged_again(outcome: Outcome, base: Base, rules: Rules) -> Outcome:
         detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
         pointers = tuple(dict.fromkeys(v.pointer for v in violations))
         return _held(outcome, "invalid", detail, pointers, rules)
+    record = with_emptiness(record, rules.compiled.form)
+    outcome = replace(outcome, record=record)
+    if held and base.code == EMPTY_RECORD and EMPTY in record.flags:
+        return _held(outcome, base.code, base.detail, base.pointers, rules)
     left = tuple(pointer for pointer in base.pointers if not is_settled(record, pointer)) if held else ()
     if left and base.code not in ("invalid", CHECK_FAILED):
         return _held(outcome, base.code, f"{base.detail}; left: {', '.join(left[:5])}", left, rules)

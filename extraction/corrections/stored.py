@@ -42,7 +42,7 @@ from cinnabar.extraction.storage.names import literal
 from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.extraction.storage.snapshot import OFFLINE
 from cinnabar.extraction.storage.stored_records import stored_of
-from cinnabar.extraction.storage.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in
+from cinnabar.extraction.storage.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.canonical import parse
 
 #: A document under one schema: its digest and the schema's name.
@@ -368,13 +368,11 @@ def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record |
 
 
 def correction_table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """Returns rows of the table `corrections`."""
-    return pa.Table.from_pylist(list(rows), CORRECTIONS)
+    """Returns rows of the table `corrections`. Raises NotStored if a value does not fit its column."""
+    return table_of(rows, CORRECTIONS)
 
 
 def base_table(rows: Sequence[tuple[str, str, str, str, Base]]) -> pa.Table:
     """Returns rows of the table `uncorrected`: document, schema, its fingerprint, run, and the base."""
     names = UNCORRECTED.names
-    return pa.Table.from_pylist(
-        [dict(zip(names, (*keys, base.to_json()), strict=True)) for *keys, base in rows], UNCORRECTED
-    )
+    return table_of([dict(zip(names, (*keys, base.to_json()), strict=True)) for *keys, base in rows], UNCORRECTED)

@@ -15,7 +15,7 @@ from cinnabar.extraction.documents import Box, Evidence, Span
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.schemas.canonical import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode
-from cinnabar.schemas.pointers import escape, unescape
+from cinnabar.schemas.pointers import escape, index_of, unescape
 
 #: The origin of values that a person corrected or accepted.
 HUMAN: Final = "human"
@@ -50,7 +50,8 @@ def at(value: Any, pointer: str) -> Any:
     """Returns the part of a parsed record at this pointer, OUT if there is none."""
     for step in pointer.split("/")[1:]:
         if isinstance(value, list):
-            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else OUT
+            index = index_of(step)
+            value = value[index] if index is not None and index < len(value) else OUT
         else:
             value = value.get(unescape(step), OUT) if isinstance(value, dict) else OUT
     return value

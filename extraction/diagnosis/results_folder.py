@@ -15,6 +15,7 @@ from cinnabar.schemas.wording import counted
 def results_folder(out: Path) -> Iterator[Finding]:
     """The findings about this folder, which need not exist yet."""
     from cinnabar.extraction.storage.housekeeping import runs, status
+    from cinnabar.extraction.storage.unread_corrections import unread_corrections
 
     check = f"folder {out}"
     if out.exists() and not out.is_dir():
@@ -35,6 +36,8 @@ def results_folder(out: Path) -> Iterator[Finding]:
     except CinnabarError as error:
         yield fails("results", str(error), f"cinnabar verify --out {out} tells more")
         return
+    for path, why in unread_corrections(out).items():
+        yield advises("correction", f"{path.relative_to(out)}: {why}", "see docs/corrections.md, During a run")
     records = sum(found.records.values())
     held = sum(found.quarantined.values())
     yield ok("results", f"{counted(records, 'record')}, {held} in quarantine, {counted(found.runs, 'run')}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from types import TracebackType
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The code of a document whose engine died each time.
 ENGINE_DIED = "engine_died"
+# The variables with the passwords of mailboxes and documents, which no engine opens.
+_SECRETS = frozenset(("CINNABAR_IMAP_PASSWORD", "CINNABAR_PASSWORDS"))
 # The limit for an answer in seconds. `--max-seconds` bounds each document, and a batch may have many.
 _PATIENCE = 10.0 * 86_400
 # How often a whole batch is given to an engine before its documents go one by one.
@@ -34,8 +37,8 @@ _COMMAND = [sys.executable, "-P", "-m", "cinnabar.extraction.engines.worker"]
 class _Engine(WorkerProcess):
     """One engine process."""
 
-    def __init__(self, first: bytes) -> None:
-        super().__init__(_COMMAND, first, _PATIENCE, "engine")
+    def __init__(self, first: bytes, more: Mapping[str, str]) -> None:
+        super().__init__(_COMMAND, first, _PATIENCE, "engine", more)
 
     def fill(self, read: Sequence[Read], known: Known | None) -> Batch:
         """Returns the outcomes of a batch. Raises WorkerDied, or the error that ended the batch."""
@@ -60,6 +63,9 @@ class EnginePool:
         # Engines open no documents, so they need no passwords.
         sent = replace(assignment, options=assignment.options.with_passwords(()))
         self._first = framed((list(sys.path), pickle.dumps(sent), assignment.agreed, place))
+        # A class of the user is the user's own program and may ask the environment; a JSON Schema asks nothing.
+        classes = any(part.source.model is not None for part in assignment.parts)
+        self._more = {name: value for name, value in os.environ.items() if classes and name not in _SECRETS}
 
     def __enter__(self) -> Self:
         return self
@@ -97,7 +103,7 @@ class EnginePool:
     def _ask(self, read: Sequence[Read], known: Known | None) -> Batch:
         engine = self._pool.take()
         try:
-            engine = engine or self._pool.start(lambda: _Engine(self._first))
+            engine = engine or self._pool.start(lambda: _Engine(self._first, self._more))
             return engine.fill(read, known)
         except WorkerDied:
             if engine is not None:

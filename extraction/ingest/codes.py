@@ -79,4 +79,5 @@ def told(problem: DocumentError) -> str:
     """Returns why a file cannot be read, and what to do."""
     if any(words in problem.detail for words in _ADVISING):
         return problem.detail
-    return "; ".join(part for part in (problem.detail, ADVICE.get(problem.code, "")) if part)
+    # Parsers end some of their messages with a full stop.
+    return "; ".join(part for part in (problem.detail.rstrip("."), ADVICE.get(problem.code, "")) if part)

@@ -181,6 +181,16 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
     raise DocumentError("unsupported", _unknown(data, suffix))
 
 
+def is_plain_text(data: bytes) -> bool:
+    """Returns whether bytes without a name are a text that its beginning does not tell to be a mail or a page."""
+    if b"%PDF-" in data[:64] or any(form.match(data) for form in (_MAIL, _HTML, _XML)):
+        return False
+    try:
+        return "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
 def _unknown(data: bytes, suffix: str) -> str:
     """Returns in words what a file without a known format is, and what to do."""
     what = f"the suffix {suffix[:20]!r} is of no known format" if suffix else "the name has no suffix"

@@ -9,11 +9,12 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import IO, Any, Generic, ParamSpec, TypeVar
 
+from cinnabar.engine.child_environment import child_environment
 from cinnabar.extraction.ingest.wire import MAGIC
 from cinnabar.schemas.errors import RunError
 
@@ -34,14 +35,17 @@ class WorkerProcess:
     """One process that answers one request at a time.
 
     command: begins it. first: bytes that it gets before it greets with `MAGIC`. named: its name in messages.
-    time_limit: seconds for an answer. `served` counts the answers.
+    time_limit: seconds for an answer. more: variables of its environment beside those of `child_environment`.
+    `served` counts the answers.
     """
 
-    def __init__(self, command: list[str], first: bytes, time_limit: float, named: str) -> None:
+    def __init__(
+        self, command: list[str], first: bytes, time_limit: float, named: str, more: Mapping[str, str] | None = None
+    ) -> None:
         self.time_limit = time_limit
         # A thread pool of the linear algebra library would take the address space that the process needs.
-        env = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        env.pop("CINNABAR_PASSWORDS", None)  # a process has its settings from its standard input
+        single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        env = child_environment(more) | single
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env=env)
         stdin, stdout = self._process.stdin, self._process.stdout

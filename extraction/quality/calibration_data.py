@@ -80,7 +80,8 @@ def observe(
                 # The rows of this document became fewer, so that an inner list may have another place now.
                 lists = {pointer: signs for pointer, signs in lists.items() if _is_outer(pointer, result)}
             signs = signs_of(form, passage, merged)
-            asked = RecordSigns(*(_asked(part, facts) for part in (signs.leaves, signs.rows, lists)))
+            leaves = {at: own for at, own in signs.leaves.items() if merged.leaves[at].slot not in form.constants}
+            asked = RecordSigns(*(_asked(part, facts) for part in (leaves, signs.rows, lists)))
             found += _observations(labelled, files[path], merged, asked)
     return found
 

@@ -72,8 +72,8 @@ def tune_diffusion(
         raise UsageError(f"--model {base}: {model.traits.family} has no mask token; --diffusion needs one")
     if not is_trained(model.traits):
         raise UsageError(
-            f"--model {base}: --diffusion cannot train {model.traits.family}, whose logits are for the next position or"
-            " whose context is token-causal; take SDAR or LLaDA"
+            f"--model {base}: --diffusion cannot train {model.traits.family}, whose attention is full and whose logits"
+            " are for the next position; take SDAR, LLaDA, Fast-dLLM v2 or Nemotron"
         )
     with ParserPool(WORKERS, settings=parser_settings()) as pool:
         own = [TuningSet(folder, pool) for folder in folders]

@@ -6,6 +6,7 @@ before and after, so that no choice depends on them. In a small set the last two
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,13 +44,14 @@ class FineTuning:
 
     minutes: most wall time of training, None for a limit by the number of documents. seed: of all random draws.
     patience: when to measure and to stop. steps: most training steps, instead of minutes; two runs with the same steps
-    learn the same.
+    learn the same. at_most: seconds after which a training by steps ends all the same.
     """
 
     minutes: float | None = None
     seed: int = 0
     patience: Patience = field(default_factory=Patience)
     steps: int | None = None
+    at_most: float = math.inf
 
     def config(self, documents: int) -> TrainingConfig:
         """Returns the settings of the training loop for so many documents."""
@@ -57,7 +59,7 @@ class FineTuning:
         return TrainingConfig(
             minutes=minutes, encoder_rate=1e-4, decoder_rate=3e-4, new_rate=1e-3, warmup=0.05, decay=0.5,
             sources=1, each=6, budget=4096, save_every=30.0, seed=self.seed,
-            steps=self.steps,
+            steps=self.steps, at_most=self.at_most,
         )  # fmt: skip
 
 

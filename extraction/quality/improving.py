@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.differences import difference
@@ -51,9 +50,9 @@ from cinnabar.schemas.errors import UsageError
 FEWEST_CORRECTED = 10
 #: The numbers of folds, the best first: the first is taken that leaves time for all steps.
 FOLDS = (4, 3, 2)
-#: The minutes for everything, by default.
+#: The minutes for everything by the clock, by default.
 MINUTES = 8.0
-#: The fewest steps of a training, however slow the machine is.
+#: The fewest steps that a training is planned with, however slow the machine is; the clock may cut it short.
 LEAST_STEPS = 30
 #: The model that is trained, by default.
 BASE = "default"
@@ -66,13 +65,14 @@ _PACE = 4
 class Stage:
     """How far an improvement is: `reading`, `measuring`, `training` or `comparing`; `done` from 0 to 1.
 
-    f1: of the last measurement, None before the first.
+    f1: of the last measurement, None before the first. left: seconds to the end, at most; None if nothing bounds them.
     """
 
     name: str
     done: float
     seconds: float
     f1: float | None = None
+    left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,11 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The folds of the cross-validation, and the steps of each training."""
+    """The folds of the cross-validation, the steps of each training, and the seconds to read all documents once."""
 
     folds: int
     steps: int
+    reading: float = 0.0
 
 
 def plan_for(documents: int, seconds: float, pace: float) -> Plan:
@@ -130,15 +131,17 @@ def improve(
     report: Callable[[Stage], None] = lambda _: None,
     seed: int = 0,
     minutes: float = MINUTES,
+    begun: float | None = None,
 ) -> Improvement:
     """Trains the candidate of a schema and measures it by cross-validation.
 
-    `steps` are those of each training; without them there are as many as fit into `minutes` of work.
+    `steps` are those of each training; without them there are as many as fit into `minutes` by the clock, from `begun`
+    (of time.monotonic) or this call on.
     If it is interrupted, the same call goes on: finished folds, and the checkpoint of the one under way, are kept.
     Raises UsageError if fewer than ten corrected documents can be read.
     """
     check_enough(corrected)
-    return _Improving(corrected, out, steps, device, report, seed, minutes).run()
+    return _Improving(corrected, out, steps, device, report, seed, minutes, begun).run()
 
 
 def check_enough(corrected: CorrectedSet) -> None:
@@ -168,6 +171,7 @@ class _Improving:
         report: Callable[[Stage], None],
         seed: int,
         minutes: float,
+        begun: float | None,
     ) -> None:
         self.corrected, self.out, self.report, self.seed = corrected, out, report, seed
         self.device, self.precision = device_of(device), reading_precision()
@@ -179,7 +183,8 @@ class _Improving:
         self.truths = {line["file"]: line["truth"] for line in corrected.labelled.truths}
         self.asked, self.minutes = steps, minutes
         self.plan = Plan(FOLDS[0], steps or steps_for(len(self.files)))
-        self.begun = time.monotonic()
+        self.begun = time.monotonic() if begun is None else begun
+        self.deadline = math.inf if steps is not None else self.begun + 60 * minutes
         self.folder = models_of(out, corrected.labelled.name) / _WORKING / self._key()
         self.f1: float | None = None
         self.passed = 0.0
@@ -196,10 +201,10 @@ class _Improving:
         for one in others:
             shutil.rmtree(one, ignore_errors=True)
         self._tell("measuring", 0.0)
-        clock = self._clock()
+        clock = time.monotonic()
         before = self._kept("before", lambda: self._predictions(*load_network(model_folder(BASE)), self.files))
         self.f1 = self._score(before)["f1"]
-        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(self._clock() - clock))))
+        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(time.monotonic() - clock))))
         self.passed = 0.5
         after: dict[str, dict[str, Any]] = {}
         for fold in range(self.plan.folds):
@@ -222,21 +227,22 @@ class _Improving:
     def _planned(self, reading: float) -> Plan:
         """Returns the folds and the steps for the minutes, if all documents are read in `reading` seconds."""
         if self.asked is not None:
-            return self.plan
-        begun = self._clock()
+            return replace(self.plan, reading=reading)
+        begun = time.monotonic()
         self._trained("pace", self.files, _PACE)
-        pace = (self._clock() - begun) / _PACE
+        pace = (time.monotonic() - begun) / _PACE
         shutil.rmtree(self.folder / "pace", ignore_errors=True)
-        return plan_for(len(self.files), self.minutes * 60 - 2 * reading - pace * _PACE, pace)
+        return replace(plan_for(len(self.files), self.deadline - time.monotonic() - reading, pace), reading=reading)
 
-    def _clock(self) -> float:
-        """Returns a time in seconds; on a processor the time of work that this process did, per thread.
+    def _share(self) -> float:
+        """Returns the seconds that the next training may take: an equal part of those left for trainings.
 
-        Else other work on the machine would cut the training short, and the model would depend on it.
+        The clock of the machine counts, and not this process's own work: a person waits for it, also beside other work.
         """
-        if self.device.type != "cpu":
-            return time.monotonic()
-        return time.process_time() / torch.get_num_threads()
+        folds = self.plan.folds
+        trained = int(self.passed)
+        reading = self.plan.reading * (folds - trained) / folds
+        return max(1e-3, self.deadline - time.monotonic() - reading) / (folds + 1 - trained)
 
     def _kept(self, name: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Returns what `made` returns, from an earlier call if there was one."""
@@ -254,10 +260,12 @@ class _Improving:
         network, wordpieces = load_network(model_folder(BASE))
         documents = [self._labelled(file) for file in files]
         source = Source(name, 1.0, labelled_passages(documents, self.compiled.form, wordpieces))
-        config = FineTuning(steps=most, seed=self.seed).config(len(files))
+        # The pace is measured before a plan is there.
+        most_seconds = self._share() if steps is None else math.inf
+        config = FineTuning(steps=most, seed=self.seed, at_most=most_seconds).config(len(files))
 
         def told(row: Mapping[str, float]) -> None:
-            self._tell("training", row["step"] / most)
+            self._tell("training", min(1.0, row["step"] / most))
 
         train(network, [source], wordpieces, config, self.folder / name, told, self.device)
         return network, wordpieces
@@ -305,4 +313,6 @@ class _Improving:
         self.f1 = f1 if f1 is not None else self.f1
         # Each fold takes as long as its training; all documents are read once before, and once more by the folds.
         done = min(1.0, (self.passed + share) / (self.plan.folds + 1.5))
-        self.report(Stage(stage, round(done, 3), round(time.monotonic() - self.begun, 1), self.f1))
+        seconds = time.monotonic() - self.begun
+        left = None if math.isinf(self.deadline) else round(max(0.0, self.deadline - time.monotonic()), 1)
+        self.report(Stage(stage, round(done, 3), round(seconds, 1), self.f1, left))

@@ -10,6 +10,7 @@ from typing import Any
 
 from cinnabar.extraction.storage.files import failures
 from cinnabar.extraction.storage.names import identifier
+from cinnabar.extraction.storage.own_names import check_links
 from cinnabar.schemas.errors import UsageError
 
 _MODELS, _CANDIDATE, _CURRENT, _BEFORE = "models", "candidate", "current", "before"
@@ -19,7 +20,8 @@ FIGURES = "improvement.json"
 
 
 def models_of(out: Path, schema_name: str) -> Path:
-    """Returns the folder with the models of a schema."""
+    """Returns the folder with the models of a schema. Raises StrangeName if a link leads out of the output folder."""
+    check_links(out, everything=True)
     return out / _MODELS / identifier(schema_name)
 
 
@@ -30,6 +32,7 @@ def candidate(out: Path, schema_name: str) -> Path:
 
 def waiting_models(out: Path) -> dict[str, dict[str, Any]]:
     """Returns the figures of the models that wait for a decision, by the name of their schema, the newest first."""
+    check_links(out, everything=True)
     told = sorted((out / _MODELS).glob(f"*/{_CANDIDATE}/{FIGURES}"), key=lambda one: one.stat().st_mtime, reverse=True)
     found = {}
     for figures in told:

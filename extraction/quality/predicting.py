@@ -52,7 +52,8 @@ def prediction_of(outcome: Outcome) -> dict[str, Any]:
     return {
         "file": outcome.path,
         "record": json.loads(record.text) if record else None,
-        "confidence": {leaf.pointer: leaf.confidence for leaf in leaves},
+        # A constant of the schema is no answer of the model.
+        "confidence": {leaf.pointer: leaf.confidence for leaf in leaves if leaf.origin != "known"},
         "rows": dict(record.rows) if record else {},
         "lists": dict(record.lists) if record else {},
         "evidence": {leaf.pointer: leaf.evidence.text for leaf in leaves if leaf.evidence},

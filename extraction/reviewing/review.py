@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,20 +18,43 @@ from cinnabar.extraction.quality.next_labels import next_to_label
 from cinnabar.extraction.reviewing.blocks import block_text, blocks_of
 from cinnabar.extraction.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
 from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
-from cinnabar.extraction.reviewing.listing import Listing, ListPage, ListSelection, Marks
+from cinnabar.extraction.reviewing.listing import (
+    Listing,
+    ListPage,
+    ListSelection,
+    Marks,
+    NextPlace,
+    SortedList,
+)
 from cinnabar.extraction.reviewing.picking import picked_values
 from cinnabar.extraction.reviewing.states import held_leaves_told, leaves_told
 from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.extraction.watching import WatchedStep, steps_of
 from cinnabar.schemas.canonical import json_text, parse
-from cinnabar.schemas.errors import RunError, UsageError
-from cinnabar.schemas.pointers import unescape
+from cinnabar.schemas.errors import Overtaken, RunError, UsageError
 
 # Seconds between two looks for new commits, and states that are kept.
 _REFRESH, _KEPT = 1.0, 64
 # Documents that are proposed for labelling.
 _TAUGHT = 40
 _ACTIONS = {str(one): one for one in Action}
+# The most steps of a pointer.
+_DEEPEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AskedChange:
+    """A change as the page asks for it: an action and a pointer as in `Change`.
+
+    `seen` is what the page saw there, from the `seen` of a state. `after` is a JSON text in any spelling; an insertion
+    without one adds an empty row. `spans` are those of the marked words.
+    """
+
+    action: str
+    pointer: str
+    seen: str
+    after: str | None = None
+    spans: Sequence[tuple[int, int]] = ()
 
 
 class Review:
@@ -68,11 +93,19 @@ class Review:
 
     def overview(self) -> dict[str, Any]:
         """Returns the folder's name, its schemas, codes and flags with numbers of documents, and the snapshot."""
-        return {"folder": str(self.out), "snapshot": self._listing.snapshot, **self._listing.facets()}
+        return {"folder": str(self.out), "who": self.who, "snapshot": self._listing.snapshot, **self._listing.facets()}
 
-    def documents(self, selection: ListSelection, start: int, count: int) -> ListPage:
-        """Returns a part of the list of documents."""
-        return self._listing.page(selection, start, count)
+    def sort(self, selection: ListSelection) -> SortedList:
+        """Makes a list of documents, whose order then stands."""
+        return self._listing.sort(selection)
+
+    def documents(self, name: str, start: int, count: int) -> ListPage:
+        """Returns a part of a list of documents. Raises ListGone."""
+        return self._listing.page(name, start, count)
+
+    def next_place(self, name: str, after: int) -> NextPlace:
+        """Returns the next place of a list that nobody has reviewed. Raises ListGone."""
+        return self._listing.next_place(name, after)
 
     def state(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the record of a document with its form, its evidence and its corrections.
@@ -109,70 +142,65 @@ class Review:
         """Fills the document once more and returns each step; takes seconds."""
         return steps_of(self.out, document, schema)
 
-    def readings(self, document: str, schema: str, pointer: str, spans: Sequence[Span]) -> list[str]:
+    def readings(self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]]) -> list[str]:
         """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
-        form = self._form(self._listing.row(document, schema))
-        return picked_values(place_at(form, pointer), self._document(document, schema).text, spans)
+        row = self._listing.row(document, schema)
+        spans = self._spans(row, asked)
+        return picked_values(place_at(self._form(row), pointer), self._document(document, schema).text, spans)
 
-    def correct(self, document: str, schema: str, asked: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Applies changes together and returns the new state.
+    def correct(self, document: str, schema: str, asked: Sequence[AskedChange]) -> dict[str, Any]:
+        """Applies changes together and returns the new state, with `moved` (`Reviewed`).
 
-        A change has `action`, `pointer`, and with some actions `after` (JSON text) and `spans`. Beside the actions of
-        `Corrector` there are `insert`, which adds the row `after` before the place of a list that `pointer` names, and
-        `remove`, which takes a row away. Raises Refused with the places if the record would break its schema, and
-        UsageError for a change that is malformed.
+        Raises Overtaken with both values if a place has changed since it was seen, Refused with the places if the
+        record would break its schema, and UsageError for a change that is malformed.
         """
         row = self._listing.row(document, schema)
         changes = self._changes(row, asked)
-        return self._after(row, self._corrector.correct(document, schema, changes, self.who))
+        with self._telling(row):
+            return self._after(row, self._corrector.correct(document, schema, changes, self.who))
 
-    def undo(self, document: str, schema: str, identities: Sequence[str] | None) -> dict[str, Any]:
+    def undo(self, document: str, schema: str, identities: Sequence[str] | None, seen: str) -> dict[str, Any]:
         """Takes corrections of a document back, all without `identities`, and returns the new state."""
         row = self._listing.row(document, schema)
-        return self._after(row, self._corrector.undo(document, schema, identities, self.who))
+        with self._telling(row):
+            return self._after(row, self._corrector.undo(document, schema, identities, self.who, seen))
 
-    def _changes(self, row: Mapping[str, Any], asked: Sequence[Mapping[str, Any]]) -> list[Change]:
-        """Returns the changes of a request; rows of lists become lists as a whole."""
+    @contextmanager
+    def _telling(self, row: Mapping[str, Any]) -> Iterator[None]:
+        """Forgets the kept state if it turns out to be old."""
+        try:
+            yield
+        except Overtaken:
+            with self._lock:
+                self._states.pop((row["document"], row["schema_name"]), None)
+            raise
+
+    def _changes(self, row: Mapping[str, Any], asked: Sequence[AskedChange]) -> list[Change]:
         found: list[Change] = []
-        lists: dict[str, list[Any]] = {}
         for one in asked:
-            try:
-                action, pointer = str(one["action"]), str(one["pointer"])
-                after = None if one.get("after") is None else json_text(parse(str(one["after"])))
-                spans = tuple(Span(int(start), int(end)) for start, end in one.get("spans") or ())
-            except (KeyError, TypeError, ValueError) as error:
-                raise UsageError(f"expected a change with action, pointer, after and spans, got {error}") from error
-            if action in ("insert", "remove"):
-                over, _, index = pointer.rpartition("/")
-                rows = lists.setdefault(over, self._rows(row, over))
-                if not index.isdecimal() or int(index) > len(rows) - (action == "remove"):
-                    raise UsageError(f"{pointer}: expected the place of a row, got a list of {len(rows)}")
-                if action == "insert":
-                    blank = blank_of(place_at(self._form(row), pointer))
-                    rows.insert(int(index), blank if after is None else parse(after))
-                else:
-                    del rows[int(index)]
-            elif action in _ACTIONS:
-                found.append(Change(_ACTIONS[action], pointer, after, spans))
-            else:
-                known = ", ".join([*_ACTIONS, "insert", "remove"])
-                raise UsageError(f"action: expected one of {known}, got {action[:40]!r}")
-        return [*(Change(Action.LIST, over, json_text(rows)) for over, rows in lists.items()), *found]
+            if (action := _ACTIONS.get(one.action)) is None:
+                raise UsageError(f"action: expected one of {', '.join(_ACTIONS)}, got {one.action[:40]!r}")
+            if one.pointer.count("/") > _DEEPEST:
+                raise UsageError(f"pointer: expected at most {_DEEPEST} steps, got {one.pointer[:80]!r}")
+            after = None if one.after is None else _canonical(one.pointer, one.after)
+            if after is None and action is Action.INSERT:
+                after = json_text(blank_of(place_at(self._form(row), one.pointer)))
+            found.append(Change(action, one.pointer, after, self._spans(row, one.spans), one.seen))
+        return found
 
-    def _rows(self, row: Mapping[str, Any], pointer: str) -> list[Any]:
-        """Returns the rows of a list as they now are; none if there is no list yet."""
-        text = self.state(row["document"], row["schema_name"])["record"]
-        value: Any = None if text is None else parse(text)
-        for token in pointer.split("/")[1:]:
-            try:
-                value = value[int(token)] if isinstance(value, list) else value[unescape(token)]
-            except (KeyError, IndexError, ValueError, TypeError):
-                return []
-        return list(value) if isinstance(value, list) else []
+    def _spans(self, row: Mapping[str, Any], asked: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+        """Returns spans of the document's text. Raises UsageError for others."""
+        if not asked:
+            return ()
+        whole = len(self._document(row["document"], row["schema_name"]).text)
+        for start, end in asked:
+            if not 0 <= start < end <= whole:
+                raise UsageError(f"spans: expected a start and an end within {whole:,} characters, got {start}, {end}")
+        return tuple(Span(start, end) for start, end in asked)
 
     def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
         self._listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
-        return self._kept(row, reviewed)
+        return {**self._kept(row, reviewed), "moved": dict(reviewed.moved)}
 
     def _kept(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
         state = self._told(row, reviewed)
@@ -192,8 +220,7 @@ class Review:
         held = reviewed is not None and reviewed.outcome == "quarantined"
         leaves: list[dict[str, Any]] = []
         if reviewed is not None and record is not None:
-            missing = reviewed.pointers if reviewed.code == "missing" else ()
-            leaves = held_leaves_told(record, missing) if held else leaves_told(record)
+            leaves = held_leaves_told(record, reviewed.guesses) if held else leaves_told(record)
         return {
             "document": row["document"],
             "opened": row["opened"],
@@ -212,6 +239,8 @@ class Review:
             "leaves": leaves,
             "form": self._form(row),
             "corrections": [_correction(one) for one in made],
+            "guesses": [] if reviewed is None else sorted(reviewed.guesses),
+            "seen": {} if reviewed is None else dict(reviewed.seen),
             "marks": _told_marks(_marks(made)),
         }
 
@@ -253,6 +282,13 @@ class Review:
                 self._listing.mark(self._stored_marks())
                 with self._lock:
                     self._states.clear()
+
+
+def _canonical(pointer: str, text: str) -> str:
+    try:
+        return json_text(parse(text))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{pointer}: expected a value as JSON text, got {text[:80]!r} ({error})") from error
 
 
 def _marks(corrections: Sequence[Correction]) -> Marks:

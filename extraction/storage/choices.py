@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.storage.records import EMPTY_RECORD
 from cinnabar.extraction.storage.store import ROUTING
 from cinnabar.extraction.storage.stored_records import LatestRecord, names, of_source
 from cinnabar.extraction.storage.tables import OTHER_KIND
@@ -27,7 +28,8 @@ _DECIDED = (
     " FROM outcomes AS o JOIN runs AS r USING (run_id)"
     f" WHERE o.document <> '' AND r.arguments ->> '{ROUTING}' IS NOT NULL"
     " AND list_contains(CAST(r.arguments -> 'schemas' AS VARCHAR[]), ?)"
-    f" AND (o.code = '{OTHER_KIND}' OR o.outcome IN ('written', 'quarantined') OR (o.code = 'done' AND EXISTS ("
+    f" AND (o.code IN ('{OTHER_KIND}', '{EMPTY_RECORD}') OR o.outcome IN ('written', 'quarantined')"
+    " OR (o.code = 'done' AND EXISTS ("
     "SELECT 1 FROM records AS s WHERE s.document = o.document AND s.schema_fingerprint = o.schema_fingerprint)))"
 )
 

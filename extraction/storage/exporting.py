@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.storage.files import failures, write_whole
+from cinnabar.extraction.storage.formulas import defused
 from cinnabar.extraction.storage.names import meant, quoted
-from cinnabar.extraction.storage.reading import connect, distinct, question
+from cinnabar.extraction.storage.queries import question
+from cinnabar.extraction.storage.reading import connect, distinct, views_in
 from cinnabar.extraction.storage.snapshot import VIEWS
 from cinnabar.schemas.errors import UsageError
 
@@ -26,12 +28,8 @@ FORMATS = ("csv", "json", "jsonl", "parquet", "xlsx")
 _SUFFIXES = {f".{name}": name for name in FORMATS} | {".ndjson": "jsonl"}
 # In these formats a record's view comes without this column, which repeats its other columns as text, unless asked for.
 _TABULAR, _RECORD = ("csv", "xlsx"), "record_json"
-#: Texts that a spreadsheet takes for a formula (OWASP, CSV Injection), also behind the apostrophes that defuse them.
-FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]")
-# The view `fields` has numbers as text; these are no formulas.
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
-#: Put before a formula to make it plain text; without it the text is the original again.
-DEFUSED = "'"
+# A workbook is for people: without these, except the digest where it alone names the document.
+_HASHES = {"document", "schema_fingerprint", "engine_fingerprint"}
 _QUOTED = re.compile(r"[\",\r\n]|^$|^\s|\s$")
 _ROWS = 10_000
 
@@ -44,9 +42,8 @@ def format_of(path: Path | None, named: str | None) -> str:
         return named
     found = None if path is None else _SUFFIXES.get(path.suffix.lower())
     if found is None:
-        raise UsageError(
-            f"--format: expected one of {', '.join(FORMATS)}, or --to with the ending of one of them"
-        )
+        option = "--format" if path is None else f"--to {path}"
+        raise UsageError(f"{option}: expected --format {', '.join(FORMATS)}, or --to with the ending of one of them")
     return found
 
 
@@ -69,33 +66,38 @@ def export(
 ) -> Exported:
     """Writes the rows of a view (or of a query, with `sql`) to a file or a stream.
 
-    In CSV a text that a spreadsheet takes for a formula, also in a heading, gets an apostrophe before it, unless
-    `formulas`. In Excel every text is a text. Numbers stay numbers; lists and objects are JSON. A schema's view has its
-    column `record_json` there only with `record_json`. In JSON and JSON Lines decimals are numbers with all their
-    digits, dates are texts (ISO 8601), and numbers that are not finite are null. Parquet has the types of the view. A
+    In CSV a formula in a text, also in a heading, gets an apostrophe before it, unless `formulas`. Numbers stay
+    numbers; lists and objects are JSON. A schema's view has its column `record_json` there only with `record_json`. In
+    Excel every text is a text, a view comes without hashes, and a schema's view with a sheet for each list. In JSON and
+    JSON Lines decimals are numbers with all their digits, dates are texts (ISO 8601), and numbers that are not finite
+    are null. Parquet has the types of the view. A
     file is whole or absent. Raises UsageError if the view or query is wrong, or if the file lies within the output
     folder, where it could replace a stored file.
     """
     if isinstance(to, Path) and to.resolve().is_relative_to(out.resolve()):
         raise UsageError(f"--to {to}: lies in the output folder {out}; name a file in another folder")
-    with connect(out, "sql") as connection:
+    with connect(out, "sql", "UTC") as connection:
         if not sql:
-            names = [row[0] for row in connection.execute("SHOW TABLES").fetchall() if row[0][0] != "_"]
+            names = views_in(connection)
             known = meant(what, names)
             if known is None:
                 raise UsageError(f"{what}: expected a view of {out}: {', '.join(names)}")
             what = known
-        connection.execute("SET TimeZone = 'UTC'")
-        left_out = form in _TABULAR and not (sql or record_json or what in VIEWS)
-        columns = f"* EXCLUDE ({_RECORD})" if left_out else "*"
-        statement = question(connection, what if sql else f"SELECT {columns} FROM {quoted(what)}")
+        records = not sql and what not in VIEWS
+        left_out = {_RECORD} if records and form in _TABULAR and not record_json else set()
+        if form == "xlsx" and not sql:
+            columns = connection.sql(f"FROM {quoted(what)}").columns
+            left_out |= _HASHES - ({"document"} if "path" not in columns else set())
+            left_out &= set(columns)
+        chosen = f"* EXCLUDE ({', '.join(sorted(left_out))})" if left_out else "*"
+        statement = question(connection, what if sql else f"SELECT {chosen} FROM {quoted(what)}")
         answer = connection.sql(statement).to_arrow_reader(_ROWS)
         write = {
             "csv": _csv(formulas),
             "json": _array,
             "jsonl": _lines,
             "parquet": _parquet,
-            "xlsx": _workbook("query" if sql else what),
+            "xlsx": _workbook("query" if sql else what, records),
         }[form]
         if not isinstance(to, Path):
             return write(answer, to)
@@ -154,11 +156,12 @@ def _objects(answer: pa.RecordBatchReader) -> Iterator[bytes]:
         yield json_line(dict(zip(names, row, strict=True))).encode()
 
 
-def _workbook(name: str) -> _Writer:
+def _workbook(name: str, records: bool) -> _Writer:
     def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
         from cinnabar.extraction.storage.spreadsheet import write_workbook
 
-        return Exported(*write_workbook(answer.schema.names, _values(answer), stream, name, _plain))
+        types = answer.schema.types if records else ()
+        return Exported(*write_workbook(answer.schema.names, _values(answer), stream, name, _plain, types))
 
     return write
 
@@ -203,10 +206,7 @@ def _plain(value: Any) -> str:
 
 
 def _safe(value: Any) -> str:
-    plain = _plain(value)
-    if isinstance(value, (int, float, Decimal)) or _NUMBER.fullmatch(plain):
-        return plain
-    return DEFUSED + plain if FORMULA.match(plain) else plain
+    return _plain(value) if isinstance(value, (int, float, Decimal)) else defused(_plain(value))
 
 
 def _text(value: Any) -> str:
@@ -218,9 +218,7 @@ def _text(value: Any) -> str:
 def json_line(value: Any) -> str:
     """Returns a value as JSON on one line, decimals with all their digits."""
     if isinstance(value, dict):
-        parts = (
-            f"{json.dumps(str(key), ensure_ascii=False)}: {json_line(part)}" for key, part in value.items()
-        )
+        parts = (f"{json.dumps(str(key), ensure_ascii=False)}: {json_line(part)}" for key, part in value.items())
         return "{" + ", ".join(parts) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(json_line, value)) + "]"

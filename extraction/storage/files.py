@@ -104,7 +104,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 def is_locked(folder: Path) -> bool:
     """Returns True if a process holds the lock of this folder now."""
     try:
-        descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return False
     try:
@@ -123,7 +123,7 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         # Retries, because `is_locked` in another process holds the lock for an instant.
         for _ in range(_TRIES - 1):
             with contextlib.suppress(BlockingIOError):

@@ -34,8 +34,10 @@ def remembered(out: Path) -> list[Path]:
 
 
 def _stored(out: Path) -> list[str]:
-    # The file only helps to find things again, so a broken one counts as empty.
+    # The file only helps to find things again, so a broken one counts as empty, and a pipe, which never ends.
     try:
+        if not (out / FILE).is_file():
+            return []
         found = json.loads((out / FILE).read_bytes())["started_from"]
         return [one for one in found if isinstance(one, str)]
     except (OSError, ValueError, KeyError, TypeError):

@@ -33,9 +33,12 @@ from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.broken_files import ASIDE, within
 from cinnabar.extraction.storage.files import failures, reading, write_whole
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
+from cinnabar.extraction.storage.own_names import check_links, is_own
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.storage.unread_corrections import aside_of
+from cinnabar.extraction.storage.waiting import files_aside
 from cinnabar.extraction.watching.reports import naming_reports, remove_reports, write_anew
 from cinnabar.schemas.errors import UsageError
 
@@ -48,6 +51,8 @@ _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 _NUMBER = re.compile(r"#[1-9]\d*")
 # The place of a mail within a Maildir.
 _MAIL = re.compile(r"/(cur|new)/[^/]+")
+# A digest names a folder below `pages/`, and a stored one may be anything.
+_is_digest = partial(is_own, "digest")
 # Asks for the distinct texts of a column, with one value.
 _Texts = Callable[[str, Any], tuple[str, ...]]
 
@@ -69,10 +74,10 @@ class Forgotten:
 
     `rows` counts the rows by table, where `data` are the records; `quarantined` of its `outcomes` put the document into
     quarantine, and in `runs` only paths were blanked. `batches` is the number of batches that were written anew.
-    `aside` are the broken batches in `aside/` that held the document or could not be read. `pages` counts the pages
-    that OCR read of the document. `encodings` counts the files of the model's readings, which are removed for all
-    documents because they do not name theirs. `journals` are the files that lost the texts of a server's paid answers,
-    for the same reason.
+    `aside` are the broken batches and corrections in `aside/` that held the document or could not be read. `pages`
+    counts the pages that OCR read of the document. `encodings` counts the files of the model's readings, which are
+    removed for all documents because they do not name theirs. `journals` are the files that lost the texts of a
+    server's paid answers, for the same reason.
     """
 
     digests: tuple[str, ...]
@@ -97,6 +102,7 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     """
     if not manifests.read_live(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
+    check_links(out, everything=True)
     if dry_run:
         return _found(out, named(out, document), manifests.read_live(out))
     with Store.open(out) as store:
@@ -222,7 +228,7 @@ def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forg
         quarantined=quarantined,
         batches=batches,
         aside=tuple(_aside(out, one)),
-        pages=sum(1 for digest in one.digests for path in (out / PAGES / digest).glob("*.json")),
+        pages=sum(1 for digest in filter(_is_digest, one.digests) for _ in (out / PAGES / digest).glob("*.json")),
         encodings=sum(1 for path in (out / ENCODINGS).rglob("*") if path.is_file()),
         journals=tuple(within(out, path) for path in _journals(out)),
         reports=tuple(naming_reports(out, one.paths, one.digests)),
@@ -318,6 +324,10 @@ def _blanked(arguments: str | None, paths: Sequence[str]) -> str | None:
 
 def _aside(out: Path, one: DocumentNames) -> Iterator[str]:
     """Yields the batches in `aside/` that hold the document, or that cannot be read and so may hold it."""
+    for path in files_aside(out):
+        said = aside_of(path)
+        if not said or said.get("document") in one.digests or said.get("path") in one.paths:
+            yield within(out, path)
     for folder in sorted((out / ASIDE).glob("*")):
         if any(_may_hold(path, one) for path in folder.glob("*.parquet")):
             yield within(out, folder)
@@ -342,11 +352,11 @@ def _remove_caches(out: Path, found: Forgotten) -> None:
         shutil.rmtree(out / ENCODINGS)
     for training in out.glob(_TRAININGS):
         shutil.rmtree(training)
-    for digest in found.digests:
+    for digest in filter(_is_digest, found.digests):
         if (out / PAGES / digest).is_dir():
             shutil.rmtree(out / PAGES / digest)
     for name in found.journals:
         Journal(out / name, "").close(settled=True)
     for name in found.aside:
-        shutil.rmtree(out / name)
+        shutil.rmtree(out / name) if (out / name).is_dir() else (out / name).unlink()
     remove_reports(out, found.reports)

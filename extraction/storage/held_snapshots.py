@@ -71,7 +71,7 @@ class HeldSnapshots:
     def __init__(self, out: Path) -> None:
         self._out = out
         self._snapshots: list[_Snapshot] = []
-        self._readers = os.open(out / READERS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._readers = os.open(out / READERS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
 
     def published(self, database: Path, number: int) -> None:
         """Notes that this file is the snapshot of the commits up to this number now."""

@@ -20,6 +20,7 @@ from cinnabar.extraction.storage.compaction import merge_batches
 from cinnabar.extraction.storage.files import failures, is_locked
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.model_runs import MODEL_RUN
+from cinnabar.extraction.storage.own_names import is_own
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.snapshot import files_as_table, published_number
 from cinnabar.extraction.storage.store import Store
@@ -105,8 +106,10 @@ def runs(out: Path, limit: int | None = None) -> list[RunRow]:
             [limit],
         ).fetchall()
     rows = [_run(*row) for row in found]
-    reports = {row.run_id: out / manifests.REPORTS / f"{row.run_id}.html" for row in rows}
-    return [replace(row, report=str(path)) if (path := reports[row.run_id]).is_file() else row for row in rows]
+    reports = {row.run_id: out / manifests.REPORTS / f"{row.run_id}.html" for row in rows if is_own("run", row.run_id)}
+    return [
+        replace(row, report=str(path)) if (path := reports.get(row.run_id)) and path.is_file() else row for row in rows
+    ]
 
 
 def _run(

@@ -13,9 +13,12 @@ from pathlib import Path
 import orjson
 
 from cinnabar.extraction.storage.files import TEMPORARY, make_folder, sync_folder, write_bytes
+from cinnabar.extraction.storage.own_names import check_batch_path, check_links, own_name
 from cinnabar.schemas.errors import RunError, UsageError
 
 _FORMAT = 1
+# A file's bytes and a batch's number are below this.
+_MOST = 10**15
 FOLDER = "manifest"
 #: The folder within it for the commits that others have replaced; only the writer needs them.
 REPLACED = f"{FOLDER}/replaced"
@@ -134,16 +137,20 @@ def read(path: Path) -> Manifest:
             raise UsageError(
                 f"{path}: written by another version of Cinnabar (format {content['format']}, not {_FORMAT})"
             )
+        number = _number(content["number"], "number")
+        if number != number_of(path):
+            raise ValueError(f"says that it is number {number}")
+        created = datetime.fromisoformat(content["created"])
         return Manifest(
-            number=content["number"],
-            level=content["level"],
-            created=datetime.fromisoformat(content["created"]),
-            schema_name=content["schema_name"],
-            schema_fingerprint=content["schema_fingerprint"],
-            files=tuple(StoredFile(**entry) for entry in content["files"]),
-            replaces=tuple(content["replaces"]),
-            without=int(content.get("without", 0)),
-            behind=int(content.get("behind", 0)),
+            number=number,
+            level=_number(content["level"], "level"),
+            created=created if created.tzinfo else created.replace(tzinfo=UTC),
+            schema_name=_text(content["schema_name"], "schema_name"),
+            schema_fingerprint=own_name("digest", content["schema_fingerprint"]),
+            files=tuple(_stored_file(entry, number) for entry in content["files"]),
+            replaces=tuple(_number(one, "replaces") for one in content["replaces"]),
+            without=_number(content.get("without", 0), "without"),
+            behind=_number(content.get("behind", 0), "behind"),
         )
     except KeyError as error:
         raise BrokenManifest(path, f"{error} is missing") from error
@@ -151,8 +158,38 @@ def read(path: Path) -> Manifest:
         raise BrokenManifest(path, str(error)) from error
 
 
+def _stored_file(entry: object, number: int) -> StoredFile:
+    """Returns the entry of a file; a path that the batch with this number cannot have is never followed."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"expected a file of the batch, got {str(entry)[:80]}")
+    found = StoredFile(**entry)
+    if found.table not in TABLES:
+        raise ValueError(f"expected a table of Cinnabar, got {str(found.table)[:80]!r}")
+    check_batch_path(found.path, found.table, batch_name(number))
+    _number(found.rows, "rows")
+    _number(found.bytes, "bytes")
+    own_name("digest", found.sha256)
+    return found
+
+
+def _number(value: object, name: str) -> int:
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(f"{name}: expected a number from 0 to {_MOST - 1:,}, got {str(value)[:80]!r}")
+    return value
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name}: expected a text, got {str(value)[:80]!r}")
+    return value
+
+
 def paths(out: Path) -> list[Path]:
-    """Returns the files of all commits, including replaced ones, by number."""
+    """Returns the files of all commits, including replaced ones, by number.
+
+    Raises StrangeName if a link leads out of the folder.
+    """
+    check_links(out)
     # In this order, because the writer may move a commit from the first folder into the second one meanwhile.
     found = {path.name: path for path in _listed(out / FOLDER)}
     for path in _listed(out / REPLACED):
@@ -203,8 +240,10 @@ def read_moved(path: Path) -> Manifest:
 def read_live(out: Path) -> list[Manifest]:
     """Returns the commits that count, in order; [] without any commit.
 
-    It reads no more than these: the time does not grow with the number of replaced commits.
+    It reads no more than these: the time does not grow with the number of replaced commits. Raises BrokenManifest if
+    one is malformed, StrangeName if a link leads out of the folder.
     """
+    check_links(out)
     while True:
         # A manifest that is gone was replaced since the folder was listed, and the next listing has its replacement.
         with contextlib.suppress(FileNotFoundError):

@@ -8,24 +8,29 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import duckdb
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.held_snapshots import hold
-from cinnabar.extraction.storage.snapshot import DATABASE, OFFLINE, define_views
+from cinnabar.extraction.storage.local_paths import check_local
+from cinnabar.extraction.storage.names import literal
+from cinnabar.extraction.storage.queries import close_off, question
+from cinnabar.extraction.storage.snapshot import OFFLINE, define_views
 from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import escape
 
-#: The kinds of statement that are queries; a pivot is a MULTI.
-_QUERIES = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.MULTI)
+# What DuckDB appends to an error: the line of the query, and a mark below it.
+_MARKED = re.compile(r"\nLINE \d+:")
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 
 
@@ -65,24 +70,34 @@ class Shown:
 
 
 #: DuckDB's errors on a query that it has not begun to answer.
-_MISTAKES = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+_MISTAKES = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.PermissionException)
 
 
 @contextlib.contextmanager
-def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
-    """Opens a database in memory with the views of this folder.
+def connect(out: Path, asked: str = "", zone: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Opens a database in memory with the views of this folder; `zone` is the time zone of its timestamps.
 
-    `asked` names the user's query in messages; with it an error of DuckDB becomes a UsageError. Raises UsageError if
-    the folder has no commit, RunError, with the file, if a file is missing or broken.
+    `asked` names the user's query in messages; with it the connection reads no other files, its settings are locked,
+    and an error of DuckDB becomes a UsageError. Raises UsageError if the folder has no commit, RunError, with the file,
+    if a file is missing or broken.
     """
+    check_local(out)
     committed = manifests.read_live(out)
     if not committed:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     manifests.check_sizes(out.absolute(), committed)
     newest = max(entry.number for entry in committed)
-    with hold(out, newest), duckdb.connect(config=OFFLINE) as connection:
+    # DuckDB makes this folder for rows that do not fit into memory, and removes it; its own choice is the working
+    # directory. Without replacements a name in a query is never a variable of this program.
+    spilled = str(Path(tempfile.gettempdir()) / f"cinnabar-{uuid4().hex}")
+    settings = OFFLINE | {"temp_directory": spilled, "python_enable_replacements": False}
+    with hold(out, newest), duckdb.connect(config=settings) as connection:
         try:
             define_views(connection, out.absolute(), committed)
+            if zone is not None:
+                connection.execute(f"SET TimeZone = {literal(zone)}")
+            if asked:
+                close_off(connection, out.absolute(), committed)
             yield connection
         except (duckdb.Error, ValueError) as error:
             if not isinstance(error, _MISTAKES):
@@ -91,19 +106,18 @@ def connect(out: Path, asked: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
                 raise
             # DuckDB appends the query with a mark below it, which one line cannot show, and names a table of its own
             # where it knows none of ours that is alike.
-            told = " ".join(str(error).split("LINE 1:")[0].split())
+            told = " ".join(_MARKED.split(str(error))[0].split())
             if isinstance(error, duckdb.CatalogException) and "Table with name" in told:
-                told = f"{told.partition(' Did you mean')[0]} The views are {', '.join(_views(connection))}."
+                told = f"{told.partition(' Did you mean')[0]} The views are {', '.join(views_in(connection))}."
+            if isinstance(error, duckdb.PermissionException):
+                told = f"{told}; a query reads the views of the folder and no other file"
             raise UsageError(f"{asked}: {told}") from error
 
 
-def _views(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """The names of the views that users query, in order."""
+def views_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Returns the names of the views that users query, in order."""
     sql = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT starts_with(view_name, '_') ORDER BY 1"
     return [str(row[0]) for row in connection.execute(sql).fetchall()]
-
-
-_EXPLAIN = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\s*(?:analyze\b)?\s*(?:\([^)]*\))?", re.I | re.S)
 
 
 def query(out: Path, sql: str) -> Answer:
@@ -111,24 +125,6 @@ def query(out: Path, sql: str) -> Answer:
     with connect(out, "sql") as connection:
         cursor = connection.execute(question(connection, sql))
         return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
-
-
-def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
-    """Returns the one statement of this SQL. Raises UsageError if it could change files or DuckDB's settings."""
-    statements = connection.extract_statements(sql)
-    if len(statements) != 1:
-        raise UsageError(f"sql: expected one query, got {len(statements) or 'none'}")
-    (statement,) = statements
-    # EXPLAIN ANALYZE also executes the statement.
-    explained = _EXPLAIN.sub("", sql, count=1) if statement.type == duckdb.StatementType.EXPLAIN else sql
-    kinds = [s.type for s in (statement, *connection.extract_statements(explained))]
-    kind = next((kind for kind in kinds if kind not in _QUERIES), None)
-    if kind is not None:
-        raise UsageError(
-            f"sql: expected a query, got {kind.name}; Cinnabar only reads results; use DuckDB"
-            f" itself on a copy of them or on {DATABASE} for the rest"
-        )
-    return statement
 
 
 def distinct(columns: Sequence[str]) -> list[str]:
@@ -198,7 +194,7 @@ def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:
         fingerprint = row.pop("schema_fingerprint")
         fields = []
         if row["outcome"] == "written":
-            sql = "SELECT * FROM fields WHERE document = ? AND schema_fingerprint = ?"
+            sql = "SELECT * FROM _fields WHERE document = ? AND schema_fingerprint = ?"
             fields = _rows(connection, sql, [digest, fingerprint])
         row["pointers"], row["flags"] = row["pointers"] or [], row["flags"] or []
         results.append(Shown(fields=_in_order(fields, row["record_json"]), **row))

@@ -12,6 +12,8 @@ from cinnabar.schemas.facts import FactValue
 
 _Status = Literal["written", "quarantined", "skipped"]
 STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
+#: The flag of a record whose every value is null, and the code of its document if it is held back or skipped.
+EMPTY, EMPTY_RECORD = "empty", "empty_record"
 #: Where a stored value comes from: a model, a fact, or a person who corrected or accepted it.
 LeafOrigin = Origin | Literal["human"]
 
@@ -121,8 +123,9 @@ class Outcome:
     quarantined: `code` is set; `digest` if the bytes could be read, `document` if they could be parsed, `record` if one
         was made and rejected; `pointers` name the places in it that are the reason.
     skipped: `code` is `done` (an earlier run did this work), `budget` (no server was asked for lack of budget; another
-        run may ask), `duplicate` (the same bytes as the input `duplicate_of`) or `other_kind` (it fits no schema of the
-        run); `digest` is set.
+        run may ask), `duplicate` (the same bytes as the input `duplicate_of`), `other_kind` (it fits no schema of the
+        run), `empty_record` (every value is null, and such records are not wanted) or `system_file` (a file that a
+        system leaves beside documents); `digest` is set, except for a `system_file` that cannot be read.
 
     `schema` names the schema of a run with several; it is empty in a run with one.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.ingest.codes import told
+from cinnabar.extraction.ingest.codes import CODES, told
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
@@ -25,7 +25,7 @@ from cinnabar.extraction.storage.store import PASSWORD_COUNT, Store
 from cinnabar.extraction.storage.tables import OTHER_KIND, Key, RecordColumns
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
-from cinnabar.schemas.errors import DocumentError, RunError, UsageError
+from cinnabar.schemas.errors import DocumentError, NotStored, RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.texts import schema_text
 
@@ -144,6 +144,11 @@ class Run:
             if not self._store.files(table, fingerprint)
         }
 
+    @cached_property
+    def _recorded(self) -> set[str]:
+        """The documents with a record of this schema, in any version."""
+        return self._store.recorded(self.key.schema_name)
+
     def done(self, digest: str) -> bool:
         """Returns True if this document is written, or in quarantine, with this schema and engine."""
         return digest in self._done or digest in self._written
@@ -156,7 +161,8 @@ class Run:
         """Commits these outcomes, all or none, and returns the new ones as they are stored: corrections count in them.
 
         A second commit changes nothing: a path with an outcome in this run keeps it, and a document whose key is
-        written already is `skipped`. A record that does not fit its columns goes to quarantine as `unstorable`. Raises
+        written already is `skipped`. A record that does not fit its columns goes to quarantine as `unstorable`. A
+        document that has a record of this schema and cannot be read this time is skipped with the reason. Raises
         RunError if the disk fails; then nothing of the batch counts.
         """
         with self._store.mutex:
@@ -247,13 +253,16 @@ class Run:
                     outcome = _skipped(outcome, "done")
                 else:
                     taken[outcome.digest] = outcome.path
+                    if outcome.code in CODES and outcome.digest in self._recorded:
+                        said = f"{outcome.detail}; the record that was read before stays"
+                        outcome = Outcome(outcome.path, "skipped", outcome.code, said, outcome.digest)
             if outcome.status == "written":
                 try:
                     record = tables.record_row(outcome, self.key, self._record_schema, self._columns)
                     leaves.append(tables.field_rows(outcome, self.key))
                     records.append(record)
-                except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-                    outcome = replace(outcome, status="quarantined", code="unstorable", detail=str(error))
+                except NotStored as error:
+                    outcome = tables.unstorable(outcome, error)
             paths.add(outcome.path)
             accepted.append(outcome)
         return accepted, records, leaves

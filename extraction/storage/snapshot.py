@@ -8,6 +8,8 @@ the folder has moved, the next command on it builds the snapshot again.
 from __future__ import annotations
 
 import contextlib
+import re
+import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -81,7 +83,8 @@ VIEWS = {
     " LEFT JOIN (SELECT document, schema_fingerprint, run_id, latest FROM records)"
     " USING (document, schema_fingerprint, run_id)"
     " WINDOW places AS (PARTITION BY document, schema_name, pointer ORDER BY run_id)",
-    "fields": "SELECT f.document, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
+    # The values of each document's latest record under each version of its schema.
+    "_fields": "SELECT f.document, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
     " confidence, row_confidence, origin, missing, flags, page, spans[1].start AS span_start,"
     " spans[len(spans)].end AS span_end,"
     " evidence_text, place, boxes[1].x0 AS x0, boxes[1].top AS top, boxes[1].x1 AS x1, boxes[1].bottom AS bottom,"
@@ -91,12 +94,15 @@ VIEWS = {
     " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence, NULL::VARCHAR AS place WHERE false) AS f"
     " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes AS r"
     " WHERE outcome = 'written' AND {counting} GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
+    # Those of one of these records, under the version that the schema's view is of, if the document has one.
+    "fields": "SELECT * FROM _fields {latest_written}",
     # The results for the record that counts, in quarantine too.
-    "checks": "SELECT c.document, path, c.schema_name, check_name, holds, outcome, run_id, schema_fingerprint,"
+    "_checks": "SELECT c.document, path, c.schema_name, check_name, holds, outcome, run_id, schema_fingerprint,"
     " c.engine_fingerprint FROM {checks} AS c JOIN (SELECT document, schema_fingerprint, run_id, path, outcome"
     " FROM outcomes AS r WHERE outcome <> 'skipped' AND document IS NOT NULL AND {counting} QUALIFY row_number() OVER"
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1) AS o"
     " USING (document, schema_fingerprint, run_id)",
+    "checks": "SELECT * FROM _checks {latest_judged}",
     "lists": "SELECT path, f.document, f.schema_name, pointer, field, value_json::BIGINT AS items, f.confidence,"
     " row_confidence, f.run_id, f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
     " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
@@ -129,9 +135,16 @@ _COUNTING = (
     "NOT EXISTS (SELECT 1 FROM _withdrawn AS w WHERE w.document = r.document"
     " AND w.schema_fingerprint = r.schema_fingerprint AND w.run_id > r.run_id)"
 )
+# Chooses one record of each document and schema; needed once a schema has several versions.
+_LATEST = (
+    "SEMI JOIN (SELECT document, schema_fingerprint, run_id FROM outcomes AS r"
+    " WHERE outcome {judged} AND document IS NOT NULL AND {counting} QUALIFY row_number() OVER"
+    " (PARTITION BY document, schema_name ORDER BY schema_fingerprint IN ({newest}) DESC, run_id DESC) = 1) AS latest"
+    " USING (document, schema_fingerprint, run_id)"
+)
 # Folders without checks or corrections hold no file of them.
 _OPTIONAL = {"checks": CHECKS, "corrections": CORRECTIONS, "uncorrected": UNCORRECTED}
-_SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder"
+_SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder, {views} AS views"
 
 
 def publish(out: Path, committed: Sequence[Manifest]) -> None:
@@ -162,16 +175,20 @@ def publish(out: Path, committed: Sequence[Manifest]) -> None:
 
 
 def published_number(out: Path) -> int | None:
-    """Returns the last commit in the snapshot; None if there is no snapshot made for this path."""
+    """Returns the last commit in the snapshot; None if there is none made for this path, with the views of today."""
     path = out.absolute() / DATABASE
     if not path.is_file():
         return None
     with contextlib.suppress(duckdb.Error), duckdb.connect(config=OFFLINE) as connection:
         # Attached rather than opened: an open handle of this process would give its own, older snapshot.
         connection.execute(f"ATTACH {literal(str(path))} AS snapshot (READ_ONLY)")
-        row = connection.execute("SELECT batch, folder FROM snapshot.main._snapshot").fetchone()
-        if row and row[1] == str(out.absolute()):
-            return int(row[0])
+        # The view's text, and not what it gives: a stranger's may compute for ever.
+        asked = "SELECT sql FROM duckdb_views() WHERE database_name = 'snapshot' AND view_name = '_snapshot'"
+        row = connection.execute(asked).fetchone()
+        named = re.escape(literal(str(out.absolute())))
+        asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made()} AS "?views"?'
+        if row and (found := re.fullmatch(f"CREATE VIEW _snapshot AS {asked};", row[0])):
+            return int(found[1])
     return None
 
 
@@ -197,12 +214,17 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
     )
     sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
     corrected = any(file.table == "corrections" and file.rows for entry in committed for file in entry.files)
-    sources["counting"] = _COUNTING if corrected else _ALL
+    sources["counting"] = counting = _COUNTING if corrected else _ALL
+    shown = [entry for entry in committed if entry.schema_fingerprint in data]
+    newest = ", ".join(literal(fingerprints[-1]) for fingerprints in _versions(shown).values())
+    several = any(len(fingerprints) > 1 for fingerprints in _versions(committed).values())
+    for name, judged in (("latest_written", "= 'written'"), ("latest_judged", "<> 'skipped'")):
+        latest = _LATEST.format(judged=judged, counting=counting, newest=newest or "''")
+        sources[name] = latest if several else ""
     for name, query in VIEWS.items():
         connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
         if corrected and name == "outcomes":
             connection.execute(f"CREATE VIEW _withdrawn AS {_WITHDRAWN.format_map(sources)}")
-    shown = [entry for entry in committed if entry.schema_fingerprint in data]
     names = view_names(shown, reserved_words(connection))
     for name, fingerprint in names.items():
         wide = _WIDE.format(data=data[fingerprint], counting=sources["counting"])
@@ -213,9 +235,14 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
             continue
         wide = _WIDE.format(data=f"({united})", counting=sources["counting"])
         connection.execute(f"CREATE VIEW {quoted(name)} AS {wide}")
-    newest = max(entry.number for entry in committed)
-    query = _SNAPSHOT.format(number=newest, folder=literal(str(out)))
+    last = max(entry.number for entry in committed)
+    query = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made())
     connection.execute(f"CREATE VIEW _snapshot AS {query}")
+
+
+def _views_made() -> int:
+    """Returns a number of the queries of the views: a snapshot of an older version is built anew."""
+    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, _WITHDRAWN, _LATEST)).encode())
 
 
 def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:

@@ -19,11 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cinnabar.extraction.ingest.codes import CODES
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.compaction import due, merge_batches
 from cinnabar.extraction.storage.files import FolderLock, failures, make_folder, reading, write_whole
 from cinnabar.extraction.storage.held_snapshots import HeldSnapshots
+from cinnabar.extraction.storage.local_paths import check_local
 from cinnabar.extraction.storage.manifest import Manifest, StoredFile
+from cinnabar.extraction.storage.own_names import check_links, is_own
+from cinnabar.extraction.storage.records import EMPTY_RECORD
 from cinnabar.extraction.storage.schema_versions import stored_columns
 from cinnabar.extraction.storage.snapshot import DATABASE, publish, published_number
 from cinnabar.extraction.storage.tables import OTHER_KIND, RecordColumns
@@ -84,6 +88,7 @@ class Store:
         return cls(out, trusting)
 
     def __init__(self, out: Path, trusting: bool = True) -> None:
+        check_local(out)
         self.out = out.absolute()
         self.mutex = threading.RLock()
         self._trusting = trusting
@@ -95,6 +100,7 @@ class Store:
         self._held: HeldSnapshots | None = None
         self._shown: int | None = None
         self._corrections: tuple[list[Path], CorrectionRows] | None = None
+        check_links(self.out, everything=True)
         try:
             make_folder(self.out)
             self._lock = FolderLock(self.out)
@@ -188,7 +194,9 @@ class Store:
         Documents that are in quarantine because a service did not answer never count. With `passwords`, documents that
         lack one count only if a run with as many passwords read them, and never without `quarantined`.
         """
-        counted = ["written", "quarantined"] if quarantined else ["written"]
+        finished = pc.field("outcome") == "written"
+        if quarantined:
+            finished |= (pc.field("outcome") == "quarantined") | pc.field("code").isin([EMPTY_RECORD, *CODES])
         others, locked = self._locked(passwords) if passwords else (set(), set())
         done: set[str] = set()
         for path in self.files("outcomes", schema_fingerprint):
@@ -196,7 +204,7 @@ class Store:
                 rows = pq.read_table(
                     path,
                     columns=["document", "code", "run_id"],
-                    filters=[("engine_fingerprint", "=", engine_fingerprint), ("outcome", "in", counted)],
+                    filters=(pc.field("engine_fingerprint") == engine_fingerprint) & finished,
                 )
             for digest, code, run_id in zip(*(column.to_pylist() for column in rows.columns), strict=True):
                 other = run_id in others or not quarantined
@@ -222,6 +230,16 @@ class Store:
                 if f"attachment_{_PASSWORD}" in (flags or ()):
                     locked.add((digest, run_id))
         return others, locked
+
+    def recorded(self, schema_name: str) -> set[str]:
+        """Returns the documents with a written record of a schema of this name."""
+        found: set[str] = set()
+        for path in self.files("outcomes"):
+            with reading(path):
+                wanted = (pc.field("schema_name") == schema_name) & (pc.field("outcome") == "written")
+                rows = pq.read_table(path, columns=["document"], filters=wanted)
+            found.update(str(document) for document in rows["document"].to_pylist())
+        return found
 
     def problems(self, schema_fingerprint: str, engine_fingerprint: str) -> dict[str, tuple[str, str]]:
         """Returns the code and detail of each path in quarantine whose bytes could not be read, such as a damaged
@@ -281,7 +299,7 @@ class Store:
             for row in rows.to_pylist():
                 if row["code"] == OTHER_KIND:
                     nowhere.add(row["document"])
-                elif row["outcome"] != "skipped" or row["code"] == "done":
+                elif row["outcome"] != "skipped" or row["code"] in ("done", EMPTY_RECORD):
                     placed.setdefault(row["schema_fingerprint"], set()).add(row["document"])
         return placed, nowhere
 
@@ -313,7 +331,9 @@ class Store:
             with reading(path):
                 last = pq.read_table(path, columns=["run_id"])["run_id"]
             for run_id in last.to_pylist():
-                stamp = max(stamp, time_of(str(run_id)) + timedelta(milliseconds=1))
+                if is_own("run", run_id):
+                    with contextlib.suppress(ValueError, OverflowError):  # no run of ours began then
+                        stamp = max(stamp, time_of(str(run_id)) + timedelta(milliseconds=1))
         return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
 
     def commit_waiting(self) -> int:
@@ -357,11 +377,15 @@ class Store:
         with self.mutex, failures(f"{self.out}: could not write a batch"):
             number = self._take_number()
             files = tuple(self.write(folder, number, rows) for folder, rows in tables.items())
-            own = (entry.place for entry in self.committed() if entry.schema_fingerprint == schema_fingerprint)
-            behind = max(own, default=0) if revises else 0
+            behind = self._place_of(schema_fingerprint) if revises else 0
             self._commit(
                 Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files, behind=behind)
             )
+
+    def _place_of(self, schema_fingerprint: str) -> int:
+        """Returns the place of this version's last commit, 0 if it has none."""
+        own = (entry.place for entry in self.committed() if entry.schema_fingerprint == schema_fingerprint)
+        return max(own, default=0)
 
     def _take_number(self) -> int:
         # A number is never used twice, because a failed commit may leave files of its number.

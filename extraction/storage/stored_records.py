@@ -16,7 +16,8 @@ from cinnabar.extraction.mailboxes.address import is_address, parse_address, par
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.model_runs import READ_BY
 from cinnabar.extraction.storage.names import meant, quoted
-from cinnabar.extraction.storage.reading import connect, question
+from cinnabar.extraction.storage.queries import question
+from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.records import LeafRow, Record
 from cinnabar.extraction.storage.snapshot import view_of
 from cinnabar.extraction.storage.spelling import Spelling
@@ -115,7 +116,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
         values += found
     if chosen.below is not None:
         wanted.append(
-            "EXISTS (FROM fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
+            "EXISTS (FROM _fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
             " AND (f.confidence < ? OR f.row_confidence < ?))"
         )
         values += [chosen.below, chosen.below]
@@ -135,7 +136,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
             f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
         )
-        rows = connection.execute(sql, [name, *values]).fetchall()
+        rows = connection.execute(question(connection, sql), [name, *values]).fetchall()
     return [
         LatestRecord(document, (path, *(p for p in paths if p != path)), *rest)
         for document, path, paths, *rest in rows
@@ -207,7 +208,7 @@ def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
     keys = [[document for document, _ in wanted], [run_id for _, run_id in wanted]]
     with connect(out) as connection:
         leaves: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        cursor = connection.execute(f"SELECT * FROM fields WHERE {these}", keys)
+        cursor = connection.execute(f"SELECT * FROM _fields WHERE {these}", keys)
         columns = [column[0] for column in cursor.description or ()]
         for row in cursor.fetchall():
             leaf = dict(zip(columns, row, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cinnabar.extraction.storage.own_names import own_name
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import RunError
 from cinnabar.schemas.library import LIBRARY
@@ -19,7 +20,7 @@ def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
         source = load_schema(known)
         if source.fingerprint == fingerprint:
             return source
-    path = out / "schemas" / f"{fingerprint}.json"
+    path = out / "schemas" / f"{own_name('digest', fingerprint)}.json"
     try:
         schema = read_schema(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

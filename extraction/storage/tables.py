@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -17,8 +17,9 @@ from cinnabar.extraction.documents import Box, Evidence, Span
 from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.schemas.arrow import arrow_value
 from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.errors import NotStored
 from cinnabar.schemas.facts import FACTS, FactKind, FactValue, column_of
-from cinnabar.schemas.pointers import unescape
+from cinnabar.schemas.pointers import escape, unescape
 
 _TEXTS = pa.list_(pa.string())
 _SPAN = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -29,8 +30,8 @@ def _columns(columns: Sequence[tuple[str, pa.DataType]]) -> pa.Schema:
     return pa.schema([pa.field(name, kind) for name, kind in columns])
 
 
-# The columns that every table of records has beside those of its schema.
-_SYSTEM_COLUMNS = _columns(
+#: The columns that every table of records has beside those of its schema.
+SYSTEM_COLUMNS = _columns(
     [
         ("path", pa.string()),
         ("document", pa.string()),
@@ -44,6 +45,8 @@ _SYSTEM_COLUMNS = _columns(
 )
 #: The code of documents that a routing sent to no schema.
 OTHER_KIND = "other_kind"
+#: The code of documents with a value that its schema allows and its column cannot hold.
+UNSTORABLE = "unstorable"
 #: The argument of a run that holds corrections and no work of a model, and its value.
 COMMAND, CORRECT = "command", "correct"
 #: The origin of the rows of `fields` that stand for lists: the value is the number of their items.
@@ -200,7 +203,7 @@ class RecordColumns:
     @classmethod
     def of(cls, record: pa.Schema) -> RecordColumns:
         """Returns the columns for records of this Arrow schema: the path, the record's own, then the rest."""
-        taken = {name.casefold() for name in _SYSTEM_COLUMNS.names}
+        taken = {name.casefold() for name in SYSTEM_COLUMNS.names}
         names: dict[str, str] = {}
         for name in record.names:
             column = name or "_"
@@ -209,7 +212,7 @@ class RecordColumns:
             taken.add(column.casefold())
             names[name] = column
         own = [record.field(name).with_name(names[name]) for name in record.names]
-        system = list(_SYSTEM_COLUMNS)
+        system = list(SYSTEM_COLUMNS)
         return cls(names, pa.schema([system[0], *own, *system[1:]]))
 
 
@@ -232,16 +235,17 @@ def parse_exact(text: str) -> Any:
 def record_row(
     outcome: Outcome, key: Key, record_schema: pa.Schema, columns: RecordColumns
 ) -> pa.RecordBatch:
-    """Returns the row of a written outcome, as a batch of one.
-
-    Raises pyarrow.ArrowException, ValueError, TypeError or OverflowError if a value does not fit its column.
-    """
+    """Returns the row of a written outcome, as a batch of one. Raises NotStored if a value does not fit its column."""
     assert outcome.record is not None
     value = parse_exact(outcome.record.text)
-    if not isinstance(value, dict):
+    whole = not isinstance(value, dict)
+    if whole:
         value = {record_schema.names[0]: value}
     row: dict[str, Any] = {
-        columns.names[field.name]: arrow_value(value.get(field.name), field.type) for field in record_schema
+        columns.names[field.name]: arrow_value(
+            value.get(field.name), field.type, "" if whole else f"/{escape(field.name)}"
+        )
+        for field in record_schema
     }
     row |= {
         "path": printable(outcome.path),
@@ -253,22 +257,50 @@ def record_row(
         "engine_fingerprint": key.engine_fingerprint,
         "record_json": outcome.record.text,
     }
-    return pa.RecordBatch.from_pylist([row], schema=columns.schema)
+    with _storing():
+        return pa.RecordBatch.from_pylist([row], schema=columns.schema)
+
+
+@contextmanager
+def _storing() -> Iterator[None]:
+    """Turns what Arrow raises for a value that it cannot hold into NotStored."""
+    try:
+        yield
+    except NotStored:
+        raise
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, LookupError) as error:
+        raise NotStored("", str(error)) from error
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Returns a table of these rows. Raises NotStored if a value does not fit its column."""
+    with _storing():
+        return pa.Table.from_pylist(list(rows), schema)
+
+
+def unstorable(outcome: Outcome, error: NotStored) -> Outcome:
+    """Returns an outcome whose record no column can hold: it is in quarantine, with the place."""
+    pointers = (error.pointer,) if error.pointer else ()
+    return replace(outcome, status="quarantined", code=UNSTORABLE, detail=str(error), pointers=pointers)
 
 
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
-    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, and thoughts."""
+    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, and thoughts.
+
+    Raises NotStored if a value does not fit its column.
+    """
     record = outcome.record
     assert record is not None
     value = parse_exact(record.text)
-    rows = [_field_row(leaf, record, value, outcome.digest, key) for leaf in record.leaves]
-    for pointer, sure in record.lists.items():
-        counted = LeafRow(pointer, str(len(_at(pointer, value))), sure, "known")
-        rows.append(_field_row(counted, record, value, outcome.digest, key) | {"origin": LIST})
-    if record.thoughts:
-        thought = LeafRow("", json_text(record.thoughts), 1.0, "generated")
-        rows.append(_field_row(thought, record, value, outcome.digest, key) | {"origin": THOUGHTS})
-    return pa.Table.from_pylist(rows, FIELDS)
+    with _storing():
+        rows = [_field_row(leaf, record, value, outcome.digest, key) for leaf in record.leaves]
+        for pointer, sure in record.lists.items():
+            counted = LeafRow(pointer, str(len(_at(pointer, value))), sure, "known")
+            rows.append(_field_row(counted, record, value, outcome.digest, key) | {"origin": LIST})
+        if record.thoughts:
+            thought = LeafRow("", json_text(record.thoughts), 1.0, "generated")
+            rows.append(_field_row(thought, record, value, outcome.digest, key) | {"origin": THOUGHTS})
+        return pa.Table.from_pylist(rows, FIELDS)
 
 
 def _at(pointer: str, value: Any) -> Any:

@@ -1,17 +1,45 @@
-"""Which corrections wait and cannot be read, for those who look at a folder."""
+"""Which corrections wait and cannot be read, and which could not be stored, for those who look at a folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from cinnabar.extraction.storage.waiting import any_waiting
+import orjson
+
+from cinnabar.extraction.storage.waiting import any_waiting, files_aside
+from cinnabar.schemas.errors import shortened
 
 
 def unread_corrections(out: Path) -> dict[Path, str]:
-    """Returns the files of waiting corrections that cannot be read, with the reasons; they stay where they are."""
-    if not any_waiting(out):
-        return {}
-    # Only a folder with such corrections needs their rules.
-    from cinnabar.extraction.corrections import journal
+    """Returns the files of corrections that count nowhere, with the reasons; they stay where they are.
 
-    return journal.broken(out)
+    They wait and cannot be read, or no column could hold their values.
+    """
+    found: dict[Path, str] = {}
+    if any_waiting(out):
+        # Only a folder with such corrections needs their rules.
+        from cinnabar.extraction.corrections import journal
+
+        found |= journal.broken(out)
+    return found | {path: _told(path) for path in files_aside(out)}
+
+
+def aside_of(path: Path) -> dict[str, Any]:
+    """Returns what is told of a correction that could not be stored; {} if its file cannot be read."""
+    try:
+        said = orjson.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _told(path: Path) -> str:
+    said = aside_of(path)
+    pointers = said.get("pointers")
+    places = ", ".join(shortened(str(one)) or "/" for one in pointers[:5]) if isinstance(pointers, list) else ""
+    return (
+        f"a correction of {said.get('path') or said.get('document') or 'a document'}"
+        f"{f' at {places}' if places else ''} could not be stored ({said.get('why', 'the file cannot be read')}) and"
+        " does not count; correct the document again, then remove this file"
+    )

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.broken_files import FileProblem, set_aside, within
+from cinnabar.extraction.storage.contents import content_problem
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.held_snapshots import hold
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
@@ -162,7 +163,11 @@ def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | N
     if rows != file.rows:
         told = f"it has {counted(rows, 'row')}, but was committed with {file.rows:,}"
         return FileProblem(entry.number, file.path, told)
-    return None
+    try:
+        told = content_problem(path, file.table) or ""
+    except (OSError, ValueError) as error:
+        told = f"cannot be read: {error}"
+    return FileProblem(entry.number, file.path, told) if told else None
 
 
 def _validator(out: Path, name: str, problems: list[FileProblem]) -> Validator | None:

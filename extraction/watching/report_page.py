@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from cinnabar.extraction.ingest.codes import ADVICE, CODES
+from cinnabar.extraction.storage.records import EMPTY
 from cinnabar.extraction.watching.drift import LEVEL
 from cinnabar.extraction.watching.pages import page, shown
 from cinnabar.extraction.watching.run_data import BINS, MOST_FIELDS, Example, RunData
@@ -19,6 +20,8 @@ _STAGES = {
     "store": "store",
 }
 _WIDTH, _LABELS, _ROW = 720, 250, 24
+# The most differences from earlier runs that are told.
+_MOST_DRIFT = 40
 
 
 def report_page(data: RunData, link: Link) -> str:
@@ -57,7 +60,9 @@ def _tiles(data: RunData) -> str:
     ]
     tiles = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in told)
     skips = ", ".join(f"{shown(code)} {count:,}" for code, count in data.skips.items())
-    return f'<dl class="tiles">{tiles}</dl>' + (f'<p class="soft">Skipped: {skips}</p>' if skips else "")
+    empty = f"<p>{counted(data.empty, 'written record')} without any value (flag <code>{EMPTY}</code>).</p>"
+    said = (f'<p class="soft">Skipped: {skips}</p>' if skips else "") + (empty if data.empty else "")
+    return f'<dl class="tiles">{tiles}</dl>{said}'
 
 
 def _findings(data: RunData) -> str:
@@ -67,15 +72,11 @@ def _findings(data: RunData) -> str:
     elif not data.comparisons:
         said = '<p class="finding calm">No document was read, so there is nothing to compare with earlier runs.</p>'
     else:
-        moved = [shift for shift in data.shifts if shift.told]
+        moved = data.drift
         against = f"{counted(runs, 'earlier run')} with {counted(documents, 'document')}"
-        said = "".join(
-            f'<p class="finding">{shown(shift.sentence)}. That is more than chance explains (p&nbsp;=&nbsp;'
-            f"{shift.p:.2g}).</p>"
-            for shift in moved[:40]
-        )
-        if len(moved) > 40:
-            said += f"<p>… and {len(moved) - 40} more.</p>"
+        said = "".join(f'<p class="finding">{shown(sentences)}</p>' for sentences in moved[:_MOST_DRIFT])
+        if len(moved) > _MOST_DRIFT:
+            said += f"<p>… and {len(moved) - _MOST_DRIFT} more.</p>"
         if not moved:
             said = f'<p class="finding calm">Nothing moved beyond chance against {against}.</p>'
         small = len(data.shifts) - len(moved)

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from cinnabar.extraction.storage.files import failures, write_bytes
 from cinnabar.extraction.storage.folders import remembered
 from cinnabar.extraction.storage.manifest import REPORTS
+from cinnabar.extraction.storage.own_names import is_own
 from cinnabar.extraction.watching.pages import link, shown
 from cinnabar.extraction.watching.report_page import report_page
 from cinnabar.extraction.watching.run_data import gather_run
 from cinnabar.schemas.errors import UsageError
-
-_RUN = re.compile(r"[0-9TZ]+-[0-9a-f]+")
 
 
 def report_path(out: Path, run_id: str) -> Path:
@@ -30,28 +29,43 @@ def report_path(out: Path, run_id: str) -> Path:
     return out / REPORTS / f"{run_id}.html"
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The file of a run's report, its schema, and the sentences on what moved beyond chance against earlier runs."""
+
+    path: Path
+    schema: str
+    drift: tuple[str, ...]
+
+
 def report_of_run(
     out: Path, runs: Sequence[str], stages: Mapping[str, float], note: Callable[[str], None]
-) -> Path | None:
-    """Writes the reports of a command's runs and returns that of the first; None, with a note, if that fails."""
+) -> Report | None:
+    """Writes the reports of a command's runs, and returns that of the first with the drift of all.
+
+    Returns None, with a note, if that fails.
+    """
     try:
+        written = []
         for run_id in runs:
             seconds = {stage: round(value, 3) for stage, value in stages.items()}
             write_bytes(_stages_path(out, run_id), json.dumps({"stages": seconds}).encode() + b"\n")
-            write_report(out, run_id)
+            written.append(write_report(out, run_id))
     # The run has ended well, whatever happens to its report.
     except Exception as error:
         note(f"the run's report could not be written ({type(error).__name__}: {error}); `cinnabar report` tries again")
         return None
-    return report_path(out, runs[0])
+    if len(written) == 1:
+        return written[0]
+    return replace(written[0], drift=tuple(f"{one.schema}: {text}" for one in written for text in one.drift))
 
 
-def write_report(out: Path, run_id: str, to: Path | None = None) -> Path:
-    """Writes a run's report into the folder, or to a file, and returns its path.
+def write_report(out: Path, run_id: str, to: Path | None = None) -> Report:
+    """Writes a run's report into the folder, or to a file.
 
     Raises UsageError if the folder has no such run, RunError if the file cannot be written.
     """
-    if not _RUN.fullmatch(run_id):
+    if not is_own("run", run_id):
         raise UsageError(f"{run_id}: expected the id of a run; `cinnabar runs` lists them")
     data = gather_run(out, run_id, _stages(out, run_id))
     folders = [Path(), *remembered(out)]
@@ -59,7 +73,7 @@ def write_report(out: Path, run_id: str, to: Path | None = None) -> Path:
     path = report_path(out, run_id) if to is None else to
     with failures(f"{path}: the report could not be written"):
         write_bytes(path, text.encode("utf-8", "backslashreplace"))
-    return path
+    return Report(path, data.schema_name, data.drift)
 
 
 def naming_reports(out: Path, paths: Sequence[str], digests: Sequence[str]) -> list[str]:
@@ -67,7 +81,8 @@ def naming_reports(out: Path, paths: Sequence[str], digests: Sequence[str]) -> l
     marks = {text.encode("utf-8", "backslashreplace") for path in paths for text in (shown(path), html.escape(path))}
     marks |= {digest[:12].encode() for digest in digests}
     found = []
-    for path in sorted((out / REPORTS).glob("*.html")) if (out / REPORTS).is_dir() else ():
+    reports = sorted((out / REPORTS).glob("*.html")) if (out / REPORTS).is_dir() else []
+    for path in (one for one in reports if is_own("run", one.stem)):
         try:
             content = path.read_bytes()
         except OSError:

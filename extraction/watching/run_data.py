@@ -13,6 +13,7 @@ import duckdb
 
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.storage.records import EMPTY
 from cinnabar.extraction.storage.snapshot import files_as_table
 from cinnabar.extraction.watching.drift import (
     LEAST_DISTANCE,
@@ -71,11 +72,16 @@ class FieldShare:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A comparison with earlier runs: the sentence that tells it, its corrected p-value, and whether it is told."""
+    """A comparison with earlier runs: what differs, its corrected p-value, and whether it is told."""
 
-    sentence: str
+    what: str
     p: float
     told: bool
+
+    @property
+    def sentences(self) -> str:
+        """Returns what every page, log and message says of it."""
+        return f"{self.what}. That is more than chance explains (p = {self.p:.2g})."
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +112,18 @@ class RunData:
     shifts: Sequence[Shift]
     comparisons: int
     stages: Mapping[str, float] = field(default_factory=dict)
+    #: Written records whose every value is null.
+    empty: int = 0
 
     @property
     def read(self) -> int:
         """Returns the number of documents that were read."""
         return self.outcomes.get("written", 0) + self.outcomes.get("quarantined", 0)
+
+    @property
+    def drift(self) -> tuple[str, ...]:
+        """Returns the sentences on what moved beyond chance against earlier runs, the surest first."""
+        return tuple(shift.sentences for shift in self.shifts if shift.told)
 
 
 def gather_run(out: Path, run_id: str, stages: Mapping[str, float]) -> RunData:
@@ -199,6 +212,7 @@ class _Gathering:
             shifts=shifts,
             comparisons=comparisons,
             stages=stages,
+            empty=self._empty(),
         )
 
     def _outcomes(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -212,6 +226,12 @@ class _Gathering:
             if outcome == "skipped":
                 skips[code] = count
         return outcomes, skips
+
+    def _empty(self) -> int:
+        ((count,),) = self._rows(
+            "SELECT count(*) FROM records WHERE run_id = ? AND list_contains(flags, ?)", self._run, EMPTY
+        )
+        return int(count)
 
     def _totals(self) -> dict[str, tuple[int, int, int]]:
         """Returns the documents written, in quarantine, and of another kind, of this run and of earlier ones."""

@@ -23,7 +23,8 @@ from cinnabar.extraction.ingest.settings import ParserSettings
 from cinnabar.extraction.mailboxes.address import is_address
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.storage.reading import connect, question
+from cinnabar.extraction.storage.queries import question
+from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.stored_records import name_in
 from cinnabar.extraction.storage.tables import printable
@@ -81,12 +82,6 @@ def select_documents(
     Raises UsageError if the condition is no SQL or could do more than choose.
     """
     wanted, values = ["true"], list[Any]()
-    if schema_name is not None:
-        wanted.append("schema_name = ?")
-        with connect(out) as connection:
-            # Of a schema with documents in quarantine alone there are no records.
-            known = connection.execute("SELECT DISTINCT schema_name FROM outcomes ORDER BY ALL").fetchall()
-        values.append(name_in(out, schema_name, [row[0] for row in known]))
     if paths:
         spelled = Spelling.of(out)
         wanted.append(f"({' OR '.join(['path = ? OR path = ? OR ends_with(path, ?)'] * len(paths))})")
@@ -95,22 +90,27 @@ def select_documents(
             values += [plain, printable(spelled(path)), "/" + plain.lstrip("/")]
     with connect(out, "--where") as connection:
         connection.execute(f"CREATE TEMP VIEW chosen_outcomes AS {_OUTCOMES}")
+        if schema_name is not None:
+            # Of a schema with documents in quarantine alone there are no records.
+            known = connection.execute("SELECT DISTINCT schema_name FROM outcomes ORDER BY ALL").fetchall()
+            wanted.append("schema_name = ?")
+            values.append(name_in(out, schema_name, [row[0] for row in known]))
         if where is not None:
             question(connection, f"SELECT {_WANTED} FROM chosen_outcomes WHERE ({where}\n)")
             wanted.append(f"({where}\n)")
         condition = " AND ".join(wanted)
-        (row,) = connection.execute(f"SELECT count(*) FROM chosen_outcomes WHERE {condition}", values).fetchall()
+        counting = question(connection, f"SELECT count(*) FROM chosen_outcomes WHERE {condition}")
+        (row,) = connection.execute(counting, values).fetchall()
         order = "ORDER BY outcome, confidence NULLS FIRST, path"
-        found = connection.execute(
-            f"SELECT {_WANTED} FROM chosen_outcomes WHERE {condition} {order} LIMIT ?", [*values, limit]
-        ).fetchall()
+        choosing = question(connection, f"SELECT {_WANTED} FROM chosen_outcomes WHERE {condition} {order} LIMIT ?")
+        found = connection.execute(choosing, [*values, limit]).fetchall()
         chosen = [Chosen(*one) for one in found]
         return [_whole(connection, one) for one in chosen], int(row[0]) - len(chosen)
 
 
 def _whole(connection: duckdb.DuckDBPyConnection, one: Chosen) -> Chosen:
     cursor = connection.execute(
-        "SELECT pointer, value_json, confidence, origin, flags, page, spans, evidence_text, place, boxes FROM fields"
+        "SELECT pointer, value_json, confidence, origin, flags, page, spans, evidence_text, place, boxes FROM _fields"
         " WHERE document = ? AND schema_fingerprint = ? AND run_id = ? AND origin NOT IN ('list', 'thoughts')",
         [one.document, one.schema_fingerprint, one.run_id],
     )

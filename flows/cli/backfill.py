@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.limit_status import check_error_rate, limit_status
 from cinnabar.flows.cli.model_in_use import model_in_use
-from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption, RayOption, run_options
+from cinnabar.flows.cli.options import (
+    AsJson,
+    DeviceOption,
+    FailOnOption,
+    FromOption,
+    MaxErrorRate,
+    RayOption,
+    run_options,
+)
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.backfill.estimate import BackfillEstimate
@@ -31,6 +40,7 @@ NAMED = 20
     "effort",
     "on_missing",
     "on_check",
+    "on_empty",
     "limit",
     "max_tokens",
     "max_seconds",
@@ -79,6 +89,8 @@ def backfill(
             " earlier runs skipped as other_kind again.",
         ),
     ] = None,
+    max_error_rate: MaxErrorRate = None,
+    fail_on: FailOnOption = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -90,7 +102,7 @@ def backfill(
     ray: RayOption = None,
     as_json: AsJson = False,
     **said: Any,
-) -> None:
+) -> int:
     """Fill the new and changed fields of a new version of a schema, and keep all other values.
 
     The records in DIR of the schema with the same name (its title, or its file's name) become records of the
@@ -127,6 +139,7 @@ def backfill(
         raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
     if below is not None and not 0 < below <= 1:
         raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
+    check_error_rate(max_error_rate)
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
     chosen = Selection(
@@ -161,6 +174,7 @@ def backfill(
         print(json.dumps({"estimate": asdict(found), "summary": ended, "out": str(out)}))
     elif summary is not None:
         _report(summary, out)
+    return 0 if summary is None else limit_status(summary, bar.reasons(), max_error_rate, fail_on)
 
 
 def _moment(text: str, option: str, end: bool = False) -> datetime:
@@ -182,7 +196,6 @@ def _fingerprint(model: str) -> str:
 
 
 def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
-    from cinnabar.flows.cli.console import harmless
 
     if not (found.documents or found.done or found.lost):
         others = f"; there are records of {', '.join(there)}" if there and name not in there else ""
@@ -194,9 +207,13 @@ def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
     print(harmless(f"{name}: to be filled: {asked}{dropped}"))
     print(
         f"{counted(found.documents, 'document')}, about {counted(found.tokens, 'token')} and"
-        f" {found.seconds:,.1f} seconds (from a sample of {found.sampled});"
+        f" {_range(*found.seconds)} seconds (from a sample of {found.sampled}; the start took {found.start:,.1f} more);"
         f" {found.done} done before, {found.lost} gone or changed{_gone_elsewhere(found)}"
     )
+
+
+def _range(least: float, most: float) -> str:
+    return f"{least:,.1f} to {most:,.1f}"
 
 
 def _gone_elsewhere(found: BackfillEstimate) -> str:
@@ -206,27 +223,22 @@ def _gone_elsewhere(found: BackfillEstimate) -> str:
 
 
 def _report(summary: Summary, out: Path) -> None:
+    from cinnabar.extraction.ingest.codes import CODES
     from cinnabar.extraction.storage.reading import connect
     from cinnabar.extraction.storage.stored_records import CHANGED, GONE
-    from cinnabar.flows.cli.console import harmless
 
-    reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
-    of_these = f"from outcomes where run_id = '{summary.run_id}' and code in ('{GONE}', '{CHANGED}')"
+    codes = ", ".join(f"'{code}'" for code in (GONE, CHANGED, *CODES))
+    of_these = f"from outcomes where run_id = '{summary.run_id}' and outcome = 'skipped' and code in ({codes})"
     with connect(out) as connection:
-        lost = connection.execute(f"select detail {of_these} order by path").fetchall()
+        told_of = "case when contains(detail, path) then detail else path || ': ' || detail end"
+        lost = connection.execute(f"select {told_of} {of_these} order by path").fetchall()
     for (detail,) in lost[:NAMED]:
         print(harmless(detail))
     if more := len(lost[NAMED:]):
         told = f'cinnabar sql "select path, code, detail {of_these}" --out {shlex.quote(str(out))}'
         print(harmless(f"… and {more} more; all of them: {told}"))
-    print(
-        f"{summary.written} written, {summary.quarantined} quarantined{f' ({reasons})' if reasons else ''},"
-        f" {summary.skipped} skipped{_of_another_kind(summary)} in {summary.seconds:.1f} s"
-    )
+    print(f"{summary.counts} in {summary.seconds:.1f} s")
+    for sentences in summary.drift or ():
+        print(harmless(f"Drift: {sentences}"))
     if summary.report is not None:
         print(harmless(f"Report: {summary.report}"))
-
-
-def _of_another_kind(summary: Summary) -> str:
-    other = summary.skips.get("other_kind", 0)
-    return f" ({other} of another kind: other_kind in outcomes)" if other else ""

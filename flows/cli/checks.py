@@ -9,6 +9,7 @@ from typing import Any
 
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.flows.cli.results import Out
+from cinnabar.schemas.wording import harmless
 
 
 def checks(out: Out, as_json: AsJson = False) -> None:
@@ -35,7 +36,7 @@ def checks(out: Out, as_json: AsJson = False) -> None:
     if failing:
         console.print(table(("path", "check", "outcome", "values"), failing))
     documents = len({(one.document, one.schema_name) for one in found.failing})
-    console.print(f"documents that fail a check: {documents}")
+    console.print(harmless(f"documents that fail a check: {documents}"), markup=False)
 
 
 def _number(value: Any) -> float | int:

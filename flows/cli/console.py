@@ -14,33 +14,34 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.schemas.errors import ModelError, UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
     from cinnabar.extraction.cost_estimate import CostEstimate
+    from cinnabar.extraction.progress import Reason
     from cinnabar.extraction.storage.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 30.0
 #: The most characters of a column that is never folded: a number or a word over two lines reads badly.
 UNFOLDED = 11
+#: The width of output for people where there is no terminal.
+PAGE_WIDTH = 80
 #: The most characters of a value in a preview.
 CELL_WIDTH = 48
 # The beginning of a number at the end of a text, and the characters that continue it.
 _NUMBER_AT_END = re.compile(r"(?<![\w.])-?\d[\d.eE+-]*$")
 _DIGITS = frozenset("0123456789.eE+-")
-# Characters that a terminal obeys or does not show; joiners are left, because scripts and emoji need them.
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
-def standard_output() -> Console:
-    """Returns the console of standard output; it folds no line unless it is a terminal."""
+def standard_output(width: int = 10_000) -> Console:
+    """Returns the console of standard output, `width` characters wide without a terminal: enough for any row."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 10_000, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
@@ -49,7 +50,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
     from rich.table import Table
     from rich.text import Text
 
-    found = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    found = Table(box=box.SIMPLE_HEAD, title=harmless(title) or None, title_justify="left", pad_edge=False)
     lines = [tuple(map(cell, row)) for row in rows]
     for at, column in enumerate(columns):
         widest = max(len(text) for text in (cell(column), *(line[at] for line in lines)))
@@ -57,11 +58,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
     for line in lines:
         found.add_row(*map(Text, line))
     return found
-
-
-def harmless(text: str) -> str:
-    """Returns the text with control and direction characters as escapes: a document must not control the terminal."""
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def tell_unread(out: Path) -> None:
@@ -175,12 +171,16 @@ class Bar:
     def _print_lines(self) -> None:
         while not self._ended.wait(LINE_SECONDS):
             if self._tally.inputs:
-                print(f"cinnabar: {self._totals()}", file=sys.stderr, flush=True)
+                print(harmless(f"cinnabar: {self._totals()}"), file=sys.stderr, flush=True)
+
+    def reasons(self) -> list[Reason]:
+        """Returns the documents so far by outcome and reason."""
+        with self._lock:
+            return self._tally.reasons()
 
     def _totals(self) -> str:
         """Returns the totals so far: documents, rate, outcomes, and the reasons of those in quarantine."""
-        with self._lock:
-            reasons = self._tally.reasons()
+        reasons = self.reasons()
         done = self._progress.tasks[0].completed
         rate = speed(done, time.monotonic() - self._begun)
         counts: dict[str, int] = {}
@@ -194,11 +194,11 @@ class Bar:
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
-        print(f"cinnabar: {estimate}", file=sys.stderr)
+        print(harmless(f"cinnabar: {estimate}"), file=sys.stderr)
 
     def note(self, text: str) -> None:
         """Prints a notice to standard error, with or without a terminal."""
-        print(f"cinnabar: {text}", file=sys.stderr)
+        print(harmless(f"cinnabar: {text}"), file=sys.stderr)
 
     def begin(self, inputs: int) -> None:
         """Sets the number of documents."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.flows.cli.results import Out
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.corrections import Change, Correction, Reviewed
@@ -47,6 +48,10 @@ def correct(
     accept: Annotated[
         list[str] | None, typer.Option("--accept", metavar="/P", help="This value or list is right; / is all of it.")
     ] = None,
+    saw: Annotated[
+        list[str] | None,
+        typer.Option("--saw", metavar="/P=JSON", help="Correct this place only if it still has this value."),
+    ] = None,
     other_kind: Annotated[
         bool, typer.Option("--other-kind", help="The document is not of this schema.")
     ] = False,
@@ -60,7 +65,8 @@ def correct(
     """Correct the record of a document; later runs and backfills keep what you say.
 
     --set, --absent, --accept and --undo may be given several times. All changes count or none: a record that would
-    break its schema is refused. While a run is going, the correction waits for its next batch.
+    break its schema is refused. While a run is going, the correction waits for its next batch. With --saw a value that
+    somebody else has changed meanwhile is told, and stays.
 
     \b
     Examples:
@@ -72,7 +78,7 @@ def correct(
     from cinnabar.extraction.corrections import Corrector
     from cinnabar.flows.cli.console import tell_unread
 
-    changes = _changes(values or (), absent or (), accept or (), other_kind)
+    changes = _seen(_changes(values or (), absent or (), accept or (), other_kind), saw or ())
     if bool(changes) + bool(undo) + list_them != 1:
         raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
     tell_unread(out)
@@ -105,6 +111,26 @@ def _changes(
     found += [Change(Action.ABSENT, pointer) for pointer in absent]
     found += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
     return found + ([Change(Action.OTHER_KIND, "")] if other_kind else [])
+
+
+def _seen(changes: Sequence[Change], saw: Sequence[str]) -> list[Change]:
+    """Returns the changes with the values that the person saw."""
+    from cinnabar.extraction.corrections.seen import sight
+    from cinnabar.schemas.canonical import json_text, parse
+
+    found = list(changes)
+    for one in saw:
+        pointer, _, text = one.partition("=")
+        own = [number for number, change in enumerate(found) if change.pointer == pointer]
+        if not own:
+            raise UsageError(f"--saw {one}: expected the place of a change, such as --set {pointer}=…")
+        try:
+            seen = sight(parse(json_text(parse(text))))
+        except ValueError as error:
+            raise UsageError(f"--saw {one}: expected a JSON pointer, = and a JSON value ({error})") from error
+        for number in own:
+            found[number] = replace(found[number], seen=seen)
+    return found
 
 
 def _found(out: Path, document: str, schema: str | None) -> tuple[str, str]:
@@ -160,7 +186,7 @@ def _shortened(text: str | None) -> str:
 
 
 def _print(found: Reviewed) -> None:
-    from cinnabar.flows.cli.console import harmless, standard_output, table
+    from cinnabar.flows.cli.console import standard_output, table
 
     rows = [
         (
@@ -183,3 +209,6 @@ def _print(found: Reviewed) -> None:
     print(harmless(f"{said}, {counted(force, 'correction')} in force"))
     if found.detail:
         print(harmless(found.detail))
+    if found.guesses and force:
+        told = ", ".join(sorted(found.guesses)[:10])
+        print(harmless(f"left open, because it was guessed: {told}; accept each by name, or --set its value"))

@@ -43,7 +43,7 @@ def doctor(
     from cinnabar.extraction.diagnosis.fonts import fonts
     from cinnabar.extraction.diagnosis.machine import machine
     from cinnabar.extraction.diagnosis.results_folder import results_folder
-    from cinnabar.flows.cli.console import standard_output, table
+    from cinnabar.flows.cli.console import PAGE_WIDTH, standard_output, table
 
     checks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
         ("versions", installation.versions),
@@ -64,7 +64,7 @@ def doctor(
         print(json.dumps({"works": not failing, "checks": [asdict(one) for one in found]}, ensure_ascii=False))
     else:
         rows = [(one.check, one.state.value, " → ".join(filter(None, (one.found, one.advice)))) for one in found]
-        console = standard_output()
+        console = standard_output(PAGE_WIDTH)
         console.print(table(("check", "", "found"), rows))
         told = f"{counted(failing, 'check')} failed, {advice} with advice"
         console.print(told if failing or advice else "all is well")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.flows.cli.options import AsJson
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 ToOption = Annotated[
     Path | None,
@@ -76,7 +76,6 @@ def draft(
     from cinnabar.extraction.drafting.drafting import draft_schema
     from cinnabar.extraction.drafting.parsed_documents import parsed_documents
     from cinnabar.extraction.drafting.schema_files import DRAFTED
-    from cinnabar.flows.cli.console import harmless
     from cinnabar.schemas import load_schema
 
     found, problems = parsed_documents(documents)
@@ -100,7 +99,6 @@ def deliver(schema: dict[str, Any], to: Path | None, as_json: bool, comment: str
     import json
 
     from cinnabar.extraction.drafting.schema_files import schema_document, write_schema
-    from cinnabar.flows.cli.console import harmless
 
     if to is None:
         print(schema_document(schema, comment, as_yaml=not as_json), end="")

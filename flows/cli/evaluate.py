@@ -24,6 +24,7 @@ from cinnabar.flows.cli.options import (
     run_options,
 )
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.engine.filler import Filler
@@ -138,7 +139,7 @@ def evaluate(
     else:
         source = model_source(model, device, settings, without or ())
         if source.notice is not None:
-            print(f"cinnabar: {source.notice}", file=sys.stderr)
+            print(harmless(f"cinnabar: {source.notice}"), file=sys.stderr)
         schemas = [load_schema(one.folder / "schema.json") for one in chosen]
         examples = prompt_examples(options, schemas, source)
         shown = source if examples is None else examples.shown_to(source)
@@ -219,7 +220,7 @@ def predict_sets(
         except UsageError as error:
             if len(chosen) == 1:
                 raise
-            print(f"cinnabar: {one.name}: counts as unanswered: {error}", file=sys.stderr)
+            print(harmless(f"cinnabar: {one.name}: counts as unanswered: {error}"), file=sys.stderr)
 
     from cinnabar.engine.filler import Metered, Prompted
     from cinnabar.extraction.pipeline import Job
@@ -233,7 +234,7 @@ def predict_sets(
         except UsageError as error:
             if len(chosen) == 1:
                 raise
-            print(f"cinnabar: {name}: counts as unanswered: {error}", file=sys.stderr)
+            print(harmless(f"cinnabar: {name}: counts as unanswered: {error}"), file=sys.stderr)
             del compiled[name]
     found: dict[str, dict[str, dict[str, Any]]] = {}
     with ExitStack() as stack:

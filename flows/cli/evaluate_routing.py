@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.evaluation import EvaluationSet
@@ -73,7 +73,7 @@ def _summary(found: Mapping[str, SetRoutes], several: bool) -> dict[str, Any]:
 
 def _report(found: Mapping[str, SetRoutes], figures: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
     from cinnabar.extraction.storage.tables import OTHER_KIND
-    from cinnabar.flows.cli.console import harmless, standard_output, table
+    from cinnabar.flows.cli.console import standard_output, table
 
     shown = ("documents", "right", "refused")
     columns = [*(one.schema for one in found.values()), OTHER_KIND]

@@ -12,7 +12,7 @@ import typer
 from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.results import Out
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 
 def export(
@@ -47,7 +47,8 @@ def export(
     """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
-    In Excel texts are texts; limits of Excel that change a cell are told.
+    In Excel texts are texts, each list of a schema's view is a sheet, and hashes are left out; limits of Excel that
+    change a cell are told.
 
     \b
     Examples:
@@ -69,8 +70,8 @@ def export(
         out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas, record_json=record_json
     )
     for note in done.notes:
-        print(f"cinnabar: {note}", file=sys.stderr)
+        print(harmless(f"cinnabar: {note}"), file=sys.stderr)
     if as_json:
         print(json.dumps({"file": str(to), "rows": done.rows, "notes": list(done.notes)}, ensure_ascii=False))
     elif to is not None:
-        print(f"{counted(done.rows, 'row')}: {to}")
+        print(harmless(f"{counted(done.rows, 'row')}: {to}"))

@@ -14,12 +14,15 @@ import typer
 
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.extract_report import print_report
+from cinnabar.flows.cli.limit_status import check_error_rate, limit_status
 from cinnabar.flows.cli.model_in_use import model_in_use
 from cinnabar.flows.cli.options import (
     AsJson,
     BaseUrl,
     DeviceOption,
     Documents,
+    FailOnOption,
+    MaxErrorRate,
     OutOption,
     OwnModelOption,
     PricesOption,
@@ -29,7 +32,6 @@ from cinnabar.flows.cli.options import (
     SchemasOption,
     run_options,
 )
-from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
     from cinnabar.extraction.batched_run import Summary
@@ -45,10 +47,8 @@ def extract(
     out: OutOption,
     model: OwnModelOption = None,
     device: DeviceOption = "auto",
-    max_error_rate: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Exit status 3 if a larger share of the documents read is in quarantine."),
-    ] = None,
+    max_error_rate: MaxErrorRate = None,
+    fail_on: FailOnOption = None,
     route: RouteOption = False,
     related: RelatedOption = None,
     base_url: BaseUrl = None,
@@ -130,8 +130,7 @@ def extract(
     from cinnabar.extraction.sources import check_models, escalation_of, model_source, settings_of
     from cinnabar.flows.cli.console import Bar
 
-    if max_error_rate is not None and not 0 <= max_error_rate <= 1:
-        raise UsageError(f"--max-error-rate: expected 0 to 1, got {max_error_rate}")
+    check_error_rate(max_error_rate)
     options = RunOptions(**said)
     locations = located(paths)
     server = {
@@ -158,18 +157,18 @@ def extract(
             prompt_examples(options, sources, chosen, escalation)
             _check_flow(locations, sources, out, ray, chosen, escalation, options.engines)
             named: str | list[str] = schema if route else schema[0]
-            summary = _through_prefect(paths, named, out, server, options.model_dump() | flow_options)
+            summary, reasons = _through_prefect(paths, named, out, server, options.model_dump() | flow_options), []
         else:
             with joined(ray, chosen, escalation, engines=options.engines) as cluster, Bar(out=out) as bar:
                 summary = extract_documents(
                     locations, sources[0], out, chosen, options, bar, escalation, cluster, routing
                 )
+                reasons = bar.reasons()
     if as_json:
         print(json.dumps(asdict(summary) | {"out": str(out)}))
     else:
         print_report(summary, sources, out)
-    read = summary.written + summary.quarantined
-    return 3 if max_error_rate is not None and summary.quarantined > max_error_rate * read else 0
+    return limit_status(summary, reasons, max_error_rate, fail_on)
 
 
 def _check_flow(

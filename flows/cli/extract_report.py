@@ -8,13 +8,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.extraction.ingest.codes import CODES
+from cinnabar.extraction.storage.records import EMPTY, EMPTY_RECORD
+from cinnabar.extraction.storage.tables import OTHER_KIND
+from cinnabar.extraction.system_files import SYSTEM_FILE
 from cinnabar.flows.cli.remote import spent
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.batched_run import Summary
     from cinnabar.schemas import SchemaSource
 
+# What the codes of skipped inputs say.
+_SKIPS = {OTHER_KIND: "of another kind", EMPTY_RECORD: "without any value", SYSTEM_FILE: "of the system, no documents"}
 # Rows and columns of the preview.
 _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
@@ -29,19 +35,22 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     rate = speed(read, max(summary.seconds, 1e-3))
     told = f"{rate}, {counted(summary.steps, 'denoising step')}" if read else ""
     left = summary.usage["left"] if summary.usage else 0
-    other = summary.skips.get("other_kind", 0)
+    why = (summary.usage or {}).get("stopped")
+    told_skips = {code: count for code in _SKIPS if (count := summary.skips.get(code, 0))}
     again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
-    before = again if summary.skipped > left + other else ""
-    if other:
-        before += f"{'; ' if before else ''}{other} of another kind (other_kind in outcomes)"
+    known = left + sum(count for code, count in summary.skips.items() if code in {*_SKIPS, *CODES})
+    before = [again] if summary.skipped > known else []
+    if unread := {code: count for code, count in summary.skips.items() if code in CODES}:
+        reasons_of = ", ".join(f"{code} {count}" for code, count in unread.items())
+        before.append(f"{sum(unread.values())} that cannot be read now ({reasons_of}); their records stay")
+    before += [f"{count} {_SKIPS[code]} ({code} in outcomes)" for code, count in told_skips.items()]
     if left:
-        why = (summary.usage or {}).get("stopped")
-        before += f"{'; ' if before else ''}{left} left for lack of budget{f': {why}' if why else ''}"
+        before.append(f"{left} left for lack of budget{f': {why}' if why else ''}")
     rows: list[tuple[str, object, str]] = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
-        ("skipped", summary.skipped, before),
+        ("skipped", summary.skipped, "; ".join(before)),
         ("seconds", summary.seconds, told),
     ]
     if summary.routing_ms is not None:
@@ -61,9 +70,13 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     failing = sum(_failing(run_id, out) for run_id in runs)
     if failing:
         console.print(f"Records that fail a check of the schema: {failing} (cinnabar checks --out {out})")
+    if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
+        console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
+    for sentences in summary.drift or ():
+        console.print(f"Drift: {harmless(sentences)}", markup=False)
     if summary.report is not None:
         console.print(f"Report: {summary.report}", markup=False)
 
@@ -72,7 +85,7 @@ def _failing(run_id: str, out: Path) -> int:
     """Returns the number of records of this run that fail a check."""
     from cinnabar.extraction.storage.reading import connect
 
-    sql = "SELECT count(DISTINCT document) FROM checks WHERE run_id = ? AND NOT holds"
+    sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
     with connect(out) as connection:
         return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
 

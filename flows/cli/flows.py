@@ -10,11 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.cli.limit_status import check_error_rate
 from cinnabar.flows.cli.model_in_use import model_in_use
 from cinnabar.flows.cli.options import (
     AsJson,
     DeviceOption,
     Documents,
+    FailOnOption,
+    MaxErrorRate,
     OutOption,
     OwnModelOption,
     RayOption,
@@ -24,6 +27,7 @@ from cinnabar.flows.cli.options import (
     run_options,
 )
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import harmless
 
 flows_app = typer.Typer()
 
@@ -35,6 +39,7 @@ def flows_group(context: typer.Context) -> None:
     \b
     Examples:
       cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
+      cinnabar flows notify jsons://hooks.example.org/cinnabar
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -46,6 +51,7 @@ def flows_group(context: typer.Context) -> None:
     "on_missing",
     "min_confidence",
     "on_check",
+    "on_empty",
     "max_tokens",
     "max_seconds",
     "password_file",
@@ -72,10 +78,8 @@ def serve_schedule(
     device: DeviceOption = "auto",
     route: RouteOption = False,
     related: RelatedOption = None,
-    max_error_rate: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="A run fails if a larger share of the documents read is in quarantine."),
-    ] = None,
+    max_error_rate: MaxErrorRate = None,
+    fail_on: FailOnOption = None,
     password_block: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
     ] = None,
@@ -113,12 +117,14 @@ def serve_schedule(
     from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.extraction.sources import model_source
+    from cinnabar.flows.notices import mark_killed_runs
     from cinnabar.flows.prefect_server import server
     from cinnabar.flows.serve import schedule_of, serve
     from cinnabar.schemas import compile_schema, load_schema
 
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
+    check_error_rate(max_error_rate)
     options = RunOptions(**said)
     parser_settings(options)
     sources = [load_schema(one) for one in schema]
@@ -146,6 +152,7 @@ def serve_schedule(
         **said,
         "related": related,
         "max_error_rate": max_error_rate,
+        "fail_on": fail_on,
         "password_block": password_block,
         "document_password_block": document_password_block,
         "gpu_limit": gpu_limit,
@@ -157,8 +164,39 @@ def serve_schedule(
         told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         if as_json:
             print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
-        print(f"cinnabar: {told}", file=sys.stderr, flush=True)
+        print(harmless(f"cinnabar: {told}"), file=sys.stderr, flush=True)
+        mark_killed_runs()
         serve(name, {k: v for k, v in parameters.items() if v is not None}, schedule)
+
+
+@flows_app.command("notify")
+def notify_owner(
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", envvar="CINNABAR_NOTIFY", help="Where messages go, in Apprise's form.")
+    ],
+    port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
+    as_json: AsJson = False,
+) -> None:
+    """Have Prefect's server send a message if a run fails, is killed, or does not begin when it is due.
+
+    The server is that of PREFECT_API_URL, else the one on this machine. It keeps the address, and goes on without
+    this command; another address replaces the first. A run that is killed becomes Crashed after three minutes.
+
+    \b
+    Examples:
+      cinnabar flows notify "mailtos://bills:PASSWORD@mail.example.org?to=anna@example.org&format=text"
+      cinnabar flows notify jsons://hooks.example.org/cinnabar
+    """
+    from cinnabar.flows.notices import check_address, mark_killed_runs, notify
+    from cinnabar.flows.prefect_server import at_server
+
+    check_address(address)
+    with at_server(port) as url:
+        mark_killed_runs()
+        notify(address)
+    kind = address.partition("://")[0]
+    told = f"{url.removesuffix('/api')} tells failed, killed and late runs, by {kind}"
+    print(json.dumps({"url": url, "kind": kind}) if as_json else told)
 
 
 def _check_at_server(

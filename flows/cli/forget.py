@@ -14,7 +14,7 @@ import typer
 from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.forgetting import ForgottenInSet
@@ -129,6 +129,5 @@ def _tell(verb: str, found: Forgotten | None, drafted: list[ForgottenInSet]) -> 
 
 
 def _say(text: str) -> None:
-    from cinnabar.flows.cli.console import harmless
 
     print(harmless(text).encode("utf-8", "backslashreplace").decode())

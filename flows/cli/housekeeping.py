@@ -11,7 +11,7 @@ import typer
 
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.flows.cli.results import Out
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 
 def runs(
@@ -70,13 +70,17 @@ def report(
     """
     from cinnabar.extraction.storage.housekeeping import runs as stored
     from cinnabar.extraction.watching.reports import write_report
-    from cinnabar.flows.cli.console import harmless
 
     # A person's corrections are runs, too, but no model took part.
     found = [] if run is not None else stored(out)
     run_id = run if run is not None else next((one for one in found if one.model), found[0]).run_id
-    path = write_report(out, run_id, to)
-    print(json.dumps({"run_id": run_id, "report": str(path)}) if as_json else harmless(str(path)))
+    written = write_report(out, run_id, to)
+    if as_json:
+        print(json.dumps({"run_id": run_id, "report": str(written.path), "drift": written.drift}))
+        return
+    for sentences in written.drift:
+        print(harmless(f"Drift: {sentences}"))
+    print(harmless(str(written.path)))
 
 
 def status(out: Out, as_json: AsJson = False) -> None:
@@ -147,7 +151,6 @@ def verify(
       cinnabar verify --out tables --clean
     """
     from cinnabar.extraction.storage.verification import verify as check
-    from cinnabar.flows.cli.console import harmless
 
     found = check(out, clean)
     if as_json:
@@ -156,7 +159,7 @@ def verify(
     for problem in found.problems:
         print(harmless(f"{problem.path}: {problem.detail}"))
     for name in found.aside:
-        print(f"{name}: set aside; the next run fills its documents again")
+        print(harmless(f"{name}: set aside; the next run fills its documents again"))
     if found.removed:
         print(f"removed: {counted(len(found.removed), 'file')} of dead runs")
     if found.leftovers:

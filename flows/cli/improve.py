@@ -10,17 +10,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 from cinnabar.extraction.progress import Silent
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli import completion
+from cinnabar.flows.cli.console import LINE_SECONDS
 from cinnabar.flows.cli.options import AsJson, OutOption
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.improving import Improvement, Stage
@@ -52,7 +55,7 @@ def improve(
         int | None, typer.Option(metavar="N", help="The steps of each training; by default by the documents.")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(metavar="N", help="The most minutes, about; 8 by default.")
+        float | None, typer.Option(metavar="N", help="The most minutes by the clock; 8 by default.")
     ] = None,
     device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
     as_json: AsJson = False,
@@ -109,7 +112,7 @@ def _tell_next(out: Path, schema: str, count: int, as_json: bool) -> None:
         print(json.dumps([{"document": one, "path": paths[one]} for one in found]))
         return
     for one in found:
-        print(f"{one[:12]}  {paths[one]}")
+        print(harmless(f"{one[:12]}  {paths[one]}"))
 
 
 def _end_with(parent: int) -> None:
@@ -133,7 +136,7 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
     if again and newest is not None:
         source = source_of(out, schema, newest.schema_fingerprint)
         with (
-            _EventsOfReading() if events else Bar(out=out) as progress,
+            nullcontext(_EventsOfReading()) if events else Bar(out=out) as progress,
             Backfill(source, out, model_source(str(place)), Selection(below=_UNSURE), progress=progress) as begun,
         ):
             summary = None if begun.empty else begun.work_through(None)
@@ -156,13 +159,14 @@ def _train(
         raise UsageError(f"--steps: expected at least 1, got {steps}")
     if minutes is not None and (not 0 < minutes < math.inf or steps is not None):
         raise UsageError(f"--minutes: expected a finite number above 0, without --steps, got {minutes:g}")
-    report = _event if events else _line(sys.stderr.isatty())
-    report(Stage("reading", 0.0, 0.0))
-    corrected = corrected_set(out, schema)
-    check_enough(corrected)
-    for path in corrected.missing:
-        print(f"cinnabar: {path}: not found or not readable any more, left out", file=sys.stderr)
-    found = improve(corrected, out, steps, device, report, minutes=minutes or MINUTES)
+    begun, within = time.monotonic(), minutes or MINUTES
+    with _Telling(_event if events else _line(sys.stderr.isatty())) as report:
+        report(Stage("reading", 0.0, 0.0, left=60 * within if steps is None else None))
+        corrected = corrected_set(out, schema)
+        check_enough(corrected)
+        for path in corrected.missing:
+            print(harmless(f"cinnabar: {path}: not found or not readable any more, left out"), file=sys.stderr)
+        found = improve(corrected, out, steps, device, report, minutes=within, begun=begun)
     if events or as_json:
         print(json.dumps(({"event": "result"} if events else {}) | asdict(found)), flush=True)
     else:
@@ -174,12 +178,6 @@ class _EventsOfReading(Silent):
 
     def __init__(self) -> None:
         self._inputs = self._done = 0
-
-    def __enter__(self) -> _EventsOfReading:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     def begin(self, inputs: int) -> None:
         """Receives the number of documents."""
@@ -193,22 +191,53 @@ class _EventsOfReading(Silent):
         print(json.dumps({"event": "progress", "stage": "reading again", "done": share}), flush=True)
 
 
-def _event(stage: Stage) -> None:
+class _Telling:
+    """Tells each stage, and the last one again every 30 seconds, from a thread: reading and measuring tell nothing."""
+
+    def __init__(self, say: Callable[[Stage, bool], None]) -> None:
+        self._say, self._lock, self._ended = say, threading.Lock(), threading.Event()
+        self._last: tuple[float, Stage] | None = None
+        self._again = threading.Thread(target=self._tell_again, name="progress", daemon=True)
+
+    def __call__(self, stage: Stage) -> None:
+        with self._lock:
+            self._last = time.monotonic(), stage
+            self._say(stage, False)
+
+    def __enter__(self) -> Self:
+        self._again.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    def _tell_again(self) -> None:
+        while not self._ended.wait(LINE_SECONDS):
+            with self._lock:
+                if self._last is not None:
+                    at, stage = self._last
+                    more = time.monotonic() - at
+                    left = None if stage.left is None else round(max(0.0, stage.left - more), 1)
+                    self._say(replace(stage, seconds=round(stage.seconds + more, 1), left=left), True)
+
+
+def _event(stage: Stage, _again: bool) -> None:
     said = {"event": "progress", "stage": stage.name, "done": stage.done, "seconds": stage.seconds, "f1": stage.f1}
-    print(json.dumps(said), flush=True)
+    print(json.dumps(said | {"left": stage.left}), flush=True)
 
 
-def _line(terminal: bool) -> Callable[[Stage], None]:
-    """Returns what prints a line for each stage to standard error; on a terminal one line that changes."""
+def _line(terminal: bool) -> Callable[[Stage, bool], None]:
+    """Returns what prints a line for each stage and each repetition; on a terminal one line that changes."""
     said = ""
 
-    def tell(stage: Stage) -> None:
+    def tell(stage: Stage, again: bool) -> None:
         nonlocal said
         f1 = "" if stage.f1 is None else f", F1 {stage.f1:.2f}"
-        text = f"{stage.name}: {stage.done:.0%}, {stage.seconds:.0f} s{f1}"
+        left = "" if stage.left is None else f", at most {stage.left:.0f} s left"
+        text = f"{stage.name}: {stage.done:.0%}, {stage.seconds:.0f} s{left}{f1}"
         if terminal:
-            print(f"\r{text:<60}", end="\n" if stage.done >= 1 else "", file=sys.stderr, flush=True)
-        elif stage.name != said:
+            print(f"\r{text:<70}", end="\n" if stage.done >= 1 else "", file=sys.stderr, flush=True)
+        elif again or stage.name != said:
             print(text, file=sys.stderr, flush=True)
         said = stage.name
 

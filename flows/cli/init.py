@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.flows.cli.options import AsJson
+from cinnabar.schemas.wording import harmless
 
 
 def init(
@@ -32,7 +33,6 @@ def init(
       cinnabar init parcels mails
     """
     from cinnabar.extraction.drafting.project import make_project
-    from cinnabar.flows.cli.console import harmless
 
     schema = None
     if documents:

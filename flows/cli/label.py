@@ -13,7 +13,7 @@ import typer
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.options import AsJson, DeviceOption, SchemaOption, run_options
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 # The default number of documents to draft, and the fewest that training takes.
 _DOCUMENTS, _FEWEST = 30, 10
@@ -55,7 +55,7 @@ def label(
         raise UsageError(f"--model {model}: expected a local model")
     drafting = model_source(model, device)
     from cinnabar.extraction.quality.labelling import label as draft
-    from cinnabar.flows.cli.console import Bar, harmless
+    from cinnabar.flows.cli.console import Bar
 
     with Bar() as bar:
         done = draft(paths, source, out, drafting.filler(options.effort, None), documents, bar, options)
@@ -94,7 +94,7 @@ def truth(
         print(json.dumps(asdict(done)))
     else:
         for problem in done.problems:
-            print(folder / str(problem))
+            print(harmless(str(folder / str(problem))))
     if done.problems:
         wrong = len({problem.draft for problem in done.problems})
         raise UsageError(f"{folder}: to be corrected first: {wrong} of the drafts; nothing was written")
@@ -105,7 +105,7 @@ def truth(
         f" {counted(done.lines, 'document')} with a truth"
     )
     if done.waiting:
-        print(f"next: {folder / done.waiting[0]}")
+        print(harmless(f"next: {folder / done.waiting[0]}"))
     if done.lines >= _FEWEST:
         print(f"train on them with: cinnabar train {folder} --out MODEL")
     else:

@@ -19,6 +19,8 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -49,9 +51,10 @@ from cinnabar.flows.cli import (
     text,
     train,
 )
-from cinnabar.flows.cli.console import harmless
+from cinnabar.flows.cli.local_paths import take_local_paths
 from cinnabar.flows.cli.quiet import give_quiet
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
+from cinnabar.schemas.wording import harmless
 
 #: Typer returns this status, without a message, if a command was interrupted.
 _INTERRUPTED = 130
@@ -95,6 +98,7 @@ app.command("truth", short_help="Take corrected drafts as the truth.")(label.tru
 app.command("improve", short_help="Train a model on corrected documents.")(improve.improve)
 app.command("train", short_help="Train a model on labelled documents.")(train.train)
 app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
+take_local_paths(app)
 give_quiet(app)
 
 
@@ -137,8 +141,22 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail(1, "interrupted; committed batches are kept; run the same command again")
     except Exception as error:
+        if (broken := _broken_file(arguments)) is not None:
+            return _fail(1, broken)
         advice = "run the same command again, with CINNABAR_DEBUG=1 to see where"
         return _fail(1, f"failed: {type(error).__name__}: {error}; {advice}")
+
+
+def _broken_file(arguments: Sequence[str]) -> str | None:
+    """Returns the file with contents of others that a command met in its folder of results, None if there is none."""
+    from cinnabar.extraction.storage.contents import broken_file
+
+    joined = (argument.partition("=")[2] for argument in arguments if argument.startswith("--out="))
+    following = (after for argument, after in pairwise(arguments) if argument == "--out")
+    for out in (*joined, *following):
+        with suppress(Exception):
+            return broken_file(Path(out))
+    return None
 
 
 def _fail(status: int, message: str) -> int:

@@ -14,7 +14,7 @@ import typer
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli.options import AsJson, DeviceOption, run_options
 from cinnabar.schemas.errors import ModelError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.quality.evaluation import EvaluationSet
@@ -42,7 +42,7 @@ def model_group(context: typer.Context) -> None:
 @model_app.command("check")
 @run_options("effort", "steps", "workers")
 def check_model(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder in Hugging Face form.")],
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder in Hugging Face form.")],
     sets: Annotated[
         list[Path] | None,
         typer.Option("--sets", metavar="SET", help="A labelled set, or a folder of sets, to run; may be repeated."),
@@ -89,14 +89,14 @@ def check_model(
         raise ModelError(found.problems[0])
 
 
-def _run(folder: Path, device: Device, chosen: Sequence[EvaluationSet], options: RunOptions) -> dict[str, Any]:
+def _run(folder: str, device: Device, chosen: Sequence[EvaluationSet], options: RunOptions) -> dict[str, Any]:
     """Returns F1 of the sets, and what the model spent on their records."""
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.extraction.quality.evaluation import summarise
     from cinnabar.extraction.sources import model_source
     from cinnabar.flows.cli.evaluate import predict_sets
 
-    engine = model_source(str(folder), device).filler(options.effort, options.steps)
+    engine = model_source(folder, device).filler(options.effort, options.steps)
     assert isinstance(engine, DiffusionEngine)
     predictions = predict_sets(chosen, lambda: engine, options)
     lines = [line for by_file in predictions.values() for line in by_file.values()]
@@ -151,7 +151,6 @@ def fetch_model(
 
 
 def _show(facts: Mapping[str, Any]) -> None:
-    from cinnabar.flows.cli.console import harmless
 
     for name, value in facts.items():
         for line in value if name == "problems" else [value]:

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli import completion
-from cinnabar.flows.parameters import Function, takes_run_options
+from cinnabar.flows.parameters import FailOn, Function, takes_run_options
 
 # The placeholders of the help for the values of a run's options.
 _METAVARS = {
@@ -86,6 +86,14 @@ PricesOption = Annotated[
 RayOption = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Spread the work over a Ray cluster: auto, HOST:PORT or local."),
+]
+MaxErrorRate = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="Fail (status 3) if a larger share of the documents read is in quarantine."),
+]
+FailOnOption = Annotated[
+    FailOn | None,
+    typer.Option(help="Fail (status 3) if the run differs from earlier runs by more than chance."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
 

@@ -12,6 +12,7 @@ import typer
 from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.flows.cli.results import Out
+from cinnabar.schemas.wording import harmless
 
 quarantine_app = typer.Typer()
 
@@ -63,7 +64,7 @@ def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, 
     rows = [(one.path, one.schema_name, one.code, one.detail) for one in found]
     console.print(table(("path", "schema", "code", "detail"), rows))
     reasons = ", ".join(f"{code} {count}" for code, count in Counter(o.code for o in found).most_common())
-    console.print(f"{len(found)} in quarantine" + (f": {reasons}" if reasons else ""))
+    console.print(harmless(f"{len(found)} in quarantine" + (f": {reasons}" if reasons else "")), markup=False)
 
 
 @quarantine_app.command()
@@ -94,7 +95,7 @@ def retry(
     from cinnabar.extraction.inputs import located
     from cinnabar.extraction.sources import model_source
     from cinnabar.extraction.storage.quarantine import held
-    from cinnabar.flows.cli.console import Bar, harmless
+    from cinnabar.flows.cli.console import Bar
 
     chosen = held(out, documents or (), codes or ())
     source = model_source(model, device)
@@ -136,7 +137,6 @@ def release(
     """
     from cinnabar.extraction.storage.quarantine import held
     from cinnabar.extraction.storage.quarantine import release as let_through
-    from cinnabar.flows.cli.console import harmless
     from cinnabar.schemas.errors import UsageError
 
     if not (documents or codes or every):

@@ -14,7 +14,7 @@ import typer
 from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import DeviceOption
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +126,7 @@ def show(
 def _print(one: Shown, console: Console) -> None:
     from rich.text import Text
 
-    from cinnabar.flows.cli.console import harmless, table
+    from cinnabar.flows.cli.console import table
 
     about = [
         ("document", one.document[:16]),

@@ -9,10 +9,9 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.flows.cli.console import harmless
 from cinnabar.flows.cli.options import AsJson
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 
 def review(

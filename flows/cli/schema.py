@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.options import AsJson
+from cinnabar.schemas.wording import harmless
 
 schema_app = typer.Typer()
 
@@ -56,7 +58,7 @@ def list_schemas(as_json: AsJson = False) -> None:
     standard_output().print(table(("name", "for", "fields"), rows))
 
 
-@schema_app.command("check", short_help="Show the form of a schema, place by place.")
+@schema_app.command("check", short_help="Show what a schema asks and what will be filled.")
 def check_schema(
     schema: Annotated[
         str,
@@ -66,11 +68,15 @@ def check_schema(
             autocompletion=completion.schemas,
         ),
     ],
+    details: Annotated[
+        bool, typer.Option("--details", help="The form place by place: slots, automata, how choices are decided.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the form of a schema, the constraint of each place, and the parts that the form leaves out.
+    """Show the fields that a schema asks for, what a missing value becomes, and what is not promised.
 
-    The last rows propose fields that could be facts of the document, by their names and types.
+    The last lines propose fields that could be facts of the document, by their names and types. With --details: the
+    form that is filled, the constraint of each place, and the parts that the form leaves out.
 
     Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
     record meets it.
@@ -78,7 +84,7 @@ def check_schema(
     \b
     Examples:
       cinnabar schema check invoice
-      cinnabar schema check delivery.yaml
+      cinnabar schema check delivery.yaml --details
       cinnabar schema check delivery.json --json
     """
     from cinnabar.engine.choices import ways_of_choices
@@ -86,10 +92,12 @@ def check_schema(
     from cinnabar.extraction.records.checks.checks import KEYWORD, Checks
     from cinnabar.extraction.records.validation import Validator
     from cinnabar.extraction.routing.kinds import kind_of
-    from cinnabar.flows.cli.console import standard_output, table
+    from cinnabar.flows.cli.console import PAGE_WIDTH, standard_output, table
     from cinnabar.schemas import compile_schema, load_schema
-    from cinnabar.schemas.bindings import bound_places
+    from cinnabar.schemas.bindings import bound_places, proposals
+    from cinnabar.schemas.decimals import inexact_multiples
     from cinnabar.schemas.describe import describe
+    from cinnabar.schemas.fields_in_words import fields_in_words
 
     source = load_schema(schema)
     compiled = compile_schema(source.schema)
@@ -99,10 +107,11 @@ def check_schema(
     described = isinstance(source.schema, dict) and source.schema.get("description")
     compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
     rows.insert(2, ("", "--route and --related compare", compared))
-    rows += [
-        (pointer, "warning", f'this keyword is unknown and has no effect; did you mean "{near}"?')
+    misspelt = [
+        (pointer, f'this keyword is unknown and has no effect; did you mean "{near}"?')
         for pointer, near in misspelt_keywords(source.schema)
     ]
+    rows += [(pointer, "warning", told) for pointer, told in misspelt]
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
     facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
@@ -110,12 +119,37 @@ def check_schema(
         (path, f"the fact {facts[path]}, no model is asked" if path in facts else way)
         for path, way in ways_of_choices(compiled.form)
     ]
+    fields = fields_in_words(compiled.form)
+    open_ends = [*compiled.unenforced, *inexact_multiples(source.schema), *misspelt]
     if as_json:
         places = [dict(zip(("place", "values", "enforced"), row, strict=True)) for row in rows]
         choices = [{"choice": path, "decided": way} for path, way in ways]
-        print(json.dumps({"name": source.name, "places": places, "choices": choices}, ensure_ascii=False))
+        found = {
+            "name": source.name,
+            "fields": [asdict(field) for field in fields],
+            "not_promised": [{"place": pointer or "/", "reason": told} for pointer, told in open_ends],
+            "places": places,
+            "choices": choices,
+        }
+        print(json.dumps(found, ensure_ascii=False))
         return
-    console = standard_output()
-    console.print(table(("place", "values", "enforced"), rows))
-    if ways:
-        console.print(table(("choice", "decided"), ways))
+    if details:
+        console = standard_output()
+        console.print(table(("place", "values", "enforced"), rows))
+        if ways:
+            console.print(table(("choice", "decided"), ways))
+        return
+    console = standard_output(PAGE_WIDTH)
+    asked = [(field.name, field.asked, field.otherwise) for field in fields]
+    console.print(table(("field", "asks for", "if it is missing"), asked, source.name))
+    lines = [
+        "A record is written only if it meets the whole schema; a document that is held back waits in quarantine.",
+        "Not promised: that a value is the right one. Its confidence tells how sure it is.",
+        *(f"Not promised: {pointer or '/'}: {told}" for pointer, told in open_ends),
+        *(f"Checked in each record: {one.name}: {one.expression}" for one in checks.each),
+        *([] if described else ["Without a description the schema cannot be told from others (--route, --related)."]),
+        *(f"Could come from the file itself: {one.pointer}: {one.fact}" for one in proposals(compiled.form)),
+        "--details shows the form that is filled: its slots, automata and choices.",
+    ]
+    for line in lines:
+        console.print(harmless(line), markup=False)

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.flows.cli.console import harmless, standard_output
+from cinnabar.flows.cli.console import standard_output
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.wording import counted
+from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -12,6 +12,7 @@ import typer
 from cinnabar.extraction.ingest.settings import OcrChoice
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.schemas.errors import DocumentError, UsageError
+from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.documents import Document
@@ -53,7 +54,6 @@ def text(
     from cinnabar.extraction.ingest.sandbox import ParserPool
     from cinnabar.extraction.inputs import examine, gather, located
     from cinnabar.extraction.parser_settings import parser_settings
-    from cinnabar.flows.cli.console import harmless
 
     tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
     if len(tables) + as_json > 1:
@@ -78,7 +78,7 @@ def text(
 
 
 def _print(path: str, document: Document, several: bool, shown: str, as_json: bool) -> None:
-    from cinnabar.flows.cli.console import harmless, standard_output, table
+    from cinnabar.flows.cli.console import standard_output, table
 
     if as_json:
         print(json.dumps(_object(path, document), ensure_ascii=False))

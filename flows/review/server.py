@@ -17,6 +17,7 @@ from cinnabar.extraction.reviewing.review import Review
 from cinnabar.flows.review.access import Access
 from cinnabar.flows.review.app import review_app
 from cinnabar.flows.review.improving import Improving
+from cinnabar.flows.server.connections import Connection
 from cinnabar.schemas.errors import UsageError
 
 #: The address that only this machine reaches.
@@ -29,14 +30,13 @@ def reviewing(out: Path, port: int, who: str) -> Iterator[tuple[ASGIApp, str]]:
 
     Raises UsageError if the folder holds no results.
     """
-    token = secrets.token_urlsafe(32)
+    key = secrets.token_urlsafe(32)
     improving = Improving(out)
     with Review(out, who, parser_settings()) as review:
         hosts = (f"{HOST}:{port}", f"localhost:{port}")
-        # Cookies know no ports, so each port has a cookie of its own.
-        app = Access(review_app(review, improving), token, hosts, f"cinnabar_review_{port}")
+        app = Access(review_app(review, improving), key, hosts)
         try:
-            yield app, f"http://{HOST}:{port}/?token={token}"
+            yield app, f"http://{HOST}:{port}/#{key}"
         finally:
             improving.stop()
 
@@ -55,6 +55,7 @@ def serve_review(out: Path, port: int, who: str | None, told: Callable[[str], No
                     log_level="error",
                     access_log=False,
                     server_header=False,
+                    http=Connection,
                     ws="none",
                     timeout_graceful_shutdown=3,
                 ),

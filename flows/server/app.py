@@ -14,7 +14,7 @@ from cinnabar.engine.chat.requests import ChatModel
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.flows.server.completions import Completions
 from cinnabar.flows.server.documents import FileReading
-from cinnabar.flows.server.errors import ApiError, json_response
+from cinnabar.flows.server.errors import ApiError, internal_error, json_response
 from cinnabar.flows.server.gate import Gate
 from cinnabar.flows.server.metrics import MEDIA_TYPE, Metrics
 
@@ -43,10 +43,12 @@ class Api:
         """Adds the routes and the forms of errors to an application."""
         app.add_exception_handler(HTTPException, _http_error)
         app.add_exception_handler(ApiError, _api_error)
+        app.add_exception_handler(Exception, _own_error)
         routes: list[tuple[str, str, Any]] = [
             ("GET", "/v1/models", self._models),
             ("GET", "/v1/models/{name:path}", self._model),
             ("POST", "/v1/chat/completions", self.completions.chat),
+            ("POST", "/v1/responses", self.completions.responses),
             ("POST", "/v1/fim/completions", self.completions.fim),
             ("POST", "/v1/edit/completions", self.completions.edit),
             ("POST", "/v1/extract", self._extract),
@@ -98,6 +100,11 @@ class Api:
 async def _api_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
     return error.response()
+
+
+async def _own_error(request: Request, _: Exception) -> Response:
+    """Tells of an error of our own, which the gate then logs."""
+    return internal_error(request.state.identity).response()
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

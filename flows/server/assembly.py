@@ -115,7 +115,7 @@ def _models(
         metrics.count_batch,
         kept=2,
     )
-    return DiffusionChat(model, name, seconds=options.max_seconds), engine
+    return DiffusionChat(model, name, seconds=options.max_seconds, calibration=calibration), engine
 
 
 def text_passage(text: str) -> Passage:

@@ -32,6 +32,7 @@ from cinnabar.flows.server.parameters import (
     SchemaFormat,
     TextPart,
 )
+from cinnabar.flows.server.responses import ResponsesBody, renamed, response_of
 from cinnabar.flows.server.schema_cache import SchemaCache
 
 _STREAM = "text/event-stream; charset=utf-8"
@@ -71,6 +72,19 @@ class Completions:
             return await self._streamed(asked, request, body, "chat.completion.chunk", _delta)
         done = await Answer(self._model, asked, request).done()
         return self._whole(asked, "chat.completion", _message(done), done)
+
+    async def responses(self, request: Request) -> Response:
+        """Answers POST /v1/responses, for a schema."""
+        said = checked(ResponsesBody, await read_json(request, self._gate))
+        try:
+            body = checked(ChatBody, said.as_chat)
+            self.check_model(body.model)
+            asked = await self._chat_request(body)
+            done = await Answer(self._model, asked, request).done()
+        except ApiError as error:
+            raise renamed(error) from None
+        self._count(done.usage)
+        return json_response(response_of(asked, body, done) | told_of_values(done))
 
     async def fim(self, request: Request) -> Response:
         """Answers POST /v1/fim/completions."""
@@ -162,12 +176,14 @@ class Completions:
             **_sampling(body),
             extract=bool(examples),
             examples=examples,
+            guesses=body.on_missing == "guess",
         )
 
     def _whole(self, asked: ChatRequest, kind: str, content: dict[str, Any], done: Done) -> Response:
         self._count(done.usage)
         choice = _choice(content, done.finish_reason)
-        return json_response({**self._head(asked, kind), "choices": [choice], "usage": usage_of(done.usage)})
+        told = {**self._head(asked, kind), "choices": [choice], "usage": usage_of(done.usage)}
+        return json_response(told | told_of_values(done))
 
     def _count(self, usage: Usage) -> None:
         self._metrics.count_tokens(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
@@ -192,7 +208,8 @@ class Completions:
                     yield _line({**head, "choices": [_choice(content(event, event is first), None)]})
                     if isinstance(event, Done):
                         self._count(event.usage)
-                        yield _line({**head, "choices": [_choice(content(None, False), event.finish_reason)]})
+                        last = {**head, "choices": [_choice(content(None, False), event.finish_reason)]}
+                        yield _line(last | told_of_values(event))
                         if usage:
                             yield _line({**head, "choices": [], "usage": usage_of(event.usage)})
                     event = await anext(events, None)
@@ -216,6 +233,13 @@ def usage_of(usage: Usage) -> dict[str, Any]:
     }
 
 
+def told_of_values(done: Done) -> dict[str, Any]:
+    """Returns our own member of an answer that was read from a document; without it the answer is OpenAI's."""
+    if not done.confidence and not done.missing:
+        return {}
+    return {"cinnabar": {"missing": done.missing, "confidence": done.confidence}}
+
+
 def _identity(kind: str) -> str:
     return f"{kind}-{uuid.uuid4().hex}"
 
@@ -229,8 +253,9 @@ def _choice(content: dict[str, Any], reason: str | None) -> dict[str, Any]:
 
 
 def _message(done: Done) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": done.text or None if done.tool_calls else done.text}
-    message["refusal"] = None
+    wordless = done.tool_calls or done.refusal
+    message: dict[str, Any] = {"role": "assistant", "content": done.text or None if wordless else done.text}
+    message["refusal"] = done.refusal or None
     if done.tool_calls:
         message["tool_calls"] = [_call(one) for one in done.tool_calls]
     if done.reasoning:
@@ -241,6 +266,9 @@ def _message(done: Done) -> dict[str, Any]:
 def _delta(event: State | Done | None, first: bool) -> dict[str, Any]:
     """Returns the delta of an event; with `diffusing` its content replaces what came before."""
     delta: dict[str, Any] = {"role": "assistant"} if first else {}
+    if isinstance(event, Done) and event.refusal:
+        # What an earlier state guessed is no part of the answer.
+        return {"delta": delta | ({} if first else {"content": ""}) | {"refusal": event.refusal}}
     if event is not None and (event.text or not (isinstance(event, Done) and event.tool_calls)):
         delta["content"] = event.text
     if isinstance(event, Done) and event.tool_calls:

@@ -110,6 +110,7 @@ class FileReading:
             max_seconds=self._limits.max_seconds,
             checks=checks,
             on_check=asked.on_check,
+            on_empty=asked.on_empty,
         )
         outcomes = await self._outcomes(request, files, job, filler.give_up)
         for outcome in outcomes:

@@ -67,6 +67,11 @@ def invalid(message: str, param: str | None = None, code: str = "invalid_value")
     return ApiError(400, code, message, param)
 
 
+def internal_error(identity: str) -> ApiError:
+    """Returns the error of a request that we fail, of this id."""
+    return ApiError(500, "internal_error", f"an error within the server; its log names the request {identity}")
+
+
 def of_failure(failed: Failed) -> ApiError:
     """Returns the error of a request that the model did not answer."""
     headers = {"retry-after": "1"} if failed.code in ("overloaded", "closed") else {}

@@ -9,13 +9,12 @@ import re
 import time
 import uuid
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cinnabar.flows.server.errors import ApiError
+from cinnabar.flows.server.errors import ApiError, internal_error
 from cinnabar.flows.server.metrics import Metrics
 from cinnabar.flows.server.settings import ServerSettings
 
@@ -85,8 +84,7 @@ class Gate:
         except Exception:
             log.exception("%s failed", identity)
             if not status:
-                told = f"an error within the server; its log names the request {identity}"
-                await ApiError(500, "internal_error", told).response()(scope, receive, answer)
+                await internal_error(identity).response()(scope, receive, answer)
         finally:
             if counted:
                 self.in_flight -= 1
@@ -95,13 +93,17 @@ class Gate:
             self._count(scope, status, time.monotonic() - begun, identity)
 
     def _check(self, path: str, headers: Headers) -> None:
-        """Raises ApiError if the request names another host, comes from a page of one, or lacks the key."""
+        """Raises ApiError if the request has two lengths, names another host, comes from its page, or lacks the key."""
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy before the server may go by the other one, and take the rest for the next request.
+            told = "expected Content-Length or Transfer-Encoding, got both"
+            raise ApiError(400, "invalid_http", told, headers={"connection": "close"})
         host = headers.get("host", "")
         if not self._settings.allows(host):
             told = f"the Host {host[:100]!r} is none of this server's names; --allowed-host adds one"
             raise ApiError(421, "unknown_host", told)
         origin = headers.get("origin")
-        if origin is not None and not self._settings.allows(urlsplit(origin).netloc):
+        if origin is not None and not self._settings.allows_origin(origin):
             raise ApiError(403, "foreign_origin", "requests of web pages of other hosts are refused")
         if self._key is None or path in _HEALTH:
             return

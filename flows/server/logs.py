@@ -9,6 +9,8 @@ import threading
 import traceback
 from collections.abc import Sequence
 
+from cinnabar.schemas.wording import harmless
+
 #: Loggers that tell each request of others, or each part of a form.
 _LOUD = ("httpx", "asyncio", "prefect", "multipart", "python_multipart")
 
@@ -34,17 +36,17 @@ class WithoutTexts(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Returns the line of a record."""
         if os.environ.get("CINNABAR_DEBUG"):
-            return super().format(record)
+            return "\n".join(map(harmless, super().format(record).split("\n")))
         plain = logging.makeLogRecord(record.__dict__ | {"exc_info": None, "exc_text": None, "stack_info": None})
         if isinstance(record.msg, BaseException):
             plain.msg, plain.args = "%s", (_told(record.msg),)
-            return super().format(plain)
+            return harmless(super().format(plain))
         if isinstance(record.args, tuple):
             plain.args = tuple(_told(one) if isinstance(one, BaseException) else one for one in record.args)
         # Behind the first line asyncio shows tasks with their exceptions.
         found = super().format(plain).split("\n", 1)[0]
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        return found if error is None else f"{found}: {_told(error)}"
+        return harmless(found if error is None else f"{found}: {_told(error)}")
 
 
 def _log_thread(raised: threading.ExceptHookArgs) -> None:

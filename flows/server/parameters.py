@@ -9,17 +9,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 EffortName = Literal["instant", "low", "medium", "high"]
+#: What becomes of a record that lacks a value its schema demands, in a chat.
+OnMissing = Literal["refuse", "guess"]
 #: Numbers come exactly, as Decimal where a float would round; settings need no such exactness.
 _Number = Annotated[float, BeforeValidator(lambda value: float(value) if isinstance(value, Decimal) else value)]
 _Temperature = Annotated[_Number, Field(ge=0, le=2)]
 _Share = Annotated[_Number, Field(ge=0, le=1)]
 
 
-class _Parameters(BaseModel):
+class Parameters(BaseModel):
+    """Parameters of a request; unknown ones are refused."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class TextPart(_Parameters):
+class TextPart(Parameters):
     """A part of a message; others than text are refused."""
 
     type: Literal["text"]
@@ -31,27 +35,27 @@ def _kind(value: Any) -> str | None:
     return kinds.get(type(value))
 
 
-def _one_of(expected: str, kind: Callable[[Any], str | None] = _kind) -> Discriminator:
+def one_of(expected: str, kind: Callable[[Any], str | None] = _kind) -> Discriminator:
     """Chooses among the types of a union by the kind of a value; expected: told if there is none for it."""
     return Discriminator(kind, custom_error_type="expected", custom_error_message=expected)
 
 
 Content = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[TextPart], Tag("<list>")],
-    _one_of("a text or a list of parts"),
+    one_of("a text or a list of parts"),
 ]
 _Schema = Annotated[dict[str, Any], Tag("<object>")] | Annotated[bool, Tag("<bool>")]
-Schema = Annotated[_Schema, _one_of("a JSON Schema: an object, true or false")]
+Schema = Annotated[_Schema, one_of("a JSON Schema: an object, true or false")]
 
 
-class FunctionCall(_Parameters):
+class FunctionCall(Parameters):
     """The name and the arguments, as JSON text, of a tool that was called."""
 
     name: str
     arguments: str
 
 
-class CallBody(_Parameters):
+class CallBody(Parameters):
     """A call of a tool in an earlier answer."""
 
     id: str
@@ -59,8 +63,8 @@ class CallBody(_Parameters):
     function: FunctionCall
 
 
-class MessageBody(_Parameters):
-    """A message; `refusal`, `annotations` and `audio` of earlier answers may come back, empty."""
+class MessageBody(Parameters):
+    """A message; `refusal` of an earlier answer may come back, `annotations` and `audio` only empty."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: Content | None = None
@@ -68,13 +72,13 @@ class MessageBody(_Parameters):
     tool_calls: list[CallBody] | None = None
     tool_call_id: str | None = None
     reasoning_summary: str | None = None
-    refusal: None = None
+    refusal: str | None = None
     annotations: Annotated[list[Any], Field(max_length=0)] | None = None
     audio: None = None
     function_call: None = None
 
 
-class JsonSchemaBody(_Parameters):
+class JsonSchemaBody(Parameters):
     """A schema for the answer; it is enforced whatever `strict` says."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
@@ -85,19 +89,19 @@ class JsonSchemaBody(_Parameters):
     strict: bool | None = None
 
 
-class TextFormat(_Parameters):
+class TextFormat(Parameters):
     """Free text."""
 
     type: Literal["text"]
 
 
-class ObjectFormat(_Parameters):
+class ObjectFormat(Parameters):
     """Any JSON object."""
 
     type: Literal["json_object"]
 
 
-class SchemaFormat(_Parameters):
+class SchemaFormat(Parameters):
     """A JSON value of this schema."""
 
     type: Literal["json_schema"]
@@ -112,11 +116,11 @@ Format = Annotated[
     Annotated[TextFormat, Tag("<text>")]
     | Annotated[ObjectFormat, Tag("<json_object>")]
     | Annotated[SchemaFormat, Tag("<json_schema>")],
-    _one_of("an object of the type text, json_object or json_schema", _format),
+    one_of("an object of the type text, json_object or json_schema", _format),
 ]
 
 
-class FunctionBody(_Parameters):
+class FunctionBody(Parameters):
     """A tool; its arguments are enforced whatever `strict` says."""
 
     name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
@@ -125,34 +129,34 @@ class FunctionBody(_Parameters):
     strict: bool | None = None
 
 
-class ToolBody(_Parameters):
+class ToolBody(Parameters):
     """A tool that the model may call."""
 
     type: Literal["function"]
     function: FunctionBody
 
 
-class ChosenFunction(_Parameters):
+class ChosenFunction(Parameters):
     """The name of a tool."""
 
     name: str
 
 
-class ChosenTool(_Parameters):
+class ChosenTool(Parameters):
     """The tool that has to be called."""
 
     type: Literal["function"]
     function: ChosenFunction
 
 
-class StreamOptions(_Parameters):
+class StreamOptions(Parameters):
     """What a stream holds beside the answer."""
 
     include_usage: bool | None = None
     include_obfuscation: bool | None = None
 
 
-class _Answering(_Parameters):
+class _Answering(Parameters):
     """The parameters of all requests for an answer; some are accepted with the value alone that changes nothing."""
 
     model: str
@@ -161,7 +165,7 @@ class _Answering(_Parameters):
     stop: (
         Annotated[
             Annotated[str, Tag("<text>")] | Annotated[list[str], Field(max_length=4), Tag("<list>")],
-            _one_of("a text or a list of texts"),
+            one_of("a text or a list of texts"),
         ]
         | None
     ) = None
@@ -186,7 +190,7 @@ class ChatBody(_Answering):
     tool_choice: (
         Annotated[
             Annotated[Literal["none", "auto", "required"], Tag("<text>")] | Annotated[ChosenTool, Tag("<object>")],
-            _one_of("none, auto, required or the tool that has to be called"),
+            one_of("none, auto, required or the tool that has to be called"),
         ]
         | None
     ) = None
@@ -203,6 +207,7 @@ class ChatBody(_Answering):
     modalities: list[Literal["text"]] | None = None
     safety_identifier: str | None = None
     prompt_cache_key: str | None = None
+    on_missing: OnMissing | None = None
 
 
 class FimBody(_Answering):
@@ -212,7 +217,7 @@ class FimBody(_Answering):
     suffix: str = ""
 
 
-class EditBody(_Parameters):
+class EditBody(Parameters):
     """A request to /v1/edit/completions: one user message in Mercury's form, without streaming."""
 
     model: str
@@ -228,19 +233,19 @@ class EditBody(_Parameters):
     metadata: dict[str, str] | None = None
 
 
-class FileBody(_Parameters):
+class FileBody(Parameters):
     """A file as base64; its name decides the format where the content does not."""
 
     name: str = "document"
     content: str
 
 
-class ExtractBody(_Parameters):
+class ExtractBody(Parameters):
     """A request to /v1/extract as JSON. `schema` is a JSON Schema or the name of one that the server knows."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
 
-    schema_: Annotated[_Schema | Annotated[str, Tag("<text>")], _one_of("a JSON Schema or a name of one")] = Field(
+    schema_: Annotated[_Schema | Annotated[str, Tag("<text>")], one_of("a JSON Schema or a name of one")] = Field(
         alias="schema"
     )
     files: Annotated[list[FileBody], Field(min_length=1)]
@@ -248,4 +253,5 @@ class ExtractBody(_Parameters):
     reasoning_effort: EffortName | None = None
     on_missing: Literal["quarantine", "guess"] = "quarantine"
     on_check: Literal["flag", "quarantine"] = "flag"
+    on_empty: Literal["quarantine", "skip", "write"] = "quarantine"
     min_confidence: _Share = 0.0

@@ -22,8 +22,11 @@ from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError, SchemaError
 from cinnabar.schemas.texts import schema_text
 
-#: Schemas that are kept, and threads that wait for the processes that compile first.
-_KEPT, _THREADS = 128, 32
+#: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
+_KEPT, _KEPT_BYTES, _THREADS = 128, 256 << 20, 32
+#: Bytes of a compiled schema for each of its text (34 to 85 of three with thousands of fields or options), and for each
+#: of an automaton's table, which becomes lists of numbers.
+_TEXT, _TABLE = 80, 4
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,12 @@ class Prepared:
     source: SchemaSource
     compiled: CompiledSchema
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes that the schema takes, or so."""
+        tables = {id(slot.automaton): slot.automaton.transitions.nbytes for slot in self.compiled.form.slots}
+        return _TEXT * len(schema_text(self.source.schema)) + _TABLE * sum(tables.values())
 
     @cached_property
     def validator(self) -> Validator:
@@ -57,6 +66,8 @@ class SchemaCache:
         self._seconds, self._metrics, self._lanes = seconds, metrics, SchemaLanes(seconds)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="schemas")
         self._lock = threading.Lock()
+        # One at a time has Python's lock beside the clients' requests, and a slow one stops no quick one.
+        self._compiling = {quick: threading.Lock() for quick in (True, False)}
         self._kept: OrderedDict[str, Future[Prepared]] = OrderedDict()
 
     async def prepared(self, schema: dict[str, Any] | bool, param: str) -> Prepared:
@@ -68,8 +79,10 @@ class SchemaCache:
             raise ApiError(400, "invalid_schema", "the schema nests too deeply or holds no JSON", param) from None
 
         def make() -> Prepared:
-            self._lanes.check(text, param)
-            return _prepared(load_schema(schema))
+            with self._compiling[self._lanes.check(text, param)]:
+                prepared = _prepared(load_schema(schema))
+                _ = prepared.size
+                return prepared
 
         return await self._kept_or_new(hashlib.sha256(text).hexdigest(), make, param)
 
@@ -90,7 +103,9 @@ class SchemaCache:
         # A client that left does not hear of a failure, which else would be logged.
         waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
-            return await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
+            prepared = await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
+            self._keep_within(_KEPT_BYTES)
+            return prepared
         except TimeoutError:
             told = f"the schema waits for others that take long to compile, more than {self._seconds:g} s; ask again"
             raise ApiError(429, "overloaded", told, param, headers={"retry-after": "5"}) from None
@@ -99,6 +114,21 @@ class SchemaCache:
             raise replace(problem, param=param) from None
         except CinnabarError as problem:
             raise of_schema(problem, param) from None
+
+    def _keep_within(self, most: int) -> None:
+        """Drops the schemas that were used longest ago, as long as all together take more bytes."""
+        with self._lock:
+            sizes = {
+                key: one.result().size
+                for key, one in self._kept.items()
+                if one.done() and not one.cancelled() and one.exception() is None
+            }
+            left = sum(sizes.values())
+            for key, size in sizes.items():
+                if left <= most:
+                    return
+                del self._kept[key]
+                left -= size
 
     def warm(self) -> None:
         """Starts what compiles, so that no client waits for that."""

@@ -41,8 +41,11 @@ class SchemaLanes:
     def __init__(self, seconds: float) -> None:
         self._lanes = [(limit, WorkerPool[_Compiler](1, f"schemas {limit:g} s")) for limit in (MOMENT, seconds)]
 
-    def check(self, text: bytes, param: str) -> None:
-        """Returns if the schema compiles; the calling thread waits. Raises ApiError if it does not."""
+    def check(self, text: bytes, param: str) -> bool:
+        """Returns whether the schema compiles in a moment; the calling thread waits. Raises ApiError if it does not.
+
+        A schema that compiles, but takes longer, gives False.
+        """
         for limit, lane in self._lanes:
             worker = lane.take()
             try:
@@ -58,7 +61,7 @@ class SchemaLanes:
                 lane.give(worker)
             if found is not None:
                 raise ApiError(400, "invalid_schema", str(found["message"]), param, found["pointer"])
-            return
+            return limit == MOMENT
         told = "takes too much memory" if dead else f"takes more than {self._lanes[-1][0]:g} s"
         raise ApiError(400, "invalid_schema", f"the schema {told} to compile; make it smaller", param)
 

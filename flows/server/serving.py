@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 import time
 from collections.abc import Callable
 from types import FrameType
 
-import h11
-import orjson
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from cinnabar.flows.server.errors import ApiError
+from cinnabar.flows.server.connections import Connection
 from cinnabar.flows.server.gate import Gate
 from cinnabar.flows.server.settings import ServerSettings
 from cinnabar.schemas.errors import UsageError
@@ -23,68 +19,6 @@ from cinnabar.schemas.errors import UsageError
 _BACKLOG = 1024
 #: Seconds after which a connection without a request is closed.
 _KEEP_ALIVE = 75
-#: Seconds that a client may take to send the head of a request, and that a new connection may be idle.
-_HEAD = 60.0
-#: Seconds that a client may take to read what waits to be sent to it, 64 kB or so.
-_READ = 60.0
-
-
-class _Connection(H11Protocol):
-    """A connection that is closed if its client is too slow with the head of a request, or reads no answer.
-
-    Without that a client could hold connections and requests for ever. What is no HTTP is refused in the API's form.
-    """
-
-    _late: asyncio.TimerHandle | None = None
-    _unread: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Starts the clock of the first head."""
-        super().connection_made(transport)
-        self._watch_head()
-
-    def data_received(self, data: bytes) -> None:
-        """Takes bytes in; the clock of a head begins with its first byte."""
-        super().data_received(data)
-        self._watch_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stops the clocks."""
-        self._stop()
-        if self._unread is not None:
-            self._unread.cancel()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """Waits for the client to read, but not for ever."""
-        super().pause_writing()
-        self._unread = self.loop.call_later(_READ, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """Goes on."""
-        if self._unread is not None:
-            self._unread.cancel()
-        super().resume_writing()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuses what is no request in HTTP, unless an answer has begun."""
-        if self.conn.our_state is h11.IDLE or self.conn.our_state is h11.SEND_RESPONSE:
-            body = orjson.dumps(ApiError(400, "invalid_http", f"expected a request in HTTP/1.1: {msg}").body)
-            head = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
-            for event in (h11.Response(status_code=400, headers=head), h11.Data(data=body), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
-
-    def _watch_head(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
-            self._stop()
-        elif self._late is None:
-            self._late = self.loop.call_later(_HEAD, self.timeout_keep_alive_handler)
-
-    def _stop(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
 
 
 class _Server(uvicorn.Server):
@@ -140,7 +74,7 @@ def run_server(gate: Gate, settings: ServerSettings, listener: socket.socket, en
         date_header=True,
         lifespan="off",
         loop="asyncio",
-        http=_Connection,
+        http=Connection,
         ws="none",
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
 
 from cinnabar.schemas.errors import UsageError
 
 #: The names under which a client on the same machine reaches the server.
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+#: A whole `Host`: an address in brackets or a name, and a port.
+_HOST = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[^\s:\[\]@/]+))(?::[0-9]{0,5})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +62,11 @@ class ServerSettings:
 
     def allows(self, host: str) -> bool:
         """Returns whether a `Host` names this server: a page of the web that a browser shows names another one."""
-        name = host.rpartition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
+        found = _HOST.fullmatch(host)
+        name = "" if found is None else found["address"] or found["name"]
         return name.lower().rstrip(".") in {*LOCAL_NAMES, self.host.lower(), *(one.lower() for one in self.hosts)}
+
+    def allows_origin(self, origin: str) -> bool:
+        """Returns whether an `Origin` is a page that this server's own names show."""
+        scheme, _, host = origin.partition("://")
+        return scheme.lower() in ("http", "https") and self.allows(host)

@@ -159,6 +159,22 @@ class Form:
     instance: str = ""
 
     @cached_property
+    def constants(self) -> frozenset[int]:
+        """The slots whose one text the schema itself states: required, or with that text as the default.
+
+        In a branch of a choice a constant stands for the choice, which a model makes.
+        """
+        chosen = [choice.path for choice in self.choices]
+        return frozenset(
+            part.node.index
+            for one in self.objects
+            if not any(one.path == path or one.path.startswith(f"{path}/") for path in chosen)
+            for part in one.properties
+            if isinstance(part.node, Slot) and len(part.node.options) == 1 and not part.node.nullable
+            if part.required or part.node.default == part.node.options[0]
+        )
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of the content of the form without its judge: equal forms have equal fingerprints."""
         said = _content((self.title, self.description, self.instance, self.root))

@@ -17,14 +17,16 @@ class InsuranceMail(BaseModel):
 
     model_config = ConfigDict(extra="forbid", title="InsuranceMail")
 
-    intent: Intent = Field(
+    intent: Intent | None = Field(
+        None,
         title="Intent",
         description=(
             "What the sender mainly wants. complaint = is dissatisfied and wants it put right; "
             "enquiry = asks for information; claim = reports a loss or follows up a claim; "
             "cancellation = ends or withdraws from a policy; "
             "change_of_details = tells a new address, name, bank account or insured object; "
-            "payment = is about a premium, an invoice or a refund; other = anything else."
+            "payment = is about a premium, an invoice or a refund; other = anything else; "
+            "null where nobody can tell."
         ),
     )
     sender_name: str | None = Field(

@@ -18,6 +18,7 @@ import jsonschema_rs
 import pypdfium2
 import pytest
 
+import cinnabar
 from cinnabar.extraction.ingest.codes import CODES
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.loading import load_schema
@@ -196,3 +197,12 @@ def test_every_value_of_a_truth_is_printed_in_its_document(kind: str, row: dict[
                     and isinstance(other, str))
     ]
     assert not missing
+
+
+@pytest.mark.slow
+def test_no_sample_mail_waits_in_quarantine_because_nobody_could_sort_it(tmp_path: Path) -> None:
+    docs = SAMPLES / "insurance_mail" / "docs"
+    table = cinnabar.extract(docs, "insurance_mail", out=tmp_path / "out")
+    assert table.failures == [] and len(table) == 13
+    unsorted = [found.path for found in table if found.record.intent is None]
+    assert 0 < len(unsorted) < 7

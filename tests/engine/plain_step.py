@@ -45,7 +45,7 @@ class PlainSlot:
         self.closed, self.known = bool(state.closed[at]), bool(state.known[at])
         self.excusable = bool(state.excusable[at])
         self.text, self.left_out = canvas.values[at], canvas.left_out[at]
-        self.noted = state.values[at]
+        self.noted, self.found = state.values[at], state.found[at]
 
     def same(self) -> tuple[Any, ...]:
         """The values that the comparison uses."""
@@ -54,7 +54,7 @@ class PlainSlot:
             self.tokens, self.length, self.firm, [grains(s) for s in self.sureness], self.tried,
             self.given_up, self.closed, self.text, self.left_out, noted.text, noted.absent, noted.missing,
             noted.origin, noted.spans, grains(noted.confidence), grains(noted.absent_confidence),
-            grains(noted.rival),
+            grains(noted.rival), None if self.found is None else (self.found[0], grains(self.found[1])),
         )  # fmt: skip
 
 
@@ -132,8 +132,11 @@ def _reopened(s: PlainSlot, judged: Judgement, effort: Effort, before: Any, last
             [1.0, *(p for p, firm in zip(judged.outlook.posterior[s.at].tolist(), s.firm, strict=True) if firm)]
         )
         now = round(now * weakest)
-    _, other = best(s.at, {held} if s.excusable else {held, 0})
+    instead, other = best(s.at, {held} if s.excusable else {held, 0})
     if not (now < grains(effort.reopen) and other - now >= grains(effort.margin)):
+        return -1
+    # A found value gives way to absence only if that is surer than the value was.
+    if held > 0 and instead == 0 and s.found is not None and other <= grains(s.found[1]):
         return -1
     width = len(s.tokens)
     s.tokens, s.firm, s.sureness = [MASK] * width, [False] * width, [1.0] * width
@@ -175,6 +178,11 @@ def _offered(s: PlainSlot, judged: Judgement, effort: Effort, now: Any, last: in
     said, chance = best(s.at, set(range(last + 1)) - none)
     if s.excusable and said >= 0 and (value < 0 or sure < grains(effort.answer)):
         choice, sure = said, chance
+    if choice in none and s.found is not None and grains(s.found[1]) > sure and not s.slot.path.endswith("/*"):
+        texts = [candidate.text for candidate in judged.scores.candidates[s.at]]
+        at = 1 + texts.index(s.found[0]) if s.found[0] in texts else -1
+        if at > 0 and at in {best(s.at, {*range(last + 1)} - {at})[0]}:
+            choice, sure = at, now[0][s.at][at]
     one = Offer(s, choice, sure)
     if s.closed:
         return one
@@ -221,6 +229,8 @@ def _note(s: PlainSlot, judged: Judgement, now: Any, one: Offer, last: int) -> N
     if 0 < guess < last:
         candidate = judged.scores.candidates[s.at][guess - 1]
         s.noted = replace(s.noted, text=candidate.text, spans=candidate.spans, origin=candidate.origin)
+        if one.choice > 0 and candidate.origin != "default" and (s.found is None or grains(s.found[1]) < sure):
+            s.found = candidate.text, sure / 10_000
     elif guess == last and bool(judged.outlook.complete[s.at]):
         text = text_of(judged.outlook.witness[s.at].tolist())
         s.noted = replace(s.noted, text=text, spans=(), origin="generated")

@@ -247,6 +247,36 @@ def test_no_slot_is_reopened_too_often_or_beyond_the_steps_of_the_effort() -> No
     assert once.reopenings.values == 1
 
 
+def test_a_found_value_is_not_lost_to_an_absence_that_is_less_sure_than_it_was() -> None:
+    state = state_of(["b"], a=TEXT, b=TEXT)
+    rest = {'"B"': 0, '"C"': 0}
+    step(state, scores_of(state, {"": math.log(0.44), '"A"': math.log(0.56)}, {'"B"': 5, '"C"': 0}))
+    assert state.closed.tolist() == [False, True] and not state.values[0].absent
+    # Two readings share what one had; absence has next to nothing.
+    doubt = {"": math.log(0.02), '"A"': math.log(0.5), '"D"': math.log(0.48)}
+    step(state, scores_of(state, doubt, rest), steps=2)
+    assert (state.canvas.values[0], state.values[0].confidence) == (b'"A"', 0.5)
+
+
+def test_a_found_value_is_lost_to_an_absence_that_is_surer_than_it_was() -> None:
+    state = state_of(["b"], a=TEXT, b=TEXT)
+    step(state, scores_of(state, {"": math.log(0.44), '"A"': math.log(0.56)}, {'"B"': 5, '"C"': 0}))
+    step(state, scores_of(state, {"": math.log(0.6), '"A"': math.log(0.4)}, {'"B"': 0, '"C"': 0}), steps=2)
+    assert state.canvas.left_out[0] and state.values[0].absent
+
+
+@pytest.mark.parametrize(("absent", "opened"), [(0.7, False), (0.98, True)])
+def test_a_committed_value_is_reopened_for_an_absence_that_is_surer_than_it_was(absent: float, opened: bool) -> None:
+    state = state_of(["b"], a=TEXT, b=TEXT)
+    # Committed with .9.
+    step(state, scores_of(state, {"": math.log(0.1), '"A"': math.log(0.9)}, {'"B"': 0, '"C"': 0}))
+    assert state.closed.tolist() == [True, False]
+    share = (1 - absent) / 2
+    offer = {"": math.log(absent), '"A"': math.log(share), '"D"': math.log(share)}
+    step(state, scores_of(state, offer, {'"B"': 0, '"C"': 0}))
+    assert state.reopenings.values == int(opened) and state.values[0].absent is opened
+
+
 def test_a_value_that_is_no_longer_offered_is_reopened() -> None:
     state = committed()
     step(state, scores_of(state, {'"B"': 1, '"C"': 0}, {'"A"': 0, '"B"': 0}))

@@ -184,7 +184,7 @@ def test_pages_that_ocr_read_on_a_cluster_are_kept_and_sent_out_again(cluster: C
     (kept,) = out.glob("pages/*/*.json")
     kept.write_bytes(kept.read_bytes().replace(b"Ada", b"Eva"))
     extract([tmp_path / "scan.png"], EARLIER, out, source(), options, cluster=cluster)
-    assert query(out, "select value_json from fields where pointer = '/name' order by value_json").rows == [
+    assert query(out, "select value_json from _fields where pointer = '/name' order by value_json").rows == [
         ('"Ada"',), ('"Eva"',),
     ]  # fmt: skip
 

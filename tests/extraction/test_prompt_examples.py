@@ -74,7 +74,7 @@ def source_of(folder: Path) -> LanguageSource:
 
 def quick(examples: Path | None) -> RunOptions:
     said = None if examples is None else str(examples)
-    return RunOptions(workers=1, effort="instant", on_missing="guess", examples=said)
+    return RunOptions(workers=1, effort="instant", on_missing="guess", on_empty="write", examples=said)
 
 
 def found(options: RunOptions, model: LanguageSource, *sources: SchemaSource) -> PromptExamples:

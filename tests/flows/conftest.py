@@ -84,5 +84,5 @@ def done(notes: Path, tiny_model: Path, tmp_path: Path) -> Path:
     """A folder with results of three notes, and a broken file in quarantine."""
     out = tmp_path / "out"
     arguments = [str(notes), "--schema", str(notes.parent / "note.json"), "--out", str(out), "--workers", "1"]
-    assert run(["extract", *arguments, "--model", str(tiny_model), "--device", "cpu"]) == 0
+    assert run(["extract", *arguments, "--model", str(tiny_model), "--device", "cpu", "--on-empty", "write"]) == 0
     return out

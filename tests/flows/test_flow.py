@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import imap_server
 import mercury_server as mercury
@@ -36,10 +38,10 @@ def test_the_flow_tries_a_failed_batch_again_and_a_second_flow_has_nothing_to_do
 
     monkeypatch.setattr(Extraction, "work", work)
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
-    first = extract_folder(*where, workers=1, batch=2)
+    first = extract_folder(*where, on_empty="write", workers=1, batch=2)
     assert calls == [0, 1, 1]
     assert (first["inputs"], first["written"], first["quarantined"]) == (4, 3, 1)
-    second = extract_folder(*where, workers=1)
+    second = extract_folder(*where, on_empty="write", workers=1)
     assert (second["skipped"], second["steps"], len(calls)) == (4, 0, 3)
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
 
@@ -58,6 +60,7 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
             str(notes.parent / "note.json"),
             str(tmp_path / "out"),
             "mercury-2",
+            on_empty="write",
             workers=1,
             remote=Server(base_url=server.url, budget="1.00"),
         )
@@ -83,7 +86,7 @@ def test_the_flow_can_run_on_a_cluster(notes: Path, tiny_model: Path, tmp_path: 
     from cinnabar.flows.extract import extract_folder
 
     where = ([str(notes)], str(notes.parent / "note.json"))
-    how = {"model": str(tiny_model), "device": "cpu", "workers": 1, "batch": 2}
+    how: dict[str, Any] = {"model": str(tiny_model), "device": "cpu", "workers": 1, "batch": 2, "on_empty": "write"}
     alone = extract_folder(*where, str(tmp_path / "alone"), **how)
     spread = extract_folder(*where, str(tmp_path / "spread"), **how, ray="local")
     assert (spread["written"], spread["quarantined"], spread["steps"]) == (3, 1, alone["steps"])
@@ -100,7 +103,7 @@ def test_the_flow_can_run_with_engines(notes: Path, tiny_model: Path, tmp_path: 
     from cinnabar.flows.extract import extract_folder
 
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
-    found = extract_folder(*where, workers=1, batch=2, engines="2")
+    found = extract_folder(*where, on_empty="write", workers=1, batch=2, engines="2")
     assert (found["inputs"], found["written"], found["quarantined"]) == (4, 3, 1)
 
 
@@ -142,7 +145,8 @@ def test_a_batch_that_keeps_failing_is_named_with_its_documents(
     monkeypatch.setattr("cinnabar.flows.artifacts.create_table_artifact", lambda *said: shown.append(said))
     schema, out = str(notes.parent / "note.json"), tmp_path / "out"
     with pytest.raises(RunError, match="batch 1 of 2 documents") as failed:
-        flows.extract_folder([str(notes)], schema, str(out), str(tiny_model), "cpu", workers=1, batch=2)
+        how: dict[str, Any] = {"workers": 1, "batch": 2, "on_empty": "write"}
+        flows.extract_folder([str(notes)], schema, str(out), str(tiny_model), "cpu", **how)
     assert f"{notes / '1.txt'}, {notes / '2.txt'}" in str(failed.value)
     assert "OSError: the disk is full; committed batches are kept; run the same command again" in str(failed.value)
     ((table, *_),) = shown
@@ -155,8 +159,8 @@ def test_a_batch_that_keeps_failing_is_named_with_its_documents(
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_too_much_in_quarantine_fails_the_run_and_names_the_reasons(
-    notes: Path, tiny_model: Path, tmp_path: Path
+def test_too_much_in_quarantine_fails_the_run_in_a_sentence_that_names_the_reasons(
+    notes: Path, tiny_model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate
@@ -169,13 +173,43 @@ def test_too_much_in_quarantine_fails_the_run_and_names_the_reasons(
     assert not (tmp_path / "out").exists()
     with get_client(sync_client=True) as client:
         client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name="gpu", limit=1))
-    with pytest.raises(RunError, match=r"1 of 4 documents in quarantine, more than 0.2 .*broken\.pdf"):
-        extract_folder(*where, workers=1, max_error_rate=0.2, gpu_limit="gpu")
+    state = extract_folder(*where, on_empty="write", workers=1, max_error_rate=0.2, gpu_limit="gpu", return_state=True)
+    expected = r"1 of 4 documents in quarantine, more than 0\.2 of them: truncated 1 \(.*broken\.pdf.*\)\."
+    assert state.is_failed() and re.fullmatch(expected, state.message)
+    assert "Traceback" not in caplog.text and state.message in caplog.text
+    with pytest.raises(RunError, match=expected):
+        state.result()
     assert query(tmp_path / "out", "select count(*) from note").rows == [(3,)]
     (report,) = (tmp_path / "out" / "reports").glob("*.html")
     with get_client(sync_client=True) as client:
         links = [one.data for one in client.read_artifacts() if one.key == "cinnabar-report"]
     assert any(report.as_uri() in str(link) for link in links)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_states_of_a_flow_tell_counts_and_drift(
+    notes: Path, tiny_model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from prefect.client.orchestration import get_client
+
+    from cinnabar.flows.extract import extract_folder
+
+    for at in range(12):
+        (notes / f"more{at}.txt").write_text(f"Note {at} by Anna")
+    where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), str(tiny_model), "cpu")
+    state = extract_folder(*where, on_empty="write", workers=1, fail_on="drift", return_state=True)
+    assert state.is_completed() and state.message == "15 written, 1 quarantined (truncated 1), 0 skipped"
+    for at in range(12):
+        (notes / f"page{at}.html").write_text(f"<p>Note {at} by Anna")
+    state = extract_folder(*where, on_empty="write", workers=1, fail_on="drift", return_state=True)
+    told = "Documents of the type text/html: 100.0% (12 of 12), in earlier runs 0.0% (0 of 15). That is more than"
+    assert state.is_failed() and state.message.startswith(f"Drift against earlier runs: {told}")
+    assert f"drift: {told}" in caplog.text and "Traceback" not in caplog.text
+    with get_client(sync_client=True) as client:
+        reports = [one.description for one in client.read_artifacts() if one.key == "cinnabar-report"]
+    assert any(f"\n- {told}" in str(one) for one in reports)
+    state = extract_folder(*where, on_empty="write", workers=1, return_state=True)
+    assert state.is_completed() and state.message == "0 written, 0 quarantined, 28 skipped"
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -190,7 +224,8 @@ def test_a_flow_runs_a_language_model_within_a_limit(notes: Path, tmp_path: Path
         client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name="language", limit=1))
     model = str(write_checkpoint(tmp_path / "model", window=2048, block=16))
     where = ([str(notes)], str(notes.parent / "note.json"), str(tmp_path / "out"), model, "cpu")
-    done = extract_folder(*where, effort="instant", on_missing="guess", workers=1, gpu_limit="language")
+    how: dict[str, Any] = {"effort": "instant", "on_missing": "guess", "on_empty": "write", "workers": 1}
+    done = extract_folder(*where, **how, gpu_limit="language")
     assert (done["inputs"], done["written"], done["quarantined"]) == (4, 3, 1) and done["steps"] > 0
 
 
@@ -239,7 +274,22 @@ def test_a_flow_waits_for_a_locked_folder(
     out = tmp_path / "out"
     where = ([str(notes)], str(notes.parent / "note.json"), str(out), str(tiny_model), "cpu")
     with writing(out):
-        assert extract_folder(*where, workers=1)["written"] == 3
+        assert extract_folder(*where, on_empty="write", workers=1)["written"] == 3
+
+
+def test_an_address_for_messages_is_checked_first_and_its_password_is_not_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    import cinnabar.flows.notices  # noqa: F401, it sets what Prefect reads from the environment
+
+    from prefect.settings import PREFECT_API_URL, temporary_settings  # isort: skip
+
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:1/api"}):
+        wrong = ("post://eva:secret@example.org", "in the form of Apprise")
+        for address, told in (wrong, ("json://example.org", "no Prefect server")):
+            assert run(["flows", "notify", address]) == 2
+            said = capsys.readouterr()
+            assert told in said.err and said.err.count("\n") == 1 and "secret" not in said.err + said.out
 
 
 @pytest.mark.usefixtures("prefect_server")

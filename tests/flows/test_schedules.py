@@ -26,8 +26,10 @@ from typing import Any
 
 import imap_server
 import pytest
+from message_receivers import receiving
 
 from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.storage.store import Store
 from cinnabar.flows.prefect_server import answers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,12 +130,13 @@ class Place:
         """Ask the server to run it now."""
         self.run("-m", "prefect", "deployment", "run", deployment, **self.known)
 
-    def deploy(self, name: str, model: Path, **yours: str) -> None:
+    def deploy(self, name: str, model: Path, *parameters: str, **yours: str) -> None:
         """Deploy this deployment of prefect.yaml to a work pool, which is made if it is missing."""
         pool = ["-m", "prefect", "work-pool", "create", "cinnabar", "--type", "process", "--overwrite"]
         self.run(*pool, **self.known)
         deploy = ["-m", "prefect", "--no-prompt", "deploy", "--prefect-file", str(ROOT / "prefect.yaml")]
-        mine = ["--param", f"model={model}", "--param", "device=cpu"]
+        said = ("device=cpu", "on_empty=write", *parameters)
+        mine = [word for one in (f"model={model}", *said) for word in ("--param", one)]
         self.run(*deploy, "--name", name, *mine, **self.known, **yours)
 
     def working(self) -> AbstractContextManager[None]:
@@ -151,13 +154,27 @@ class Place:
         found = [json.loads(one["data"]) for one in artifacts if one["key"] == "cinnabar-results"]
         return [table for table in found if outcome in {row["outcome"] for row in table}]
 
-    def end(self) -> None:
-        """Kill all processes that were started here: all of them have this folder as their home."""
+    def states(self, deployment: str) -> list[tuple[str, str]]:
+        """The states of its runs and their messages, the oldest first."""
+        asked = {"deployments": {"name": {"any_": [deployment]}}, "sort": "EXPECTED_START_TIME_ASC"}
+        runs = [one["state"] for one in self.ask("flow_runs/filter", **asked)]
+        return [(one["name"], str(one["message"])) for one in runs if one["name"] != "Scheduled"]
+
+    def processes(self) -> set[int]:
+        """All processes that were started here: all of them have this folder as their home."""
         mine = f"PREFECT_HOME={self.env['PREFECT_HOME']}".encode()
+        found = set()
         for environment in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
                 if mine in environment.read_bytes().split(b"\0"):
-                    os.kill(int(environment.parent.name), signal.SIGKILL)
+                    found.add(int(environment.parent.name))
+        return found
+
+    def end(self, *left: int) -> None:
+        """Kill all processes that were started here, but for some."""
+        for process in self.processes() - {*left}:
+            with suppress(OSError):
+                os.kill(process, signal.SIGKILL)
 
 
 def wait(what: str, holds: Callable[[], Any], seconds: float = 400.0) -> None:
@@ -191,7 +208,7 @@ def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model:
     place = Place(tmp_path)
     out = place.folder / "tables"
     serve = ["-m", "cinnabar.flows.cli.main", "flows", "serve", "mails", "--schema", "note.json"]
-    where = ["--out", "tables", "--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
+    where = ["--out", "tables", "--model", str(tiny_model), "--device", "cpu", "--workers", "1", "--on-empty", "write"]
     try:
         with place.running(*serve, *where, "--every", "30", "--port", place.port):
             wait("the first run", lambda: rows(out, "select * from runs where finished is not null"))
@@ -238,7 +255,7 @@ def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tin
     schema, out = place.folder / "filed.json", place.folder / "filed"
     schema.write_text(json.dumps(SCHEMA))
     read = ["extract", str(place.folder / "mails"), "--schema", str(schema), "--out", str(out)]
-    mine = ["--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
+    mine = ["--model", str(tiny_model), "--device", "cpu", "--workers", "1", "--on-empty", "write"]
     place.run("-m", "cinnabar.flows.cli.main", *read, *mine)
     schema.write_text(json.dumps(SCHEMA | {"properties": SCHEMA["properties"] | {"who": TEXT}}))
     place.deploy("backfill", tiny_model, CINNABAR_SCHEMA=str(schema), CINNABAR_OUT=str(out))
@@ -247,3 +264,64 @@ def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tin
         described = "from information_schema.columns where table_name = 'note' and column_name = 'who'"
         wait("the new version", lambda: rows(out, f"select 1 {described}"))
         wait("its records", lambda: len(rows(out, "select who from note")) == 1)
+
+
+def test_a_night_with_broken_files_drift_and_a_killed_worker_is_told_outside_of_prefect(
+    place: Place, tiny_model: Path
+) -> None:
+    docs, out = place.folder / "night_letters", place.folder / "night"
+    docs.mkdir()
+    yours = {"CINNABAR_SCHEMA": str(place.folder / "note.json"), "CINNABAR_OUT": str(out)}
+    yours["CINNABAR_DOCUMENTS"] = str(docs)
+    place.deploy("nightly-folder", tiny_model, "workers=1", "max_error_rate=0.5", "fail_on=drift", **yours)
+
+    def night(name: str) -> tuple[str, str]:
+        before = len(place.states("nightly-folder"))
+        place.start("extract-folder/nightly-folder")
+        ended = {"Completed", "Failed", "Crashed", "Cancelled"}
+        wait(name, lambda: [one for one, _ in place.states("nightly-folder")[before:] if one in ended])
+        return place.states("nightly-folder")[-1]
+
+    def notify(address: str) -> None:
+        place.run("-m", "cinnabar.flows.cli.main", "flows", "notify", address, **place.known)
+
+    log = place.folder / "prefect-worker-start.log"
+    with receiving() as (hook, mail, hooks, mails):
+        notify(hook)
+        # As `flows notify` has done, with less patience than three minutes: heartbeats come every 30 seconds.
+        quick = "from cinnabar.flows.notices import mark_killed_runs; mark_killed_runs(50)"
+        place.run("-c", quick, **place.known)
+        server = place.processes()
+        with place.working():
+            for at in range(12):
+                (docs / f"{at}.txt").write_text(f"Letter {at}, 2024-05-01")
+            assert night("the first night") == ("Completed", "12 written, 0 quarantined, 0 skipped")
+            for at in range(3):
+                (docs / f"{at}.pdf").write_bytes(b"%%PDF-1.7\n%d" % at)
+            state, broken = night("broken files")
+            assert state == "Failed" and broken.startswith("3 of 3 documents in quarantine, more than 0.5 of them:")
+            wait("a webhook about broken files", lambda: hooks)
+            assert "Traceback" not in log.read_text()
+            assert broken in hooks[0] and "Failed" in hooks[0] and "extract-folder/nightly-folder" in hooks[0]
+            notify(mail)
+            place.run("-c", quick, **place.known)
+            for at in range(12):
+                (docs / f"{at}.html").write_text(f"<p>Letter {at}, 2024-05-01")
+            state, drift = night("drift")
+            assert state == "Failed" and drift.startswith("Drift against earlier runs: Documents of the type text/html")
+            wait("a mail about drift", lambda: mails)
+            # A mail folds its lines.
+            assert "anna@example.org" in mails[0] and " ".join(drift.split()) in " ".join(mails[0].split())
+            # The folder is locked, so the next run waits in it, alive, until it is killed with its worker.
+            with Store.open(out):
+                place.start("extract-folder/nightly-folder")
+                wait("a run to be killed", lambda: place.states("nightly-folder")[-1][0] == "Running")
+                wait("its waiting", lambda: "another run is writing here" in log.read_text())
+                place.end(*server)
+                wait("the killed run's state", lambda: place.states("nightly-folder")[-1][0] == "Crashed")
+            wait("a mail about the killed run", lambda: "Crashed" in mails[-1])
+            assert "its process was killed" in mails[-1]
+        with place.working():
+            assert night("the next night") == ("Completed", "0 written, 0 quarantined, 27 skipped")
+    # A server whose database was busy sends a message again.
+    assert (len({*hooks}), len({*mails})) == (1, 2)

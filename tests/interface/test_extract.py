@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
 import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+import pyarrow as pa
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 import cinnabar
+from cinnabar.extraction.run_options import RunOptions
+from cinnabar.flows.parameters import Server as ServerParameters
+from cinnabar.keywords import Options, Server
+from cinnabar.results import Reader, in_pandas
 from cinnabar.schemas.errors import SchemaError, UsageError
 
 MAIL = """From: Nordkurier <noreply@nordkurier.example>
@@ -97,6 +104,57 @@ def test_frames_have_typed_columns(out: Path) -> None:
     assert frame["weight"].tolist() == [2.4, 2.4, 2.4]
     assert str(table.to_arrow().schema.field("delivered_on").type) == "date32[day]"
     assert table.to_polars()["parcel"].to_list() == ["NK 7730 1182", "NK 7730 1183", "NK 7730 1184"]
+
+
+class Exact(BaseModel):
+    """A record with numbers that a float cannot hold."""
+
+    amount: Decimal
+    rate: float
+    parts: list[Decimal] = []
+    day: date | None = None
+
+
+class Strict(Exact):
+    """The same, of a class that takes no other types."""
+
+    model_config = ConfigDict(strict=True)
+
+
+LONG = "1234567890123456.789"
+
+
+@pytest.mark.parametrize("schema", [Exact, Strict])
+def test_numbers_keep_all_their_digits(schema: type[Exact]) -> None:
+    reader = Reader[Exact](schema)
+    rate = LONG if schema is Exact else "0.1"
+    found = reader(f'{{"amount": {LONG}, "rate": {rate}, "parts": [0.1, -{LONG}], "day": "2026-02-03"}}')
+    assert (found.amount, found.rate, found.day) == (Decimal(LONG), float(rate), date(2026, 2, 3))
+    assert found.parts == [Decimal("0.1"), -Decimal(LONG)]
+    assert reader('{"amount": 2.50, "rate": 0.1}').amount == Decimal("2.50")
+
+
+def test_numbers_without_a_class_are_floats_unless_a_float_loses_digits() -> None:
+    found = Reader[dict[str, Any]]({"type": "object"})(f'{{"a": 0.1, "b": {LONG}, "c": 1e400, "d": 2.50, "e": 7}}')
+    assert found == {"a": 0.1, "b": Decimal(LONG), "c": Decimal("1e400"), "d": 2.5, "e": 7}
+    assert {name: type(value) for name, value in found.items()} == {
+        "a": float, "b": Decimal, "c": Decimal, "d": float, "e": int,
+    }  # fmt: skip
+
+
+def test_data_frames_keep_all_digits() -> None:
+    exact = pa.table(
+        {
+            "path": ["a", "b"],
+            "long": pa.array([Decimal(LONG), None], pa.decimal128(38, 3)),
+            "short": pa.array([Decimal("1.5"), Decimal("0.1")], pa.decimal128(38, 3)),
+            "each": pa.array([[Decimal(LONG)], []], pa.list_(pa.decimal128(38, 3))),
+        }
+    )
+    frame = in_pandas(exact)
+    assert frame["long"].tolist() == [Decimal(LONG), None]
+    assert (str(frame["short"].dtype), frame["short"].tolist()) == ("float64", [1.5, 0.1])
+    assert [list(one) for one in frame["each"]] == [[Decimal(LONG)], []]
 
 
 def test_sql_asks_all_views(out: Path) -> None:
@@ -271,3 +329,94 @@ def test_a_model_that_was_kept_in_the_folder_is_used_unless_another_is_named(
     with pytest.raises(UsageError, match="/nowhere/other"):
         cinnabar.extract(mails, Delivery, out=tmp_path, model="/nowhere/other")
     assert asked == [(tmp_path, ["Delivery"], None), (tmp_path, ["Delivery"], "/nowhere/other")]
+
+
+def test_bytes_and_open_files_are_documents(mails: Path, tmp_path: Path) -> None:
+    data = (mails / "1182.txt").read_bytes()
+    page = b"<html><body><p>your parcel NK 7730 1190 was delivered on 14 March 2026.</p></body></html>"
+    with (mails / "1183.txt").open("rb") as file:
+        table = cinnabar.extract(
+            [data, io.BytesIO(page), file, ("x/1184.txt", (mails / "1184.txt").read_bytes()), mails / "1182.txt"],
+            Delivery,
+            out=tmp_path / "out",
+        )
+    paths = {Path(found.path).name for found in table}
+    assert len(table) == 4 and {"1183.txt", "1184.txt"} < paths
+    assert table.summary is not None and table.summary.skips == {"duplicate": 1}
+    again = cinnabar.extract(data, Delivery, out=tmp_path / "out")
+    assert again.summary is not None and again.summary.skips == {"done": 1}
+    (one,) = cinnabar.extract(("a.txt", data), Delivery).records
+    assert one.parcel == "NK 7730 1182"
+
+
+@pytest.mark.parametrize(
+    ("documents", "said"),
+    [
+        (io.StringIO("text"), "mode 'rb'"),
+        (7, "expected paths, bytes"),
+        ([None], "expected paths, bytes"),
+        ([("a.txt", 7)], "expected paths, bytes"),
+        ([], "or bytes, got none"),
+    ],
+)
+def test_what_is_no_document_is_told(documents: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        cinnabar.extract(documents, Delivery)
+
+
+def test_names_of_bytes_are_kept_apart_and_empty_bytes_are_a_failure() -> None:
+    documents = [("a.txt", b"Weight: 2.4 kg"), ("a.txt", b"Weight: 3 kg"), ("a.txt", b"")]
+    table = cinnabar.extract(documents, Weighed)
+    assert {found.path: found.record.weight for found in table} == {"a.txt": 2.4, "a (2).txt": 3.0}
+    assert [(failure.path, failure.code) for failure in table.failures] == [("a (3).txt", "empty")]
+
+
+def test_progress_is_told_to_a_function_and_on_standard_error(
+    mails: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[cinnabar.Progress] = []
+    cinnabar.extract(mails, Delivery, batch=1, progress=told.append)
+    assert told[0] == cinnabar.Progress(4) and told[-1] == cinnabar.Progress(4, 3, 1)
+    assert [now.done for now in told] == sorted(now.done for now in told) and len(told) > 2
+    assert capsys.readouterr().err == ""
+
+    async def read() -> None:
+        await cinnabar.aextract(mails / "1182.txt", Delivery, progress=True)
+
+    asyncio.run(read())
+    assert capsys.readouterr().err == "cinnabar: 1 of 1 documents: 1 written\n"
+    with pytest.raises(UsageError, match="progress: expected True"):
+        cinnabar.extract(mails, Delivery, progress="yes")  # type: ignore[arg-type]
+
+
+def test_the_keywords_are_those_of_the_options_of_a_run() -> None:
+    named, fields = get_type_hints(Options), RunOptions.model_fields
+    assert named == {name: field.annotation for name, field in fields.items()}
+    assert {*get_type_hints(Server)} == {*ServerParameters.model_fields}
+
+
+def test_type_checkers_know_the_keywords() -> None:
+    # mypy, which reads the tests, fails where one of these is no error.
+    for wrong in (
+        lambda: cinnabar.extract("nothing", Delivery, effort="huge"),  # type: ignore[arg-type]
+        lambda: cinnabar.extract("nothing", Delivery, efort="low"),  # type: ignore[call-arg]
+        lambda: cinnabar.aextract("nothing", Delivery, device="gpu"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(UsageError):
+            wrong()
+
+
+class Payment(BaseModel):
+    """A payment that is due."""
+
+    iban: str
+    amount: float
+    due: date
+
+
+def test_a_demanded_value_that_the_text_lacks_is_not_made_up() -> None:
+    table = cinnabar.extract([b"hello", ("a.eml", b"Subject: hello\n\nhello"), ("b.md", b"# hello")], Payment)
+    assert table.records == []
+    assert {failure.code for failure in table.failures} == {"missing"} and len(table.failures) == 3
+    for failure in table.failures:
+        assert {"/iban", "/amount", "/due"} <= {*failure.pointers}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.schemas.errors import ModelError, UsageError
 
 #: The file that makes a folder a checkpoint.
@@ -109,6 +110,8 @@ def checkpoint_folder(folder: str | Path) -> Path:
     """Returns the folder of a checkpoint. Raises UsageError if it is none."""
     path = Path(folder)
     if not (path / CONFIG).is_file():
+        if told := named_wrongly(folder):
+            raise UsageError(f"{folder}: {told}")
         raise UsageError(
             f"{folder}: expected a folder with {CONFIG}, *.safetensors and tokenizer.json, as"
             " `cinnabar model fetch ORG/NAME` makes it"

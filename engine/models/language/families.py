@@ -131,7 +131,7 @@ def config_of(traits: Traits) -> dict[str, Any]:
         }
     own: dict[str, Any] = {} if traits.family in _BIASED else {"attention_bias": traits.qkv_bias}
     if traits.visibility == "token_causal":
-        own |= {"block_size": traits.block}
+        own |= {"block_size": traits.block, "next_position": traits.shift, "revises": traits.revises}
     if traits.visibility == "block_causal":
         key = "bd_size" if traits.family == "Fast_dLLM_Qwen" else "block_size"
         own |= {key: traits.block, "revises": traits.revises}

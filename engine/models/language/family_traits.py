@@ -208,7 +208,9 @@ def read_nemotron(settings: Settings) -> Traits:
         noise="mask",
         block=settings.whole("block_size", default=BLOCK),
         mask=_mask(settings, body, NEMOTRON_MASK),
-        shift=False,
+        # Its releases predict a position at that position; a body that was trained on next tokens may keep to them.
+        shift=settings.flag("next_position"),
+        revises=settings.flag("revises"),
     )
 
 

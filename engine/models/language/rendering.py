@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from cinnabar.engine.child_environment import child_environment
 from cinnabar.schemas.errors import RunError
 
 #: The limits of the process: seconds of processor time, seconds by the clock, bytes of memory.
@@ -52,7 +53,9 @@ def _answer(job: str) -> str:
     command = [sys.executable, "-P", "-m", __name__, str(SECONDS), str(MEMORY)]
     over = json.dumps({"error": _OVER, "broken": False})
     try:
-        done = subprocess.run(command, input=job, capture_output=True, text=True, encoding="utf-8", timeout=WAIT)
+        done = subprocess.run(
+            command, input=job, capture_output=True, text=True, encoding="utf-8", timeout=WAIT, env=child_environment()
+        )
     except subprocess.TimeoutExpired:
         return over
     if done.returncode > 0:

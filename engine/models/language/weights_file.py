@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.engine.models.language.configuration import read_settings
+from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.schemas.errors import ModelError
 
 #: The bytes of a value, by the dtypes that can be loaded.
@@ -81,6 +82,8 @@ def weight_files(folder: Path) -> list[Path]:
                 f"{folder}: the weights are pickles ({pickles[0]}), which can run code when they are read; take a"
                 " release with *.safetensors, or convert them where you trust their source"
             )
+        if told := named_wrongly(folder):
+            raise ModelError(f"{folder}: {told}")
         raise ModelError(
             f"{folder}: expected model.safetensors, or {INDEX} with its files; found neither; `cinnabar model fetch`"
             " brings them"

@@ -27,7 +27,7 @@ class Journal:
         self._descriptor = -1
         self._answers: dict[str, Answer] = {}
         for line in _lines(path):
-            if "answer" in line:
+            if isinstance(line.get("answer"), str) and {"tokens", "finish", "refusal"} <= line.keys():
                 tokens = None if line["tokens"] is None else Tokens(*line["tokens"])
                 self._answers[line["key"]] = Answer(line["answer"], line["finish"], line["refusal"], tokens)
             elif "forgotten" in line:
@@ -113,6 +113,6 @@ def _lines(path: Path | None) -> list[dict[str, Any]]:
                 line = json.loads(text)
             except ValueError:
                 continue
-            if isinstance(line, dict) and "key" in line:
+            if isinstance(line, dict) and isinstance(line.get("key"), str):
                 found.append(line)
     return found

@@ -2,7 +2,9 @@
 
 A row of a batch is the clean text and pairs of noisy copies of its answer's blocks. A noisy block sees the clean blocks
 before it and itself, as in decoding (block diffusion, arXiv 2503.09573). What one copy hides the other one mostly
-shows (complementary masks, Fast-dLLM v2, 2509.26328).
+shows (complementary masks, Fast-dLLM v2, 2509.26328). If logits are for the next position, a noisy place has the label
+of the place behind it, and the first one of a block has its label at the clean token before it. If the clean text is
+read token by token, its next-token loss is honest, and the model can answer token by token too.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +23,7 @@ from cinnabar.engine.models.language.traits import Traits
 
 #: The label of a position that has no loss.
 NO_LOSS = -100
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Batch:
     For block-causal attention a row has C places of clean text, then 2 * `pairs` noisy copies of N blocks of B places
     each; for full attention it is one noisy copy behind its prompt. tokens, positions, labels: [R, T] int64; labels are
     NO_LOSS where there is no loss. corrupted: [R, T] bool, labels at visible tokens. sight: how the places see each
-    other.
+    other. clean: C, or 0 for full attention.
     """
 
     tokens: torch.Tensor
@@ -69,6 +73,7 @@ class Batch:
     labels: torch.Tensor
     corrupted: torch.Tensor
     sight: Sight | FullSight
+    clean: int = 0
 
     def to(self, device: torch.device) -> Batch:
         """Returns the batch on this device."""
@@ -78,6 +83,7 @@ class Batch:
             self.labels.to(device),
             self.corrupted.to(device),
             self.sight.to(device),
+            self.clean,
         )
 
 
@@ -87,20 +93,33 @@ class Sight:
     A third of the cost of one masked attention over all places, of which noisy copies see few.
     """
 
-    def __init__(self, positions: torch.Tensor, real: torch.Tensor, clean: int, block: int) -> None:
-        """positions, real: [R, T]; `real` is False for padding. clean: places of clean text, a multiple of `block`."""
+    def __init__(
+        self, positions: torch.Tensor, real: torch.Tensor, clean: int, block: int, origins: torch.Tensor | None = None
+    ) -> None:
+        """positions, real: [R, T]; `real` is False for padding. clean: places of clean text.
+
+        origins: [R], where the first block of each row begins if its clean text is read token by token; None if it is
+        read in blocks from position 0 on.
+        """
         self.clean, self.block = clean, block
-        number = positions // block
-        keys, held = number[:, None, :clean], real[:, None, :clean]
-        # Padding sees the first block, so that its softmax is over something.
-        own = number[:, :clean, None]
-        self._among = (((keys <= own) & held) | (keys == 0)).unsqueeze(1)
-        before = (keys < number[:, clean:, None]) & held
+        held = real[:, None, :clean]
+        self._among: torch.Tensor | None = None
+        if origins is None:
+            number = positions // block
+            keys, own = number[:, None, :clean], number[:, :clean, None]
+            # Padding sees the first block, so that its softmax is over something.
+            self._among = (((keys <= own) & held) | (keys == 0)).unsqueeze(1)
+            before = (keys < number[:, clean:, None]) & held
+        else:
+            # The padding of clean text is behind it, so that no real place sees it.
+            noisy, first = positions[:, clean:, None], origins[:, None, None]
+            before = (positions[:, None, :clean] < noisy - (noisy - first) % block) & held
         self._before = torch.where(before, 0.0, float("-inf")).unsqueeze(1)
 
     def to(self, device: torch.device) -> Sight:
         """Moves the masks to this device."""
-        self._among, self._before = self._among.to(device), self._before.to(device)
+        self._among = None if self._among is None else self._among.to(device)
+        self._before = self._before.to(device)
         return self
 
     def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _: int) -> torch.Tensor:
@@ -109,7 +128,9 @@ class Sight:
         k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
         clean, block = self.clean, self.block
         rows, heads, length, width = q.shape
-        text = F.scaled_dot_product_attention(q[:, :, :clean], k[:, :, :clean], v[:, :, :clean], attn_mask=self._among)
+        asked, keys, values = (x[:, :, :clean] for x in (q, k, v))
+        among = self._among
+        text = F.scaled_dot_product_attention(asked, keys, values, attn_mask=among, is_causal=among is None)
         asking = q[:, :, clean:] * width**-0.5
         shape = (rows, heads, (length - clean) // block, block, width)
         local_keys, local_values = (x[:, :, clean:].reshape(shape) for x in (k, v))
@@ -139,8 +160,8 @@ class FullSight:
 
 
 def is_trained(traits: Traits) -> bool:
-    """Returns whether the objective is that of the model's family: it knows no shift and no token-causal context."""
-    return traits.noise == "mask" and not traits.shift and traits.visibility != "token_causal"
+    """Returns whether the objective is that of the model's family."""
+    return traits.noise == "mask" and not (traits.shift and traits.visibility == "full")
 
 
 def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: random.Random, noise: Noise) -> Batch:
@@ -150,15 +171,19 @@ def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: rando
     """
     block, mask = traits.block, traits.mask
     if mask is None or not is_trained(traits):
-        raise ValueError(f"{traits.family}: expected a model with a mask token, no shift and no token-causal context")
+        raise ValueError(f"{traits.family}: expected a model with a mask token, and no shift with full attention")
     texts = [[*example.prompt, *example.answer] for example in examples]
     begins = [len(example.prompt) for example in examples]
     if traits.visibility == "full":
         # Its blocks begin behind the prompt.
         texts = [text + [end] * (-(len(text) - begin) % block) for text, begin in zip(texts, begins, strict=True)]
         return _full_batch(texts, begins, block, mask, end, rng, noise)
-    texts = [text + [end] * (-len(text) % block) for text in texts]
-    first = [begin // block * block for begin in begins]
+    apart = traits.visibility == "token_causal"
+    # Blocks of an answer begin behind its prompt if the prompt is read token by token.
+    origins = begins if apart else [0] * len(texts)
+    answered = [len(text) for text in texts]
+    texts = [text + [end] * (-(len(text) - at) % block) for text, at in zip(texts, origins, strict=True)]
+    first = [at + (begin - at) // block * block for begin, at in zip(begins, origins, strict=True)]
     clean = max(map(len, texts))
     noisy = max(len(text) - start for text, start in zip(texts, first, strict=True))
     length = clean + 2 * noise.pairs * noisy
@@ -172,18 +197,31 @@ def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: rando
         tokens[row, :size] = torch.tensor(text)
         positions[row, :size] = torch.arange(size)
         real[row, :size] = True
+        if traits.shift:
+            # A next-token loss within a block that is read whole would see its own answer.
+            at = torch.arange(begin, answered[row]) if apart else torch.arange(start, size, block)
+            at = at[at >= max(begin, 1)]
+            labels[row, at - 1] = tokens[row, at]
         hidden: set[int] = set()
         for copy in range(2 * noise.pairs):
-            hidden, silent = _hidden(begin, size, block, hidden if copy % 2 else None, rng, noise)
-            at = clean + copy * noisy
+            hidden, silent = _hidden(begin, size, block, hidden if copy % 2 else None, rng, noise, start)
+            place = clean + copy * noisy
             shown, wanted, wrong = _noisy(text, begin, start, hidden, silent, mask, rng, noise)
-            places = slice(at, at + size - start)
+            if traits.shift:
+                wanted, wrong = _shifted(wanted, block, NO_LOSS), _shifted(wrong, block, False)
+            places = slice(place, place + size - start)
             tokens[row, places] = torch.tensor(shown)
             positions[row, places] = torch.arange(start, size)
             labels[row, places] = torch.tensor(wanted)
             corrupted[row, places] = torch.tensor(wrong)
             real[row, places] = True
-    return Batch(tokens, positions, labels, corrupted, Sight(positions, real, clean, block))
+    sight = Sight(positions, real, clean, block, torch.tensor(begins) if apart else None)
+    return Batch(tokens, positions, labels, corrupted, sight, clean)
+
+
+def _shifted(values: Sequence[_T], block: int, last: _T) -> list[_T]:
+    """Returns values of whole blocks one place earlier; those of a block's first place are dropped."""
+    return [last if at % block == 0 else values[at] for at in range(1, len(values) + 1)]
 
 
 def _full_batch(
@@ -249,15 +287,16 @@ def _noisy(
 
 
 def _hidden(
-    begin: int, end: int, block: int, other: set[int] | None, rng: random.Random, noise: Noise
+    begin: int, end: int, block: int, other: set[int] | None, rng: random.Random, noise: Noise, first: int | None = None
 ) -> tuple[set[int], set[int]]:
     """Returns the hidden positions of a copy, and those of them that have no loss.
 
-    `other` are the hidden positions of the first copy, None for that one.
+    `other` are the hidden positions of the first copy, None for that one. first: where the first block begins, None for
+    the border before `begin`.
     """
     hidden: set[int] = set()
     silent: set[int] = set()
-    for start in range(begin // block * block, end, block):
+    for start in range(begin // block * block if first is None else first, end, block):
         places = range(max(start, begin), min(start + block, end))
         if rng.random() < noise.tail:
             tail = places[rng.randrange(len(places)) :]

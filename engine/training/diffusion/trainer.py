@@ -28,7 +28,7 @@ from cinnabar.engine.training.trainer import (
 Draw = Callable[[int, float, random.Random], Sequence[Example]]
 #: Batches that are drawn at once, sorted by length: rows of like length have little padding.
 _TOGETHER = 4
-_COLUMNS = ("step", "minutes", "rate", "hidden", "right", "visible")
+_COLUMNS = ("step", "minutes", "rate", "hidden", "right", "visible", "clean", "places")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class DiffusionTraining:
     batch: the most places of a batch, clean text and noisy copies together. matrix_rate: learning rate of the
     matrices of the layers, by Muon; rate: of everything else, by AdamW. With `matrix_rate` None AdamW has all.
     warmup, decay: shares of the schedule in which the rates rise and fall. visible: weight of the loss at visible
-    tokens, right ones and wrong ones. save_every: seconds between checkpoints.
+    tokens, right ones and wrong ones. clean: weight of the next-token loss of the clean text, for logits that are for
+    the next position. save_every: seconds between checkpoints.
     """
 
     minutes: float = 60.0
@@ -50,6 +51,7 @@ class DiffusionTraining:
     warmup: float = 0.02
     decay: float = 0.5
     visible: float = 0.3
+    clean: float = 0.5
     noise: Noise = field(default_factory=Noise)
     save_every: float = 120.0
     seed: int = 0
@@ -174,8 +176,9 @@ def _step(
         hidden = decoder.hidden(batch.tokens, batch.positions, batch.sight)
         logits = decoder.logits(hidden[at]).float()
     wanted, visible = batch.labels[at], batch.corrupted[at]
+    clean = (torch.arange(at.shape[1], device=device) < batch.clean).expand_as(at)[at]
     loss = F.cross_entropy(logits, wanted, reduction="none")
-    weight = torch.where(visible, config.visible, 1.0)
+    weight = torch.where(visible, config.visible, torch.where(clean, config.clean, 1.0))
     for one in optimizers:
         one.zero_grad(set_to_none=True)
     ((loss * weight).sum() / weight.sum()).backward()  # type: ignore[no-untyped-call]
@@ -183,6 +186,10 @@ def _step(
     if math.isfinite(norm):
         for one in optimizers:
             one.step()
-    right = (logits.argmax(-1) == wanted)[~visible].float()
-    found = {"hidden": float(loss.detach()[~visible].mean()), "right": float(right.mean())}
-    return found | ({"visible": float(loss.detach()[visible].mean())} if bool(visible.any()) else {})
+    hidden_at = ~visible & ~clean
+    right = (logits.argmax(-1) == wanted)[hidden_at].float()
+    found = {"hidden": float(loss.detach()[hidden_at].mean()), "right": float(right.mean())}
+    for name, some in (("visible", visible), ("clean", clean)):
+        if bool(some.any()):
+            found[name] = float(loss.detach()[some].mean())
+    return found

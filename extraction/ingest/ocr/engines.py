@@ -10,6 +10,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
+from cinnabar.engine.child_environment import child_environment
+
 #: The command that installs the default engine.
 INSTALL = 'pip install "cinnabar-extract[ocr]"'
 # Raised when our own rules change the words that a page gets.
@@ -96,7 +98,9 @@ def _tesseract(option: str) -> str:
     if path is None:
         return ""
     try:
-        found = subprocess.run([path, option], capture_output=True, timeout=20, check=True)
+        found = subprocess.run(
+            [path, option], capture_output=True, timeout=20, check=True, env=child_environment()
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return (found.stdout or found.stderr).decode("utf-8", "replace")

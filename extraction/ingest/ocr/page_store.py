@@ -57,6 +57,8 @@ class PageStore:
         """Returns the page in a document's picture as this engine read it; None if it is not here."""
         path = self.folder / document / f"{_name(picture, engine)}.json"
         try:
+            if path.is_symlink():  # a folder from elsewhere: its pages are its own, or they count as missing
+                return None
             found = unpacked(path.read_bytes())
         except (OSError, ValueError):
             return None

@@ -14,11 +14,10 @@ from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import parse
 
-# The results for a document's latest record under each schema.
+# The results for the record of each document and schema that the view `checks` shows.
 _LATEST = (
     "SELECT c.schema_name, schema_fingerprint, check_name, holds, document, path, outcome, record_json"
-    " FROM (SELECT * FROM checks QUALIFY rank() OVER (PARTITION BY document, schema_name ORDER BY run_id DESC) = 1)"
-    " AS c LEFT JOIN (SELECT document, schema_fingerprint, run_id, record_json FROM records UNION ALL"
+    " FROM checks AS c LEFT JOIN (SELECT document, schema_fingerprint, run_id, record_json FROM records UNION ALL"
     " SELECT document, schema_fingerprint, run_id, record_json FROM quarantine) AS r"
     " USING (document, schema_fingerprint, run_id) ORDER BY c.schema_name, path, document"
 )

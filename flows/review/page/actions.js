@@ -1,9 +1,11 @@
 // What the keys and buttons do with the fields and rows of the document that is looked at.
 
 import { useEffect } from "./vendor/preact-htm.mjs";
+import * as api from "./api.js";
 import { doubtfulAfter, followingOf, listAround, steppedOf } from "./field.js";
 import { actionOf } from "./keys.js";
 import { useNow } from "./now.js";
+import { titleAt } from "./values.js";
 
 // Changes of values and rows, each with the field that the person sees next.
 export function useEdits({ doc, changes, field, stops, draft, hush }) {
@@ -26,9 +28,7 @@ export function useEdits({ doc, changes, field, stops, draft, hush }) {
     absent: ({ pointer }) => sendAndGoOn([{ action: "absent", pointer }], pointer),
     insert: (place, number, after = null, spans = []) => {
       const pointer = `${place.pointer}/${number}`;
-      const changed = [{ action: "insert", pointer, after }];
-      if (spans.length) changed.push({ action: "value", pointer, after, spans });
-      send(changed).then((saved) => {
+      send([{ action: "insert", pointer, after, spans }]).then((saved) => {
         // A row that the schema refuses as an empty one is typed first.
         if (!saved && (place.items.kind !== "value" || after === null)) ask(place, number);
         else if (saved) setTimeout(() => {
@@ -48,15 +48,24 @@ export function useEdits({ doc, changes, field, stops, draft, hush }) {
 }
 
 // Returns the function that does what an action of `keys.js` names.
-export function actOf({ doc, list, changes, field, stops, edits, open, setPanel, setDrawer, searchRef, say }) {
+export function actOf({ doc, list, changes, field, stops, edits, open, setPanel, setDrawer, searchRef, say, who }) {
   const { state, index } = doc;
   const stop = stops.find((one) => one.pointer === field.active);
-  const nextTodo = (told = "") => {
-    if (told) say(told);
-    for (let place = index + 1; place < list.total; place += 1) if (!list.rows.get(place)?.reviewed) { open(place); return; }
-    say(`${told} That was the last document of this list.`.trim());
+  // Goes to the next record that nobody has reviewed, wherever it stands in the list.
+  const nextTodo = (told = "") => list.next(index).then(({ place }) => {
+    if (!doc.isAt(doc.at)) return;
+    if (place !== null) open(place);
+    const end = place === null ? "Every record of this list is reviewed." : "";
+    if (told || end) say(`${told} ${end}`.trim());
+  }, (error) => (error.gone ? list.sort() : say(error.message, "bad")));
+  const whole = async (action, told) => {
+    if (!(await changes.send([{ action, pointer: "" }])) || !doc.isAt(doc.at)) return;
+    const { guesses } = action === "accept" ? await api.state(doc.at) : { guesses: [] };
+    if (!guesses.length) { nextTodo(told); return; }
+    const named = guesses.slice(0, 3).map((pointer) => titleAt(stops, pointer)).join(", ");
+    say(`Accepted, but for what was guessed: ${named}${guesses.length > 3 ? " …" : ""}. Accept, type or take away each of these.`);
+    field.focusOn(guesses.find((pointer) => stops.some((one) => one.pointer === pointer)));
   };
-  const whole = (action, told) => changes.send([{ action, pointer: "" }]).then((saved) => saved && nextTodo(told));
   const rows = (one) => {
     const [place, number] = listAround(stops, field.active);
     if (!place) say("Choose a list or one of its rows first.");
@@ -83,7 +92,7 @@ export function actOf({ doc, list, changes, field, stops, edits, open, setPanel,
     remove: () => rows("remove"),
     done: () => state && done(),
     other: () => state && whole("other_kind", "Not of this kind: it leaves the views. Undo takes that back."),
-    undo: () => { if (state) { if (changes.pending.length) field.rest(); changes.undo(); } },
+    undo: () => { if (state) { if (changes.pending.length) field.rest(); changes.undo(who); } },
     nextDocument: () => open(index + 1),
     previousDocument: () => open(index - 1),
     search: () => { setDrawer(true); searchRef.current?.focus(); searchRef.current?.select(); },

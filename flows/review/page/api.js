@@ -1,11 +1,20 @@
 // Requests to the server of this page, and a small cache of documents that are or will soon be looked at.
 
-// `lost` tells that the server may not have got the request.
+// The key stands behind the `#` of the printed address. This tab alone keeps it, and sends it with each request; a cookie
+// would go to every other server of this machine.
+const given = location.hash.slice(1);
+if (given) {
+  sessionStorage.setItem("key", given);
+  history.replaceState(null, "", location.pathname);
+}
+const KEY = { "x-cinnabar-key": sessionStorage.getItem("key") || "" };
+addEventListener("hashchange", () => location.reload());
+
+// `lost` tells that the server may not have got the request, `overtaken` the places that others have changed meanwhile.
 export class Problem extends Error {
-  constructor(message, places = [], lost = false) {
+  constructor(message, { places = [], lost = false, overtaken = [], gone = false } = {}) {
     super(message);
-    this.places = places;
-    this.lost = lost;
+    Object.assign(this, { places, lost, overtaken, gone });
   }
 }
 
@@ -17,22 +26,23 @@ async function answer(response) {
     body = null;
   }
   if (!response.ok) {
-    const lost = response.status === 403 ? "This page's address has expired. Open the newly printed one." : "";
-    throw new Problem(body?.error || lost || `The server answered ${response.status}.`, body?.places || [], lost !== "");
+    const lost = response.status === 403 ? "Open the address that `cinnabar review` printed; this one has no key, or an old one." : "";
+    const told = { lost: lost !== "", overtaken: body?.overtaken || [], gone: response.status === 410 };
+    throw new Problem(body?.error || lost || `The server answered ${response.status}.`, told);
   }
-  if (body?.refused) throw new Problem(body.refused, body.places);
+  if (body?.refused) throw new Problem(body.refused, { places: body.places });
   return body;
 }
 
-async function request(path, options) {
-  let response;
+async function asked(path, options = {}) {
   try {
-    response = await fetch(path, { credentials: "same-origin", ...options });
+    return await fetch(path, { credentials: "omit", ...options, headers: { ...KEY, ...options.headers } });
   } catch {
-    throw new Problem("The review server does not answer. Is `cinnabar review` still running?", [], true);
+    throw new Problem("The review server does not answer. Is `cinnabar review` still running?", { lost: true });
   }
-  return answer(response);
 }
+
+const request = async (path, options) => answer(await asked(path, options));
 
 export function get(path, values = {}) {
   const said = Object.entries(values).filter(([, value]) => value !== "" && value !== null && value !== undefined);
@@ -46,14 +56,12 @@ export function post(path, body) {
   return request(path, { method: "POST", headers: { "content-type": "application/json" }, body: text, keepalive });
 }
 
-export function pictureOf(at, part) {
-  return `/api/picture?${new URLSearchParams({ ...at, part })}`;
-}
-
 const MOST = 24;
-const kept = new Map();
+const records = new Map();
+const pictures = new Map();
 
-function remembered(key, load) {
+// Returns what is kept under a key, or loads it; of too many the one that was asked for longest ago goes.
+function remembered(key, load, kept = records, drop = () => {}) {
   let found = kept.get(key);
   if (!found) {
     found = load();
@@ -61,9 +69,10 @@ function remembered(key, load) {
   }
   kept.delete(key);
   kept.set(key, found);
-  for (const old of kept.keys()) {
+  for (const [old, gone] of kept) {
     if (kept.size <= MOST) break;
     kept.delete(old);
+    gone.then(drop, () => {});
   }
   return found;
 }
@@ -77,10 +86,17 @@ export const text = (at, start, end) => {
   return remembered(own, () => get("/api/text", { ...at, start, end }));
 };
 
+// The address of a page's picture within this page, null if there is none: an image cannot send the key by itself.
+export const picture = (at, part) => remembered(keyOf(`picture ${part}`, at), async () => {
+  const response = await asked(`/api/picture?${new URLSearchParams({ ...at, part })}`);
+  return response.status === 200 ? URL.createObjectURL(await response.blob()) : null;
+}, pictures, (address) => address && URL.revokeObjectURL(address));
+
 // A correction or a new commit makes the kept state old.
-export const setState = (at, found) => kept.set(keyOf("state", at), Promise.resolve(found));
+export const setState = (at, found) => records.set(keyOf("state", at), Promise.resolve(found));
+export const forgetState = (at) => records.delete(keyOf("state", at));
 export const forgetStates = () => {
-  for (const key of [...kept.keys()]) if (key.startsWith('["state"')) kept.delete(key);
+  for (const key of [...records.keys()]) if (key.startsWith('["state"')) records.delete(key);
 };
 
 // The record, the text and the first page of a neighbour, so that it shows at once.
@@ -89,8 +105,7 @@ export async function prefetch(at) {
     const [, found] = await Promise.all([state(at), content(at)]);
     const first = found.blocks[0];
     if (!first) return;
-    if (first.width) new Image().src = pictureOf(at, first.part);
-    await text(at, first.start, first.end);
+    await Promise.all([first.width ? picture(at, first.part) : null, text(at, first.start, first.end)]);
   } catch {
     // It is asked for again, with its message, when it is looked at.
   }

@@ -48,6 +48,7 @@ function App() {
     () => { if (changes.lost) changes.again(); },
   );
   useLayoutEffect(() => setDraft(null), [at]);
+  useLayoutEffect(() => changes.looking(field.editing || draft !== null), [at, field.active, field.editing, draft]);
   const open = (wanted) => {
     if (wanted >= 0 && wanted < list.total) setDrawer(false);
     doc.open(wanted, changes.mayLeave);
@@ -57,7 +58,7 @@ function App() {
   const stops = useMemo(() => (tree ? stopsOf(tree) : []), [tree]);
   const marks = useMemo(() => stops.filter((one) => one.leaf?.spans?.length).map((one) => ({ pointer: one.pointer, spans: one.leaf.spans, level: sureness(one.leaf).level, title: titleOf(one) })), [stops]);
   const edits = useEdits({ doc, changes, field, stops, draft: (place, number) => setDraft({ place, number }), hush });
-  const act = actOf({ doc, list, changes, field, stops, edits, open, setPanel, setDrawer, searchRef, say });
+  const act = actOf({ doc, list, changes, field, stops, edits, open, setPanel, setDrawer, searchRef, say, who: facets?.who });
   const pick = pickingOf({ doc, field, stops, insert: edits.insert, say });
   useKeys(act);
   const page = {
@@ -66,13 +67,13 @@ function App() {
     act, edit: () => act("edit"), type: () => field.type(), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
   };
 
-  if (!facets) return html`<main class="starting"><p role="status">${toast ? toast.text : "Opening the folder …"}</p></main>`;
+  if (!facets) return html`<main class="starting"><p role="status">${gone || toast?.text || "Opening the folder …"}</p></main>`;
   const row = index >= 0 ? list.rows.get(index) : null;
   return html`<div data-saving=${changes.saving} class=${`app ${drawer ? "drawn" : ""} side-${side}`}>
     <header class="top">
       <button type="button" class="menu" aria-label="Documents" aria-expanded=${String(drawer)} onClick=${() => setDrawer(!drawer)}>☰</button>
       <h1><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" /><path d="M9 8h10l4 4v12H9z" /></svg>Review <span class="where"><bdi>${facets.folder}</bdi></span></h1>
-      <div class="progress" title=${`${facets.reviewed} of ${facets.documents} documents are reviewed`}><progress max=${facets.documents || 1} value=${facets.reviewed} aria-label="Reviewed documents"></progress><span>${facets.reviewed.toLocaleString("en")} of ${facets.documents.toLocaleString("en")}<span class="long"> reviewed</span></span></div>
+      <div class="progress" title=${`${facets.reviewed} of ${facets.reviewable} documents with a record are reviewed`}><progress max=${facets.reviewable || 1} value=${facets.reviewed} aria-label="Reviewed documents"></progress><span>${facets.reviewed.toLocaleString("en")} of ${facets.reviewable.toLocaleString("en")}<span class="long"> reviewed</span></span></div>
       <nav aria-label="Panels"><button type="button" onClick=${() => setPanel("improve")}>Learn</button>
         <button type="button" onClick=${() => setTheme(theme === "dark" ? "light" : theme === "light" ? "" : "dark")} title="Light, dark, or as the system" aria-label=${`Colours: ${theme || "as the system"}`}>${theme === "dark" ? "☾" : theme === "light" ? "☀" : "◑"}</button>
         <button type="button" aria-label="Help" onClick=${() => setPanel("help")}>?</button></nav>
@@ -80,7 +81,8 @@ function App() {
     ${gone && html`<p class="gone" role="alert"><strong>No connection.</strong> ${gone}</p>`}
     <aside aria-label="Documents">
       <${Filters} filters=${filters} facets=${facets} set=${setFilters} searchRef=${searchRef} first=${() => open(0)} />
-      <p class="total" role="status">${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</p>
+      <p class="total" role="status"><span>${list.total === 1 ? "1 document" : `${list.total.toLocaleString("en")} documents`}</span>
+        ${list.added > 0 && html`<button type="button" class="small" onClick=${list.sort}>${list.added.toLocaleString("en")} new: sort again</button>`}</p>
       <${DocumentList} rows=${list.rows} total=${list.total} current=${index} open=${open} need=${list.need} />
     </aside>
     <main onClick=${() => drawer && setDrawer(false)}>
@@ -97,7 +99,7 @@ function App() {
         <div class="bar"><strong class="title">${at.schema}</strong>
           ${current && html`<span class="sum">${changes.saving > 0 ? html`<span class="quiet" role="status">Saving …</span>` : current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
             <button type="button" onClick=${() => act("steps")}>Steps</button>`}</div>
-        ${current && html`<${Notices} state=${current} pending=${pending} lost=${changes.lost} again=${changes.again} undo=${() => act("undo")} errors=${errors} stops=${stops} focusOn=${field.focusOn} />`}
+        ${current && html`<${Notices} state=${current} pending=${pending} lost=${changes.lost} again=${changes.again} overtaken=${changes.overtaken} takeMine=${changes.takeMine} takeTheirs=${changes.takeTheirs} undo=${() => act("undo")} errors=${errors} stops=${stops} focusOn=${field.focusOn} />`}
         <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>
         ${current && html`<footer><button type="button" class="primary" disabled=${current.record === null} onClick=${() => act("done")}>Accept all, next <kbd>A</kbd></button>
           <button type="button" onClick=${() => act("undo")}>Undo <kbd>u</kbd></button><button type="button" onClick=${() => act("other")}>Not my kind <kbd>o</kbd></button></footer>`}

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "./vendor/preact-htm.mjs";
 import * as api from "./api.js";
 import { useNow } from "./now.js";
-import { CHUNK, placeOf } from "./rows.js";
+import { CHUNK } from "./rows.js";
 
 const same = (one, other) => one?.document === other.document && one?.schema === other.schema;
 const atOf = (row) => ({ document: row.document, schema: row.schema_name });
@@ -24,22 +24,18 @@ export function useDocument(list, filters, say) {
       list.load(Math.floor(wanted / CHUNK)).then(() => setTimeout(() => now.current.list.rows.has(wanted) && open(wanted, mayLeave)));
       return;
     }
-    if (!same(now.current.at, atOf(row)) && !mayLeave()) return;
+    if (row.gone || (!same(now.current.at, atOf(row)) && !mayLeave())) return;
     setIndex(wanted);
     setAt((before) => (same(before, atOf(row)) ? before : atOf(row)));
   };
   useEffect(() => {
     if (!list.ready || list.filters !== filters) return;
-    const place = at ? placeOf(list.rows, at) : -1;
-    if (place >= 0) setIndex(place);
-    else if (list.total && !at) open(0);
-    else setIndex(-1);
-  }, [list.ready, list.filters, at === null]);
-  // A run that adds documents moves the place of the one that is looked at.
+    setIndex(at ? list.place : -1);
+  }, [list.name, list.filters]);
   useEffect(() => {
-    const place = at ? placeOf(list.rows, at) : -1;
-    if (place >= 0) setIndex(place);
-  }, [list.rows]);
+    if (list.ready && list.filters === filters && list.total && !at) open(0);
+  }, [list.name, list.filters, at === null]);
+  list.lookAt(at);
   useEffect(() => {
     setContent(null);
     if (!at) return undefined;
@@ -51,5 +47,6 @@ export function useDocument(list, filters, say) {
     return () => { alive = false; clearTimeout(timer); };
   }, [at]);
   const close = () => { setState(null); setAt(null); };
-  return { index, at, state: state && at && same(state, at) ? state : null, setState, content, open, close };
+  const isAt = (place) => same(now.current.at, place);
+  return { index, at, isAt, state: state && at && same(state, at) ? state : null, setState, content, open, close };
 }

@@ -1,15 +1,16 @@
 // The dialog of a new row, or of an object that was not there: all that the schema needs is typed before it is stored.
 
 import { html, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.mjs";
-import { shown, titleOf, typed } from "./values.js";
+import { optionsOf, shown, titleOf, typed } from "./values.js";
 
 export function RowDraft({ draft, close, send, errors }) {
   const box = useRef(null);
   const { place, number } = draft;
   const form = number === null ? place.form : place.items;
   const pointer = number === null ? place.pointer : `${place.pointer}/${number}`;
+  const all = form.kind === "object" ? form.properties : [["", form]];
   // Rows of lists within it are added afterwards, at their list.
-  const parts = (form.kind === "object" ? form.properties : [["", form]]).filter(([, part]) => part.kind !== "list");
+  const parts = all.filter(([, part]) => part.kind !== "list");
   const [values, setValues] = useState({});
   const [problem, setProblem] = useState("");
   useLayoutEffect(() => {
@@ -21,7 +22,6 @@ export function RowDraft({ draft, close, send, errors }) {
     setProblem("");
     try {
       const one = (part, said) => ((said ?? "") === "" && (part.nullable || part.kind !== "value") ? (part.kind === "list" ? "[]" : "null") : typed(part, said ?? ""));
-      const all = form.kind === "object" ? form.properties : [["", form]];
       const texts = all.filter(([name, part]) => (values[name] ?? "") !== "" || part.required || name === "").map(([name, part]) => [name, one(part, values[name])]);
       const after = form.kind === "object" ? `{${texts.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}` : texts[0][1];
       if (await send([{ action: number === null ? "value" : "insert", pointer, after }])) close();
@@ -33,8 +33,8 @@ export function RowDraft({ draft, close, send, errors }) {
   const told = problem === "refused" ? [...errors].map(([where, message]) => `${where.split("/").at(-1)}: ${message}`) : problem ? [problem] : [];
   const input = (name, part) => {
     const common = { name, value: values[name] ?? "", onInput: (event) => setValues({ ...values, [name]: event.target.value }) };
-    if (part.options || (part.kind === "value" && part.types.length === 1 && part.types[0] === "boolean")) {
-      const options = part.options || ["true", "false"];
+    const options = optionsOf(part);
+    if (options) {
       return html`<select ...${common} onChange=${common.onInput}><option value=""></option>${options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
     }
     if (part.kind !== "value") return html`<textarea rows="2" placeholder=${'"text", 12, or {"name": "value"}'} ...${common}></textarea>`;

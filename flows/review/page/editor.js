@@ -1,7 +1,7 @@
 // The input of a value: one for each type of the schema.
 
 import { html, useLayoutEffect, useRef, useState } from "./vendor/preact-htm.mjs";
-import { shown, typed } from "./values.js";
+import { optionsOf, shown, typed } from "./values.js";
 
 export function Editor({ place, page, title }) {
   const { form, leaf, pointer } = place;
@@ -42,13 +42,15 @@ export function Editor({ place, page, title }) {
     }
   };
   const common = { ref: box, value: said, onInput: (event) => say(event.target.value), onKeyDown: key, "aria-label": `New value of ${title}`, "aria-invalid": problem ? "true" : undefined };
+  // The words themselves are what a plain text says; a number or a date may be another one.
+  const others = (picked?.values || []).slice(1, 6);
+  const plain = form.kind !== "value" || (form.types.includes("string") && !form.format);
   let input;
-  if (form.options) {
+  const options = optionsOf(form);
+  if (options) {
     input = html`<select ...${common} onChange=${(event) => say(event.target.value)}>
       <option value="" disabled>choose …</option>
-      ${form.options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
-  } else if (form.kind === "value" && form.types.length === 1 && form.types[0] === "boolean") {
-    input = html`<select ...${common} onChange=${(event) => say(event.target.value)}><option value="" disabled>choose …</option><option value="true">yes</option><option value="false">no</option></select>`;
+      ${options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
   } else if (form.kind === "value" && form.format === "date" && (first === "" || /^\d{4}-\d\d-\d\d$/.test(first))) {
     input = html`<input type="date" ...${common} />`;
   } else if (form.kind === "value" && !form.types.includes("string")) {
@@ -59,8 +61,8 @@ export function Editor({ place, page, title }) {
     input = html`<input type="text" placeholder=${form.format ? `format: ${form.format}` : ""} ...${common} />`;
   }
   return html`<div class="editor">${input}
-    ${picked && picked.values.length > 1 && html`<div class="chips" role="group" aria-label="Other readings of these words">
-      ${picked.values.slice(0, 6).map((one) => html`<button type="button" class="chip" onClick=${() => say(asTyped(one))}>${shown(one) || one}</button>`)}</div>`}
+    ${others.length > 0 && html`<details class="others" open=${!plain}><summary>${others.length === 1 ? "1 other reading" : `${others.length} other readings`}</summary>
+      <div class="chips" role="group" aria-label="Other readings of these words">${others.map((one) => html`<button type="button" class="chip" onClick=${() => say(asTyped(one))}>${shown(one) || one}</button>`)}</div></details>`}
     <div class="acts"><button type="button" class="primary" onClick=${save}>Save <kbd>Enter</kbd></button>
       <button type="button" onClick=${() => page.stop()}>Cancel <kbd>Esc</kbd></button>
       ${picked && html`<span class="hint">from <q>${picked.text.slice(0, 60)}</q></span>`}</div>

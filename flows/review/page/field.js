@@ -35,7 +35,8 @@ export function useField({ at, state }) {
     });
   };
   const type = (words = null) => { if (words) setPicked(words); setEditing(true); };
-  return { active, editing, picked, choose, focusOn, type, rest };
+  const typeAt = (pointer, words) => { setActive(pointer); type(words); };
+  return { active, editing, picked, choose, focusOn, type, typeAt, rest };
 }
 
 // The stop that follows; what is said of an object holds for its parts.

@@ -94,7 +94,7 @@ export function DocumentList({ rows, total, current, open, need }) {
 function Row({ index, row, chosen, total, open }) {
   const style = { top: `${index * ROW}px`, height: `${ROW}px` };
   const place = { role: "option", id: `row-${index}`, "aria-selected": String(chosen), "aria-posinset": index + 1, "aria-setsize": total };
-  if (!row) return html`<div class="row empty" style=${style} ...${place}><span class="name">…</span></div>`;
+  if (!row || row.gone) return html`<div class="row empty" style=${style} ...${place}><span class="name">${row ? "not in the folder any more" : "…"}</span></div>`;
   const held = row.outcome === "quarantined";
   const level = held ? "held" : row.confidence >= 0.9 ? "sure" : row.confidence >= 0.7 ? "likely" : "doubtful";
   const percent = row.confidence === null ? "" : `${Math.floor(row.confidence * 100)}%`;

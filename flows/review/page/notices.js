@@ -1,6 +1,7 @@
 // What the page tells: a word in passing, and what holds for the document that is looked at.
 
 import { html, useCallback, useEffect, useState } from "./vendor/preact-htm.mjs";
+import { shown, titleAt } from "./values.js";
 
 export function useToast() {
   const [toast, setToast] = useState(null);
@@ -18,10 +19,29 @@ export function Toast({ toast }) {
   return html`<div class=${`toast ${toast ? "on" : ""} ${toast?.kind || ""}`} role="status" aria-live="polite">${toast?.text || ""}</div>`;
 }
 
-export function Notices({ state, pending, lost, again, undo, errors, stops, focusOn }) {
+// A change that somebody else overtook, with both values: the person takes either.
+function Overtaken({ one, stops, takeMine, takeTheirs }) {
+  const { action, pointer } = one.change;
+  const value = (text) => shown(text) || "nothing";
+  const [mine, ours, theirs] = {
+    value: [`you said ${value(one.mine)}`, `Take ${value(one.mine)}`, `Keep ${value(one.theirs)}`],
+    absent: ["you said that it is not there", "It is not there", `Keep ${value(one.theirs)}`],
+    remove: ["you removed this row", "Remove this row", "Keep the rows"],
+    insert: ["you added a row", "Add my row, too", "Leave it"],
+    accept: ["you accepted what was there before", pointer ? `Accept ${value(one.theirs)}` : "Accept it as it is now", "Leave it open"],
+    other_kind: ["you said that it is not of this kind", "Not my kind, all the same", "Leave it"],
+  }[action];
+  const what = action === "insert" ? "these rows" : pointer ? titleAt(stops, pointer) : "this record";
+  const now = ["value", "absent", "accept"].includes(action) && pointer ? ` to “${value(one.theirs).slice(0, 120)}”` : "";
+  return html`<div class="notice warn overtaken" role="alert"><strong>${one.who || "A run"} has ${one.undone ? "taken back a change of" : "changed"} ${what}${now} meanwhile;</strong> ${mine.slice(0, 140)}.
+    <div class="ask"><button type="button" class="small" onClick=${() => takeTheirs(one)}>${theirs.slice(0, 60)}</button> <button type="button" class="small" onClick=${() => takeMine(one)}>${ours.slice(0, 60)}</button></div></div>`;
+}
+
+export function Notices({ state, pending, lost, again, undo, errors, stops, focusOn, overtaken, takeMine, takeTheirs }) {
   const known = new Set(stops.map((one) => one.pointer));
   const loose = [...errors].filter(([pointer]) => !known.has(pointer));
   return html`<div class="notices">
+    ${overtaken.map((one) => html`<${Overtaken} one=${one} stops=${stops} takeMine=${takeMine} takeTheirs=${takeTheirs} />`)}
     ${state.outcome === "quarantined" && html`<div class="notice held"><strong>■ Held back: ${state.code.replaceAll("_", " ")}</strong>${state.detail && html`<p><bdi>${state.detail}</bdi></p>`}
       ${state.pointers.length > 0 && html`<p>${state.pointers.slice(0, 12).map((pointer) => html`<button type="button" class="chip" onClick=${() => known.has(pointer) && focusOn(pointer)}>${pointer || "/"}</button>`)}</p>`}</div>`}
     ${state.marks.other_kind && html`<div class="notice"><strong>Not of this kind.</strong> The record is out of the views of ${state.schema}.

@@ -1,6 +1,6 @@
 // A page as its picture, with the places of values; words are picked by dragging.
 
-import { html, useMemo, useState } from "./vendor/preact-htm.mjs";
+import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.mjs";
 import * as api from "./api.js";
 import { spansWithin, useScrollTo, useText } from "./blocks.js";
 import { sliced } from "./values.js";
@@ -22,8 +22,14 @@ function boxesOf(words, spans) {
 export function PageBlock({ at, block, label, first, marks, active, goal, choose, pick }) {
   const [seen, near, text] = useText(at, block, goal);
   const [drawn, setDrawn] = useState(true);
+  const [address, setAddress] = useState(null);
   const [drag, setDrag] = useState(null);
   const scroll = useScrollTo(goal, text !== null, active);
+  useEffect(() => {
+    let alive = true;
+    if (near) api.picture(at, block.part).then((found) => alive && (found ? setAddress(found) : setDrawn(false)), () => alive && setDrawn(false));
+    return () => { alive = false; };
+  }, [near]);
   const words = text ? text.words : [];
   const percent = ([x0, top, x1, bottom]) => ({
     left: `${(x0 / block.width) * 100}%`, top: `${(top / block.height) * 100}%`,
@@ -64,7 +70,7 @@ export function PageBlock({ at, block, label, first, marks, active, goal, choose
     ${first && html`<h2>${block.label}</h2>`}
     <div class="page" style=${{ aspectRatio: `${block.width} / ${block.height}` }} onPointerDown=${start} onPointerMove=${move} onPointerUp=${end}
       onPointerCancel=${() => setDrag(null)} data-part=${block.part}>
-      ${near && drawn && html`<img src=${api.pictureOf(at, block.part)} alt=${`Picture of ${block.label.toLowerCase()}`} draggable=${false} onError=${() => setDrawn(false)} />`}
+      ${address && drawn && html`<img src=${address} alt=${`Picture of ${block.label.toLowerCase()}`} draggable=${false} onError=${() => setDrawn(false)} />`}
       ${!drawn && text && html`<${DrawnWords} words=${words} text=${text} block=${block} />`}
       ${shown.map((mark) => html`<span key=${`${mark.pointer} ${mark.index}`} class=${`mark box ${mark.level} ${mark.pointer === active ? "active" : ""}`} style=${percent(mark.place)} title=${mark.title}>
         ${mark.pointer === active && mark.index === 0 && html`<span class="tag">${mark.title}</span>`}</span>`)}

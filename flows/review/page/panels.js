@@ -76,7 +76,7 @@ export function Improve({ facets, schema, close, teach }) {
       ${facts && html`<p class="quiet">${facts.reviewed} of ${facts.documents} documents of this kind are reviewed; ten are the fewest, twenty a good start.</p>`}`}
     ${working && html`<div class="running"><p role="status"><strong>${told.schema}</strong>: ${STAGES[told.stage] || told.stage}</p>
       <progress max="1" value=${told.done || undefined} aria-label=${`Progress of ${told.state === "keeping" ? "reading again" : "the training"}`}></progress>
-      <p class="quiet">${lasting(told.seconds)}${told.f1 === undefined || told.f1 === null ? "" : `, F1 ${percent(told.f1)} so far`}. You can close this panel and go on reviewing.</p>
+      <p class="quiet">${lasting(told.seconds)}${told.left === undefined || told.left === null ? "" : `, at most ${lasting(told.left)} left`}${told.f1 === undefined || told.f1 === null ? "" : `, F1 ${percent(told.f1)} so far`}. You can close this panel and go on reviewing.</p>
       <button type="button" disabled=${busy} onClick=${() => ask("stop")}>Stop</button></div>`}
     ${told.state === "stopped" && html`<p role="status">${told.deciding ? "Stopped. What was read again so far is stored." : "Stopped. What is done so far is kept: Train goes on from there."}</p>`}
     ${told.state === "failed" && html`<p class="error" role="alert">${told.message}</p>`}

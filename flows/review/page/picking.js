@@ -12,8 +12,8 @@ async function wordsOf(at, content, start, end) {
 
 export function pickingOf({ doc, field, stops, insert, say }) {
   const { at, content } = doc;
-  return (spans) => {
-    const stop = stops.find((one) => one.pointer === field.active);
+  return (spans, pointer = field.active) => {
+    const stop = stops.find((one) => one.pointer === pointer);
     if (!stop) { say("Choose a field first, then drag over its words."); return; }
     const place = stop.kind === "list" ? (stop.items.kind === "value" ? `${stop.pointer}/${stop.rows.length}` : null) : stop.pointer;
     if (place === null) { say("Add a row first, then choose one of its fields."); return; }
@@ -25,7 +25,8 @@ export function pickingOf({ doc, field, stops, insert, say }) {
         else say("These words have no value of this kind.");
         return;
       }
-      field.type({ pointer: stop.pointer, spans, values: found.values, text: texts.join(" ").replaceAll(/\s+/g, " ").trim() });
+      // Another field may have been chosen since the words were marked.
+      field.typeAt(stop.pointer, { pointer: stop.pointer, spans, values: found.values, text: texts.join(" ").replaceAll(/\s+/g, " ").trim() });
     }, (error) => say(error.message, "bad"));
   };
 }

@@ -1,6 +1,6 @@
 // A text with the places of values; words are picked by selecting them.
 
-import { html, useMemo } from "./vendor/preact-htm.mjs";
+import { html, useMemo, useRef } from "./vendor/preact-htm.mjs";
 import { spansWithin, useScrollTo, useText } from "./blocks.js";
 import { points, sliced } from "./values.js";
 
@@ -8,18 +8,32 @@ export function TextBlock({ at, block, label, first, marks, active, goal, choose
   const [seen, , text] = useText(at, block, goal);
   const scroll = useScrollTo(goal, text !== null, active);
   const pieces = useMemo(() => (text ? piecesOf(text, marks, active) : []), [text, marks, active]);
-  const end = () => {
-    const spans = selectedSpan(scroll.current);
-    if (spans) pick([spans]);
-    else if (!getSelection()?.isCollapsed && getSelection()?.toString().trim()) pick([]);
-    getSelection()?.isCollapsed || getSelection()?.removeAllRanges();
+  // The field that was chosen before the mouse went down: a double click on a marked word picks it for that field.
+  const before = useRef(null);
+  // A drag may end outside of the text, and one that ends on a marked word is still no click on it.
+  const start = (event) => {
+    if (event.button !== 0) return;
+    if (event.detail < 2) before.current = active;
+    document.addEventListener("mouseup", end, { once: true });
+  };
+  const end = (event) => {
+    const selection = getSelection();
+    if (selection && !selection.isCollapsed && selection.toString().trim()) {
+      const spans = selectedSpan(scroll.current);
+      if (before.current !== active) choose(before.current);
+      pick(spans ? [spans] : [], before.current);
+      selection.removeAllRanges();
+      return;
+    }
+    const mark = event.target instanceof Element && scroll.current?.contains(event.target) && event.target.closest(".mark");
+    if (mark) choose(mark.dataset.of);
   };
   const lines = Math.max(2, Math.ceil((block.end - block.start) / 70));
   return html`<section class="block text" ref=${(one) => { seen.current = one; scroll.current = one; }} aria-label=${label}>
     ${first && html`<h2>${block.label}</h2>`}
-    <pre dir="auto" style=${text ? {} : { minHeight: `${lines * 1.5}em` }} onMouseUp=${end}>${pieces.map(([start, said, mark]) => mark
-      ? html`<mark class=${`mark ${mark.level} ${mark.pointer === active ? "active" : ""}`} data-start=${start} title=${mark.title} onClick=${() => getSelection()?.isCollapsed !== false && choose(mark.pointer)}>${said}</mark>`
-      : html`<span data-start=${start}>${said}</span>`)}</pre>
+    <pre dir="auto" style=${text ? {} : { minHeight: `${lines * 1.5}em` }} onMouseDown=${start}>${pieces.map(([at, said, mark]) => mark
+      ? html`<mark class=${`mark ${mark.level} ${mark.pointer === active ? "active" : ""}`} data-start=${at} data-of=${mark.pointer} title=${mark.title}>${said}</mark>`
+      : html`<span data-start=${at}>${said}</span>`)}</pre>
   </section>`;
 }
 

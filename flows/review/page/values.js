@@ -1,5 +1,6 @@
 // Records and forms as trees of places; texts of values; confidence in words.
 
+const unescaped = (step) => step.replaceAll("~1", "/").replaceAll("~0", "~");
 export const escaped = (name) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
 // Server offsets count code points, and JavaScript's strings count UTF-16 units.
@@ -86,6 +87,29 @@ export function titleOf(place) {
   return words ? words[0].toUpperCase() + words.slice(1) : "Record";
 }
 
+// The part of a record at a pointer.
+export const partAt = (record, pointer) => pointer.split("/").slice(1).reduce((part, step) => part?.[unescaped(step)], record);
+
+// The place that a change may not miss: its own, the row of the outermost list around it, or the list of a new row.
+export function seenPlace(record, { action, pointer }) {
+  const place = action === "insert" ? pointer.slice(0, pointer.lastIndexOf("/")) : pointer;
+  const steps = place.split("/");
+  for (let count = 1; count < steps.length; count += 1) {
+    if (Array.isArray(partAt(record, steps.slice(0, count).join("/")))) return steps.slice(0, count + 1).join("/");
+  }
+  return place;
+}
+
+export const titleAt = (stops, pointer) => {
+  const found = stops.find((one) => one.pointer === pointer);
+  return found ? titleOf(found) : pointer || "the record";
+};
+
+// The JSON texts that a value is chosen from, if it is not typed.
+export function optionsOf(form) {
+  return form.options || (form.kind === "value" && form.types.length === 1 && form.types[0] === "boolean" ? ["true", "false"] : null);
+}
+
 // A JSON text as a person reads it.
 export function shown(text) {
   if (text === null || text === undefined || text === "null") return "";
@@ -103,7 +127,7 @@ export function shown(text) {
 
 // How sure a leaf is: a name for colours and marks, and words.
 export function sureness(leaf) {
-  if (leaf?.missing && typeof leaf.confidence !== "number") return { level: "doubtful", mark: "▲", words: "not found; the schema needs a value here" };
+  if (leaf?.missing && typeof leaf.confidence !== "number") return { level: "doubtful", mark: "▲", words: "guessed: not found, and the schema needs a value here" };
   if (typeof leaf?.confidence !== "number") return { level: "none", mark: "–", words: "not rated" };
   if (leaf.origin === "human") return { level: "human", mark: "✓", words: "checked by a person" };
   const percent = `${Math.floor(leaf.confidence * 100)}%`;

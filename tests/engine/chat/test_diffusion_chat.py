@@ -38,7 +38,7 @@ SORTS: dict[str, dict[str, Any]] = {
     "stopped text": {"stop": ("a", '"')},
     "record": {"schema": NOTE},
     "record after thoughts": {"schema": NOTE, "effort": EFFORTS["high"], "max_tokens": 200, "reasoning": True},
-    "extraction": {"schema": NOTE, "extract": True},
+    "extraction": {"schema": NOTE, "extract": True, "guesses": True},
     "any JSON": {"any_json": True},
     "call or text": {"tools": TOOLS},
     "call or record": {"tools": TOOLS, "schema": NOTE},

@@ -86,12 +86,14 @@ def test_the_same_answers_share_one_graph(model: LanguageModel) -> None:
 
 def test_an_extraction_is_asked_as_the_engine_asks_with_examples(model: LanguageModel) -> None:
     example = Example("No. X-1", '{"number":"X-1","day":null}')
-    talk = (Message("user", "old"), Message("assistant", "{}"), *user("No. 7"), *user("day unknown"))
+    talk = (*user("No. 7"), *user("day unknown"), Message("assistant", "{}"))
     request = replace(wanted(schema=NOTE, extract=True, examples=(example,)), messages=talk)
     asked = extraction_messages(
         NOTE.form, {}, "No. 7\n\nday unknown", [(example.text, '{"number": "X-1", "day": null}')]
     )
     assert [*Planner(model).plan(request).task.prompt] == model.chat.render(asked)
+    with pytest.raises(RequestRefused, match=r"messages\[3\]: expected no text of the user behind an answer"):
+        Planner(model).plan(replace(request, messages=(*talk, *user("Validation Error found"))))
 
 
 def test_examples_that_do_not_fit_are_left_out(model: LanguageModel) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.readings import json_readings, readings, strip_marks
+from cinnabar.engine.readings.readings import is_amount, json_readings, readings, strip_marks
 
 UNKNOWN = Locale()
 ENGLISH = Locale(day_first=False, decimal_comma=False, year=2020)
@@ -341,6 +341,18 @@ def test_json_readings_are_canonical_and_the_text_leads() -> None:
     assert b'"EUR"' in found
     assert len(set(found)) == len(found)
     assert b"true" in json_readings("yes", UNKNOWN)
+
+
+@pytest.mark.parametrize("text", ["9.8", "9.8 kg", "EUR 1,234.50", "1.234,50 €", "-3", "(12.00)", "19 %", "0.5 m²",
+                                  "$5", "100 USD", "12 500,00 kr", "3 pcs."])  # fmt: skip
+def test_one_number_is_an_amount(text: str) -> None:
+    assert is_amount(text)
+
+
+@pytest.mark.parametrize("text", ["00123", "17 A", "A17", "2024-117", "12 ABC", "ABC 12", "3 of 5", "+49 172 1234",
+                                  "1/2", "12 Main Street", "3rd of May", "", "kg", "14:05", "v1.2"])  # fmt: skip
+def test_codes_and_phrases_are_no_amounts(text: str) -> None:
+    assert not is_amount(text)
 
 
 def test_a_lone_surrogate_has_no_json_reading() -> None:

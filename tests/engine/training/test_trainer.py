@@ -113,5 +113,5 @@ def test_rates_rise_stay_and_fall() -> None:
 
 @pytest.mark.parametrize("wrong", [{"minutes": 0}, {"sources": 0}, {"each": 0}, {"steps": 0}])
 def test_settings_out_of_range_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="expected positive minutes, sources, each and steps"):
+    with pytest.raises(ValueError, match="expected positive minutes, at_most, sources, each and steps"):
         TrainingConfig(**wrong)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from reading_model import ReadingModel
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import Row, Scores
 from cinnabar.extraction.backfill.backfill import Backfill, backfill
+from cinnabar.extraction.backfill.estimate import Cost, measure
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
@@ -27,6 +29,8 @@ from cinnabar.extraction.storage.verification import verify
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import NotUnited, UsageError
 
+# Some documents hold none of the fields that a test asks for.
+OPTIONS = RunOptions(workers=1, on_empty="write")
 TWELVE = [f"f{number}" for number in range(12)]
 LINE = {"what": {"type": "string"}, "price": {"type": "number"}}
 
@@ -109,7 +113,7 @@ def whole(docs: Path) -> Path:
 
 
 def read(docs: Path, source: SchemaSource, out: Path, model: ReadingModel | None = None) -> Summary:
-    return extract([docs], source, out, of(model or ReadingModel()), RunOptions(workers=1))
+    return extract([docs], source, out, of(model or ReadingModel()), OPTIONS)
 
 
 def of(model: ReadingModel) -> ModelSource:
@@ -119,7 +123,7 @@ def of(model: ReadingModel) -> ModelSource:
 def fill(
     out: Path, source: SchemaSource = NEW, model: ReadingModel | None = None, chosen: Selection | None = None
 ) -> Summary | None:
-    return backfill(source, out, of(model or ReadingModel()), chosen, RunOptions(workers=1, batch=2))
+    return backfill(source, out, of(model or ReadingModel()), chosen, OPTIONS.model_copy(update={"batch": 2}))
 
 
 def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -302,9 +306,30 @@ def test_an_estimate_tells_the_work_and_stores_nothing(out: Path) -> None:
         found = begun.estimate()
     assert (found.documents, found.done, found.lost) == (5, 0, 0)
     assert found.asked == ("/day", "/lines/*/vat") and found.dropped == ("/na",)
-    assert 20 < found.tokens < 60 and found.seconds > 0
+    assert 20 < found.tokens < 60 and 0 <= found.seconds[0] <= found.seconds[1] and found.start >= 0
     assert rows(out, "select count(*) from runs") == [(1,)]
     assert rows(out, "select count(*) from records") == [(5,)]
+
+
+def test_the_start_is_no_part_of_what_an_estimate_scales() -> None:
+    items: Any = [SimpleNamespace(found=SimpleNamespace(characters=length)) for length in range(100, 0, -1)]
+    tried = []
+
+    def fill(group: Any) -> Cost:
+        lengths = [item.found.characters for item in group]
+        tried.append(lengths)
+        # Parsers and model start with the first documents, and that takes as long as fifty of them.
+        start = 5.0 if len(tried) == 1 else 0.0
+        return Cost(sum(lengths), start + 0.1 * len(group), start + 0.2 * len(group))
+
+    found = measure(items, fill)
+    assert found.sampled == sum(map(len, tried)) == 20 and len(tried) == 3
+    assert all(max(lengths) > 80 and min(lengths) < 20 for lengths in tried)
+    assert found.seconds == (20.0, 30.0) and found.start == 10.7
+    assert abs(found.tokens - 5050) < 100
+    # Of few documents the estimate takes six at least, and the same ones twice if there are fewer than three.
+    assert measure(items[:10], fill).sampled == 6 and measure(items[:1], fill).sampled == 1
+    assert measure([], fill).seconds == (0.0, 0.0)
 
 
 KILLED = """

@@ -91,7 +91,7 @@ def test_missing_documents_are_searched_in_the_folders_that_the_user_names(
     ((detail,),) = query(out, "select detail from outcomes where path = 'docs/1.txt' and code = 'gone'").rows
     assert detail == (
         "docs/1.txt is not there any more; the record of the version before stays;"
-        " if it has moved, name its new place with --from"
+        " if it has moved, or lies behind IMAP, name its place with --from"
     )
     assert retry(out, held(out), model()).gone == ["docs/3.txt"]
     (office / "docs" / "2.txt").rename(office / "docs" / "renamed.txt")

@@ -40,7 +40,7 @@ def source(load: Any = DyingModel) -> ModelSource:
 
 
 def options(engines: str = "1") -> RunOptions:
-    return RunOptions(workers=1, batch=3, engines=engines)
+    return RunOptions(workers=1, batch=3, engines=engines, on_empty="write")
 
 
 def rows(out: Path) -> list[Any]:

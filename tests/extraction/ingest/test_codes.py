@@ -29,6 +29,7 @@ def test_an_outcome_says_what_to_do(code: str) -> None:
     ((outcome,), _) = sift([Input("a.bin", Path("a.bin"), problem=problem)], Nothing())
     assert outcome.detail == f"of some kind; {ADVICE[code]}"
     assert told(DocumentError(code)) == ADVICE[code]
+    assert told(DocumentError(code, "The file ends early.")) == f"The file ends early; {ADVICE[code]}"
 
 
 def test_a_detail_that_says_what_to_do_stays_as_it_is() -> None:

@@ -23,8 +23,8 @@ from cinnabar.extraction.ingest.builder import DocumentBuilder
 from cinnabar.schemas.errors import DocumentError
 
 served = 0
-dying = os.environ.get("DIES_AS_IT_STARTS")
-if dying and os.path.exists(dying):
+dying = os.path.join(os.path.dirname(__file__), "dies_as_it_starts")
+if os.path.exists(dying):
     os.unlink(dying)
     os.abort()
 
@@ -129,15 +129,13 @@ def test_workers_stay_warm_and_are_replaced_in_time(parser: str, tmp_path: Path)
     assert {document.metadata["torch"] for document in documents} == {"False"}
 
 
-def test_a_worker_that_dies_as_it_starts_is_started_again(
-    parser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "once").touch()
-    monkeypatch.setenv("DIES_AS_IT_STARTS", str(tmp_path / "once"))
+def test_a_worker_that_dies_as_it_starts_is_started_again(parser: str, tmp_path: Path) -> None:
+    once = tmp_path / "modules" / "dies_as_it_starts"
+    once.touch()
     (path,) = files(tmp_path, "word")
     with ParserPool(1, parser=parser) as pool:
         assert isinstance(outcome_of(pool, path), Document)
-    assert not (tmp_path / "once").exists()
+    assert not once.exists()
 
 
 def test_the_look_ahead_is_bounded(parser: str, tmp_path: Path) -> None:

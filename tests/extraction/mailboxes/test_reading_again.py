@@ -169,14 +169,15 @@ def test_mails_of_a_renumbered_mailbox_are_found_by_their_bytes(
     server.renumber("Moved", *map(online, range(3)))
     read(server.address("Moved"), out)
     server.renumber("Moved", online(8), online(2), online(0))
-    assert fill(out) == (3, 2, 1)
+    moved = located([server.address("Moved")])
+    assert fill(out, others=moved) == (3, 2, 1)
     assert days(out) == [("N0", "mon0"), ("N1", None), ("N2", "mon2")]
     ((path, detail),) = lost(out)
     assert path.startswith(f"{server.address('Moved')};UIDVALIDITY=") and "is not there any more" in detail
     # First the mailbox is gone, and then the mails are in another one.
     with server.client() as client:
         client.delete("Moved")
-    assert fill(out) == (1, 0, 1)
+    assert fill(out, Selection(source=server.address("Moved"))) == (1, 0, 1)
     server.renumber("Archive", online(1))
     assert fill(out, others=located([server.address("Archive")])) == (1, 1, 0)
     assert days(out)[1] == ("N1", "mon1")
@@ -189,7 +190,7 @@ def test_a_uid_that_names_other_bytes_gives_no_record_of_them(
     server.renumber("Fickle", online(1))
     read(server.address("Fickle"), tmp_path / "out")
     monkeypatch.setattr(ImapMailbox, "fetch", lambda *_: online(2))
-    assert fill(tmp_path / "out") == (1, 0, 1)
+    assert fill(tmp_path / "out", Selection(source=server.address("Fickle"))) == (1, 0, 1)
     assert days(tmp_path / "out") == [("N1", None)]
 
 
@@ -200,12 +201,13 @@ def test_an_unreachable_server_is_an_error_before_any_work_and_no_loss(
     out = tmp_path / "out"
     read(server.address("Away"), out)
     monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", "hush")
+    away = Selection(source=server.address("Away"))
     with pytest.raises(UsageError, match="did not let") as told:
-        fill(out)
+        fill(out, away)
     assert "hush" not in str(told.value)
     monkeypatch.delenv("CINNABAR_IMAP_PASSWORD")
     with pytest.raises(UsageError, match="CINNABAR_IMAP_PASSWORD, which is not set"):
-        fill(out)
+        fill(out, away)
     # The password of the account that --from names is not sent for another account.
     monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", PASSWORD)
     asked, real = [], ImapMailbox._log_in
@@ -218,6 +220,20 @@ def test_an_unreachable_server_is_an_error_before_any_work_and_no_loss(
     Path("copy.eml").write_bytes(online(1))
     assert query(out, "select count(*) from runs").rows == [(1,)]
     assert fill(out, others=[Path("copy.eml")]) == (1, 1, 0)
+
+
+def test_a_folder_of_a_stranger_gets_no_password(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.renumber("Theirs", online(1), sent(6, "nome=M\n"))
+    out = tmp_path / "out"
+    read(server.address("Theirs"), out)
+    asked: list[ImapMailbox] = []
+    monkeypatch.setattr(ImapMailbox, "__init__", lambda box, _: asked.append(box))
+    assert fill(out) == (1, 0, 1)
+    assert "lies behind IMAP, name its place with --from" in lost(out)[0][1]
+    assert len(retry(out, held(out), model()).gone) == 1
+    assert not asked
 
 
 class Lenient(ReadingModel):
@@ -244,7 +260,7 @@ def test_mails_in_quarantine_are_retried_at_their_present_place(server: Server, 
     Path("maildir", "new", key).rename(Path("maildir", "cur", f"{key}:2,S"))
     server.renumber("Held", sent(7, nameless))
 
-    found = retry(out, held(out), model())
+    found = retry(out, held(out), model(), others=located([server.address("Held")]))
     assert [(run.inputs, run.written, run.quarantined) for run in found.runs] == [(4, 0, 4)]
     assert sorted(path.rpartition("#")[0] or path[:4] for path in found.gone) == ["box.mbox", "imap"]
     assert len(held(out)) == 6 and verify(out).problems == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models.loading import save_network
+from cinnabar.engine.training import trainer
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.pipeline import Read
 from cinnabar.extraction.quality import improving
@@ -156,6 +158,28 @@ def test_the_pace_of_this_machine_is_measured_once(
     monkeypatch.setattr(improving, "steps_for", lambda _: 3)
     found = improve(corrected(tmp_path, wanted), tmp_path)
     assert found.documents == 12 and not [*tmp_path.rglob("pace")]
+
+
+def test_the_minutes_are_those_of_the_clock_also_if_steps_become_slow(
+    tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, steps = trainer.collate, 0
+
+    def slow(*arguments: Any) -> Any:
+        # Other work on the machine takes the time; none of it is this process's own. It begins after the planning.
+        nonlocal steps
+        steps += 1
+        time.sleep(0.02 if steps < 10 else 0.4)
+        return real(*arguments)
+
+    monkeypatch.setattr(trainer, "collate", slow)
+    documents, told = corrected(tmp_path, wanted), []
+    begun = time.monotonic()
+    improve(documents, tmp_path, report=told.append, minutes=0.1)
+    # All else is one step of each training, which is made in any case, reading and storing.
+    assert time.monotonic() - begun < 6 + 5 * 0.4 + 6
+    left = [stage.left for stage in told]
+    assert left[0] is not None and 4 < left[0] <= 6 and left == sorted(left, reverse=True)
 
 
 def test_a_kept_candidate_is_in_use_until_another_is_kept(tmp_path: Path, wanted: str) -> None:

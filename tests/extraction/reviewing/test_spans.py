@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from corrected_folder import outcome_of, run
 
-from cinnabar.extraction.reviewing.review import Review
+from cinnabar.extraction.reviewing.review import AskedChange, Review
 from cinnabar.extraction.storage.reading import query
 
 PAGE = b"<html><body><p style='display:none'>a secret before it</p><p>Number R-17 of May</p></body></html>"
@@ -28,6 +28,7 @@ def test_marked_words_are_those_of_the_text_with_its_hidden_part(tmp_path: Path,
         text = review.text(digest, "bill", 0, block["end"])["text"]
         assert ("secret" in text) == hidden
         start = text.index("R-17")
-        spans = [[start, start + 4]]
-        review.correct(digest, "bill", [{"action": "value", "pointer": "/number", "after": '"R-17"', "spans": spans}])
+        seen = review.state(digest, "bill")["seen"]["/number"]
+        change = AskedChange("value", "/number", seen, '"R-17"', [(start, start + 4)])
+        review.correct(digest, "bill", [change])
     assert query(tmp_path / "out", "SELECT evidence_text FROM corrections").rows == [("R-17",)]

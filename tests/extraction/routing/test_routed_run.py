@@ -19,7 +19,8 @@ from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.stored_records import Selection
 from cinnabar.schemas import load_schema
 
-OPTIONS = RunOptions(workers=1, batch=3)
+# The model is untrained, so that its records may be empty.
+OPTIONS = RunOptions(workers=1, batch=3, on_empty="write")
 
 
 def schema_of(title: str, description: str, field: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
     store_records(out, workload, schema, *({name: v, 'q"uote': v, "": v} for v in values))
     assert [row[0] for row in snapshot(out, "SHOW TABLES")] == sorted(
         [
-            "_snapshot",
+            "_snapshot", "_fields", "_checks",
             "checks",
             "corrections",
             "documents",
@@ -152,7 +152,7 @@ def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
     own = {
         *("checks", "corrections", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records"),
-        *("runs", "_snapshot"),
+        *("runs", "_snapshot", "_fields", "_checks"),
     }
     (view,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - own
     assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
@@ -164,7 +164,7 @@ def test_a_new_schema_version_takes_the_view_name_and_the_old_one_keeps_a_view(o
     store_records(out, workload, wider, {"name": "new", "size": "one"})
     (old,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - {
         *("checks", "corrections", "documents", "fields", "history", "lists", "note", "outcomes", "quarantine"),
-        *("records", "runs", "_snapshot"),
+        *("records", "runs", "_snapshot", "_fields", "_checks"),
     }
     assert old.startswith("note_")
     assert snapshot(out, "SELECT name, size FROM note") == [("new", "one")]
@@ -209,6 +209,19 @@ def test_a_lost_or_broken_snapshot_is_built_anew(out, workload):
     workload.work(out)
     (out / DATABASE).write_bytes(b"torn")
     Store.open(out).close()
+    assert snapshot(out, "SELECT count(*) FROM note") == [(5,)]
+
+
+@pytest.mark.timeout(30)
+def test_a_snapshot_of_a_stranger_is_never_computed(out, workload):
+    workload.work(out)
+    (out / DATABASE).unlink()
+    with duckdb.connect(str(out / DATABASE)) as connection:
+        endless = "(SELECT sum(a.range * b.range) FROM range(1000000000) a, range(1000000000) b)"
+        connection.execute(f"CREATE VIEW _snapshot AS SELECT {endless} AS batch, 'x' AS folder, 1 AS views")
+    assert published_number(out) is None
+    Store.open(out).close()
+    assert published_number(out) is not None
     assert snapshot(out, "SELECT count(*) FROM note") == [(5,)]
 
 

@@ -30,6 +30,7 @@ from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.verification import verify
 from cinnabar.extraction.watching import reports
+from cinnabar.extraction.watching.pages import shown
 from cinnabar.extraction.watching.run_data import RunData, gather_run
 from cinnabar.flows.cli.main import run
 from cinnabar.schemas import compile_schema, load_schema
@@ -89,7 +90,7 @@ def many(out: Path, count: int, empty: float = 0.0, held: int = 0, confidence: f
 
 
 def told(data: RunData) -> list[str]:
-    return [shift.sentence for shift in data.shifts if shift.told]
+    return [shift.what for shift in data.shifts if shift.told]
 
 
 def test_a_run_leaves_a_report_with_its_counts_stages_and_reasons(tmp_path: Path) -> None:
@@ -138,6 +139,21 @@ def test_drift_is_told_in_words_and_chance_is_not(tmp_path: Path) -> None:
     assert not any(sentence.startswith(("/name is empty", "Documents of the type")) for sentence in moved)
 
 
+def test_drift_is_told_in_the_same_sentences_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    many(out, 60)
+    summary = read(tmp_path / "docs", out, **{f"d{at}": f"name=d{at}" for at in range(8)})
+    assert summary.drift and all("That is more than chance explains (p = " in one for one in summary.drift)
+    assert any(one.startswith("/total is empty: 100.0% (8 of 8), in earlier runs 0.0%") for one in summary.drift)
+    page = report_of(summary)
+    assert all(shown(one) in page for one in summary.drift)
+    assert run(["report", "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["drift"] == [*summary.drift]
+    assert run(["report", "--out", str(out)]) == 0
+    assert all(f"Drift: {one}" in capsys.readouterr().out for one in summary.drift[:1])
+    assert read(tmp_path / "more", out, e="name=e", f="name=f\ntotal=3").drift == ()
+
+
 def test_a_list_that_stays_empty_is_compared_by_documents(tmp_path: Path) -> None:
     out = tmp_path / "out"
     read(tmp_path / "a", out, **{f"a{at}": f"name=a{at}\n- n=1\n- n=2\n- n={at}" for at in range(12)})
@@ -151,7 +167,7 @@ def test_a_list_that_stays_empty_is_compared_by_documents(tmp_path: Path) -> Non
 
 def test_a_report_does_not_grow_with_the_number_of_documents(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    few, lots = (reports.write_report(out, many(out, count, held=count // 2)) for count in (60, 3_000))
+    few, lots = (reports.write_report(out, many(out, count, held=count // 2)).path for count in (60, 3_000))
     assert lots.stat().st_size < few.stat().st_size + 4_000
 
 
@@ -169,7 +185,7 @@ def test_a_report_that_fails_does_not_fail_its_run(tmp_path: Path, monkeypatch: 
     summary = read(tmp_path / "docs", tmp_path / "out", a="name=x")
     assert summary.written == 1 and summary.report is None
     monkeypatch.undo()
-    assert reports.write_report(tmp_path / "out", summary.run_id).is_file()
+    assert reports.write_report(tmp_path / "out", summary.run_id).path.is_file()
 
 
 _KILLED = """
@@ -198,14 +214,14 @@ def test_a_process_that_is_killed_leaves_no_broken_report(tmp_path: Path) -> Non
     assert found.problems == [] and [Path(name).parent.name for name in found.leftovers] == ["reports"]
     many(out, 1)
     assert [*(out / "reports").iterdir()] == []
-    assert reports.write_report(out, run_id).is_file()
+    assert reports.write_report(out, run_id).path.is_file()
 
 
 def test_a_run_that_did_not_end_can_be_reported(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with Store.open(out) as store:
         begun = Run(store, NOTE, compile_schema(NOTE.schema), "engine", {"effort": "low"})
-    page = reports.write_report(out, begun.id).read_text()
+    page = reports.write_report(out, begun.id).path.read_text()
     assert "did not end" in page
     with pytest.raises(UsageError, match="no such run"):
         reports.write_report(out, "20260101T000000000Z-00000000")
@@ -245,7 +261,11 @@ def test_the_commands_name_the_report(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["runs", "--out", str(out)]) == 0
     assert f"reports/{run_id}.html" in capsys.readouterr().out
     assert run(["report", run_id, "--out", str(out), "--to", str(tmp_path / "r.html"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"run_id": run_id, "report": str(tmp_path / "r.html")}
+    assert json.loads(capsys.readouterr().out) == {
+        "run_id": run_id,
+        "report": str(tmp_path / "r.html"),
+        "drift": [],
+    }
     assert (tmp_path / "r.html").is_file()
     assert run(["report", "none", "--out", str(out)]) == 2
 
@@ -263,7 +283,7 @@ def test_the_confidence_is_set_against_what_people_changed(tmp_path: Path) -> No
     data = gather_run(out, run_id, {})
     assert data.bins[5] == 10 and data.reviewed[5] == 3 and data.corrected[5] == 1
     assert sum(data.reviewed) == 3 and data.before == (0, 0)
-    page = reports.write_report(out, run_id).read_text()
+    page = reports.write_report(out, run_id).path.read_text()
     assert "What people changed, by confidence" in page and "33%" in page
     # The corrections are runs without a model: no run is compared with them, and the last report is not theirs.
     later = gather_run(out, many(out, 5), {})

@@ -34,7 +34,7 @@ def base(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     )
     arguments = ["--schema", str(root / "v1" / "note.json"), "--out", str(root / "out")]
     model = ["--model", str(tiny_model), "--device", "cpu", "--workers", "1"]
-    assert run(["extract", str(root / "docs"), *arguments, *model]) == 0
+    assert run(["extract", str(root / "docs"), *arguments, *model, "--on-empty", "write"]) == 0
     return root
 
 

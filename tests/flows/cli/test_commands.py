@@ -124,7 +124,7 @@ def test_commands_that_only_show_something_exist() -> None:
 USES = {
     "init": "init new",
     "doctor": "doctor",
-    "extract": "extract docs --schema note.json --out out --model {model} --workers 1",
+    "extract": "extract docs --schema note.json --out out --model {model} --workers 1 --on-empty write",
     "backfill": "backfill --schema note.json --out out --model {model} --workers 1 --dry-run",
     "text": "text docs/0.txt",
     "sql": "sql 'select 1 as one' --out out",
@@ -148,7 +148,8 @@ USES = {
     "label": "label docs --schema note.json --out set --model {model}",
 }
 ELSEWHERE = {
-    "serve", "flows serve", "review", "model check", "model fetch", "eval", "truth", "train", "calibrate", "improve",
+    "serve", "flows serve", "flows notify", "review", "model check", "model fetch", "eval", "truth",
+    "train", "calibrate", "improve",
 }  # fmt: skip
 
 

@@ -113,7 +113,10 @@ def test_doctor_checks_this_machine_and_a_folder(done: Path, capsys: CaptureResu
 def test_doctor_ends_with_status_1_if_something_will_not_work(tmp_path: Path, capsys: CaptureResult) -> None:
     (tmp_path / "out").write_text("")
     assert run(["doctor", "--out", str(tmp_path / "out")]) == 1
-    assert "name a folder with --out" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "name a folder with --out" in " ".join(told.split())
+    # Without a terminal, as in a pipe, it keeps to 80 characters.
+    assert max(map(len, told.splitlines())) <= 80
 
 
 def test_doctor_tells_of_a_folder_without_rights(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,10 +93,26 @@ def test_events_tell_the_progress_and_the_result_a_line_each(out: Path, capsys: 
     assert run(["improve", "bill", "--out", str(out), *TRAIN]) == 0
     *progress, result = map(json.loads, capsys.readouterr().out.splitlines())
     assert {one["event"] for one in progress} == {"progress"} and progress[0]["stage"] == "reading"
-    assert all(set(one) == {"event", "stage", "done", "seconds", "f1"} for one in progress)
+    assert all(set(one) == {"event", "stage", "done", "seconds", "f1", "left"} for one in progress)
     assert result["event"] == "result" and result["documents"] == 10
     assert {"before", "after", "better", "model"} <= set(result) and result["fields"][0]["field"].startswith("/")
     assert Path(result["model"]) == out / "models" / "bill" / "candidate"
+
+
+def test_a_silent_stage_is_told_again_with_the_time_left(
+    out: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = corrected_set
+
+    def slow(*arguments: Any) -> Any:
+        time.sleep(0.5)
+        return real(*arguments)
+
+    monkeypatch.setattr("cinnabar.extraction.quality.corrected_set.corrected_set", slow)
+    monkeypatch.setattr("cinnabar.flows.cli.improve.LINE_SECONDS", 0.1)
+    assert run(["improve", "bill", "--out", str(out), "--minutes", "0.1"]) == 0
+    told = re.findall(r"^reading: 0%, \d s, at most (\d) s left$", capsys.readouterr().err, re.MULTILINE)
+    assert len(told) >= 3 and told[0] == "6" and told == sorted(told, reverse=True)
 
 
 def test_sigterm_stops_a_training_and_the_same_command_goes_on(

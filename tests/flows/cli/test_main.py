@@ -23,7 +23,8 @@ CaptureResult = pytest.CaptureFixture[str]
 def extract(notes: Path, model: Path, out: Path, *more: str) -> int:
     schema = str(notes.parent / "note.json")
     arguments = ["extract", str(notes), "--schema", schema, "--out", str(out), "--model", str(model)]
-    return run([*arguments, "--workers", "1", "--device", "cpu", *more])
+    # The model is untrained, so that its records may be empty.
+    return run([*arguments, "--workers", "1", "--device", "cpu", "--on-empty", "write", *more])
 
 
 @pytest.fixture(scope="session")
@@ -74,9 +75,29 @@ def test_a_person_gets_a_summary_and_some_rows(
         assert part in said
 
 
-def test_too_much_in_quarantine_is_status_3(notes: Path, tiny_model: Path, tmp_path: Path) -> None:
+def test_too_much_in_quarantine_is_status_3_and_a_sentence(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
     assert extract(notes, tiny_model, tmp_path / "out", "--max-error-rate", "0.1") == 3
+    told = "cinnabar: 1 of 4 documents in quarantine, more than 0.1 of them: truncated 1"
+    assert f"{told} ({notes / 'broken.pdf'}" in capsys.readouterr().err
     assert extract(notes, tiny_model, tmp_path / "out2", "--max-error-rate", "0.25") == 0
+    assert "in quarantine" not in capsys.readouterr().err
+
+
+def test_drift_is_status_3_and_a_sentence_for_who_asks(
+    notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
+) -> None:
+    for at in range(12):
+        (notes / f"more{at}.txt").write_text(f"Note {at} by Anna")
+    assert extract(notes, tiny_model, tmp_path / "out", "--fail-on", "drift") == 0
+    for at in range(12):
+        (notes / f"page{at}.html").write_text(f"<p>Note {at} by Anna")
+    capsys.readouterr()
+    assert extract(notes, tiny_model, tmp_path / "out", "--fail-on", "drift") == 3
+    said = capsys.readouterr()
+    told = "Documents of the type text/html: 100.0% (12 of 12), in earlier runs 0.0% (0 of 15). That is more than"
+    assert told in said.err and f"Drift: {told}" in said.out
 
 
 @pytest.mark.parametrize(
@@ -261,7 +282,7 @@ def test_a_run_that_read_nothing_tells_no_speed(
 
 
 def test_schema_check_says_what_is_enforced(capsys: CaptureResult) -> None:
-    assert run(["schema", "check", "receipt"]) == 0
+    assert run(["schema", "check", "receipt", "--details"]) == 0
     said = capsys.readouterr().out
     assert "/items/*/price" in said or "/items" in said
     assert "automaton" in said
@@ -273,7 +294,7 @@ def test_schema_check_says_of_a_bound_choice_that_it_is_a_fact(tmp_path: Path, c
     names = {"type": "array", "items": items, "x-cinnabar-from": "mail.attachments.name"}
     schema = {"title": "letter", "type": "object", "properties": {"language": language, "files": names}}
     (tmp_path / "s.json").write_text(json.dumps(schema))
-    assert run(["schema", "check", str(tmp_path / "s.json")]) == 0
+    assert run(["schema", "check", str(tmp_path / "s.json"), "--details"]) == 0
     ways = capsys.readouterr().out.partition("decided")[2]
     assert "the fact document.language" in ways and "the fact mail.attachments.name" in ways
     assert "compared with the document" not in ways
@@ -281,7 +302,7 @@ def test_schema_check_says_of_a_bound_choice_that_it_is_a_fact(tmp_path: Path, c
 
 def test_the_schema_true_allows_any_value(tmp_path: Path, capsys: CaptureResult) -> None:
     (tmp_path / "s.json").write_text("true")
-    assert run(["schema", "check", str(tmp_path / "s.json")]) == 0
+    assert run(["schema", "check", str(tmp_path / "s.json"), "--details"]) == 0
     assert "string or number or boolean or null" in capsys.readouterr().out
 
 
@@ -292,7 +313,7 @@ def test_schema_check_shows_alternatives_and_refuses_what_no_record_meets(
     fleet = {"type": "object", "title": "Fleet", "additionalProperties": {"type": "integer"}}
     schema: dict[str, Any] = {"type": "object", "properties": {"owner": {"anyOf": [person, fleet]}}}
     (tmp_path / "s.json").write_text(json.dumps(schema))
-    assert run(["schema", "check", str(tmp_path / "s.json")]) == 0
+    assert run(["schema", "check", str(tmp_path / "s.json"), "--details"]) == 0
     said = capsys.readouterr().out
     for part in ("the whole record", "one of Person; Fleet", "Fleet: object", "names of open properties"):
         assert part in said

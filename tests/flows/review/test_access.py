@@ -11,41 +11,39 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from cinnabar.flows.review.access import Access
+from cinnabar.flows.review.access import KEY, Access
 
 HOST = "127.0.0.1:8765"
 JSON = {"content-type": "application/json"}
 
 
-def client(cookie: bool = True, host: str = HOST) -> TestClient:
+def client(key: str = "secret", host: str = HOST) -> TestClient:
     async def answer(_: Request) -> Response:
         return PlainTextResponse("in")
 
     app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
-    made = TestClient(Access(app, "secret", [HOST], "cinnabar_review"), f"http://{host}", follow_redirects=False)
-    if cookie:
-        made.cookies.set("cinnabar_review", "secret")
-    return made
+    headers = {KEY: key} if key else {}
+    return TestClient(Access(app, "secret", [HOST]), f"http://{host}", headers=headers, follow_redirects=False)
 
 
-def test_the_printed_address_sets_a_cookie_that_no_script_and_no_other_site_can_use() -> None:
-    answer = client(cookie=False).get("/?token=secret")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
-    told = answer.headers["set-cookie"]
-    assert "HttpOnly" in told and "SameSite=strict" in told
+@pytest.mark.parametrize("key", ["", "wrong", "secre", "secret2"])
+@pytest.mark.parametrize("path", ["/api/overview", "/api/overview?token=secret", "/api/picture", "/x", "/page"])
+def test_without_the_key_nothing_of_the_documents_is_answered(path: str, key: str) -> None:
+    assert client(key).get(path).status_code == 403
+    assert client(key).get(path, headers={"cookie": "cinnabar_review=secret"}).status_code == 403
+    assert client(key).post("/page/x", headers=JSON, content="{}").status_code == 403
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/?token=wrong", "/?token=", "/api/overview", "/page/app.js", "/api/overview?token=secret"]
-)
-def test_without_the_token_nothing_is_answered(path: str) -> None:
-    assert client(cookie=False).get(path).status_code == 403
+@pytest.mark.parametrize("path", ["/", "/page/app.js", "/api/overview"])
+def test_no_answer_sets_a_cookie_which_other_ports_would_get(path: str) -> None:
+    for key in ("", "secret"):
+        assert "set-cookie" not in client(key).get(path).headers
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:8765"]
 )
-def test_another_host_is_refused_even_with_the_cookie(host: str) -> None:
+def test_another_host_is_refused_even_with_the_key(host: str) -> None:
     assert client().get("/", headers={"host": host}).status_code == 421
 
 
@@ -74,7 +72,7 @@ def test_a_long_body_is_refused() -> None:
 
 
 def test_every_answer_forbids_foreign_and_inline_scripts() -> None:
-    for made, path in ((client(), "/"), (client(cookie=False), "/api/state")):
+    for made, path in ((client(), "/"), (client(""), "/api/state")):
         policy = made.get(path).headers["content-security-policy"]
         assert "default-src 'none'" in policy and "script-src 'self';" in policy
         assert "unsafe" not in policy and "http" not in policy

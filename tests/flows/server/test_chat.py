@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,18 @@ def test_a_tool_that_has_to_be_called_gets_the_record_as_arguments(served: Serve
     streamed = events(served, tools=[TOOL], tool_choice=choice, response_format=None)
     (delta,) = streamed[0]["choices"][0]["delta"]["tool_calls"]
     assert delta["function"] == call["function"] and delta["index"] == 0
+
+
+class Parcel(BaseModel):
+    weight: Decimal | None = Field(description="Weight")
+    total: Decimal | None = Field(description="Total amount")
+
+
+def test_a_decimal_of_pydantic_is_a_number(served: ServerProcess) -> None:
+    client = openai.OpenAI(base_url=served.url, api_key="none", max_retries=0)
+    messages: Any = [{"role": "user", "content": "Parcel NK 77\nWeight: 9.8 kg\nTotal amount: EUR 1,234.50"}]
+    answer = client.chat.completions.parse(model=NAME, messages=messages, response_format=Parcel)
+    assert answer.choices[0].message.parsed == Parcel(weight=Decimal("9.8"), total=Decimal("1234.50"))
 
 
 def test_an_answer_beyond_max_tokens_is_cut_and_says_so(served: ServerProcess) -> None:

@@ -81,6 +81,18 @@ def test_a_record_that_lacks_a_demanded_value_is_held_back_unless_guesses_are_wa
     assert unsure["code"] == "low_confidence" and unsure["record"]
 
 
+def test_a_record_without_a_value_is_held_back_skipped_or_written(served: ServerProcess) -> None:
+    schema = json.dumps({"type": "object", "properties": {"iban": {"type": ["string", "null"]}}, "required": ["iban"]})
+    files: list[File] = [("files", ("lunch.txt", b"Hi Bob, shall we have lunch at noon? Anna"))]
+    (held,) = results(extract(served, files, schema=schema))
+    assert (held["status"], held["code"]) == ("quarantined", "empty_record")
+    assert held["record"] == {"iban": None} and "empty" in held["flags"]
+    (written,) = results(extract(served, files, schema=schema, on_empty="write"))
+    assert written["status"] == "written" and "empty" in written["flags"]
+    (skipped,) = results(extract(served, files, schema=schema, on_empty="skip"))
+    assert (skipped["status"], skipped["code"], skipped["record"]) == ("skipped", "empty_record", None)
+
+
 def test_the_name_of_a_file_is_no_path(served: ServerProcess) -> None:
     files = [text_file(name="../../etc/passwd.txt"), ("files", ("/dev/null.txt", b"Total: 5"))]
     first, second = results(extract(served, files))

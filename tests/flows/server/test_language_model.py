@@ -156,7 +156,7 @@ def test_examples_stand_in_the_prompt_of_a_request_with_their_schema(tiny: Serve
 
 def test_files_are_read_with_evidence(tiny: ServerProcess) -> None:
     files = [("files", (f"{n}.txt", f"Number A-{n}\n".encode())) for n in range(3)]
-    data = {"schema": json.dumps(NOTE), "on_missing": "guess"}
+    data = {"schema": json.dumps(NOTE), "on_missing": "guess", "on_empty": "write"}
     answer = httpx.post(f"{tiny.url}/extract", files=files, data=data, timeout=60)
     assert answer.status_code == 200, answer.text
     for one in answer.json()["results"]:

@@ -16,6 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from server_process import FORMAT, NAME, ServerProcess, invoice, running
 
 from cinnabar.flows.cli.main import run
+from cinnabar.flows.server.bodies import values_of
+from cinnabar.flows.server.errors import ApiError
 from cinnabar.flows.server.settings import ServerSettings
 from cinnabar.schemas.errors import UsageError
 
@@ -32,7 +34,12 @@ def raw(served: ServerProcess, text: str) -> str:
     host, port = served.root.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(text.encode())
-        return connection.recv(65536).decode()
+        found = connection.recv(65536)
+        while found and b"\r\n\r\n" in found and not found.endswith(b"}"):
+            found += (piece := connection.recv(65536))
+            if not piece:
+                break
+        return found.decode()
 
 
 def test_errors_of_routes_have_the_form_of_the_api(served: ServerProcess) -> None:
@@ -66,6 +73,24 @@ def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(served: Server
     assert found["code"] == "request_too_large" and "values" in found["message"]
 
 
+def test_a_body_of_a_million_keys_keeps_nobody_waiting(served: ServerProcess) -> None:
+    keys = ", ".join(f'"key{at}": 1' for at in range(1_000_000))
+    headers = {"content-type": "application/json"}
+    for path in ("/chat/completions", "/extract"):
+        body = f'{{"model": "{NAME}", "metadata": {{{keys}}}}}'.encode()
+        begun = time.monotonic()
+        assert error(httpx.post(f"{served.url}{path}", content=body, headers=headers, timeout=60), 413)
+        assert time.monotonic() - begun < 10  # it took 49 s when it was parsed
+
+
+def test_commas_of_a_document_are_no_values(served: ServerProcess) -> None:
+    found = error(served.chat('a "b", ' * 150_000), 400)
+    assert found["code"] == "context_length_exceeded"
+    assert values_of(b'["' + b",{" * 100_000 + b'"]') == 1
+    with pytest.raises(ApiError):
+        values_of(b'["", ' + b"[], " * 100_000 + b"0]")
+
+
 def test_the_id_of_a_request_is_the_clients_or_a_new_one(served: ServerProcess) -> None:
     own = httpx.get(f"{served.url}/models", headers={"x-request-id": "mine-1"})
     assert own.headers["x-request-id"] == "mine-1" and own.headers["x-content-type-options"] == "nosniff"
@@ -82,6 +107,40 @@ def test_other_hosts_and_pages_of_other_hosts_are_refused(served: ServerProcess)
     port = served.root.rpartition(":")[2]
     assert httpx.get(f"{served.url}/models", headers={"host": f"LOCALHOST:{port}"}).status_code == 200
     assert "421" in raw(served, "GET /v1/models HTTP/1.0\r\n\r\n").split("\r\n")[0]
+
+
+def test_a_request_of_two_lengths_or_of_a_strange_host_or_origin_is_refused(served: ServerProcess) -> None:
+    host = served.root.removeprefix("http://")
+    both = f"POST /v1/extract HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+    told = raw(served, f"{both}0\r\n\r\n")
+    assert told.startswith("HTTP/1.1 400") and "invalid_http" in told and "connection: close" in told
+    for name in ("[::1].evil", "[::1", "localhost:80@evil"):
+        assert raw(served, f"GET /v1/models HTTP/1.1\r\nHost: {name}\r\n\r\n").startswith("HTTP/1.1 421"), name
+    for origin in ("http://[::1", "http://[::1].evil", "null"):
+        told = raw(served, f"GET /v1/models HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\n\r\n")
+        assert told.startswith("HTTP/1.1 403"), origin
+
+
+def test_a_broken_body_is_refused_once(served: ServerProcess) -> None:
+    host = served.root.removeprefix("http://")
+    for path in ("/v1/extract", "/v1/nothing"):
+        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked"
+        told = raw(served, f"{head}\r\n\r\n-1\r\n")
+        assert told.startswith("HTTP/1.1 4") and told.count("content-length") == 1
+    assert served.chat().status_code == 200
+    assert "Exception" not in "".join(served.log)
+
+
+def test_a_client_that_leaves_within_its_body_is_no_error_of_the_server(served: ServerProcess) -> None:
+    host, port = served.root.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}\r\nX-Request-Id: leaves\r\n"
+        connection.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+    until = time.monotonic() + 10
+    while not (found := [line for line in served.log if "leaves" in line]):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert len(found) == 1 and " 499 " in found[0]
 
 
 def test_health_and_metrics_tell_how_it_goes(served: ServerProcess) -> None:
@@ -164,15 +223,21 @@ def long_text(count: int = 30) -> str:
     return "\n".join(invoice(number) for number in range(100, 100 + count))
 
 
+def in_flight(server: ServerProcess) -> tuple[threading.Thread, list[httpx.Response]]:
+    """A thread that has asked for a long text, which the server is at work on, and where its answer will be."""
+    answers: list[httpx.Response] = []
+    asking = threading.Thread(target=lambda: answers.append(server.chat(long_text())))
+    asking.start()
+    until = time.monotonic() + 10
+    while "cinnabar_requests_in_flight 1.0" not in httpx.get(f"{server.root}/metrics").text:
+        assert time.monotonic() < until
+    return asking, answers
+
+
 def test_a_signal_lets_requests_in_flight_finish_and_refuses_new_ones() -> None:
     with running() as server:
         assert server.chat().status_code == 200
-        answers: list[httpx.Response] = []
-        asking = threading.Thread(target=lambda: answers.append(server.chat(long_text())))
-        asking.start()
-        until = time.monotonic() + 10
-        while "cinnabar_requests_in_flight 1.0" not in httpx.get(f"{server.root}/metrics").text:
-            assert time.monotonic() < until
+        asking, answers = in_flight(server)
         server.process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         refused = httpx.get(f"{server.url}/models")
@@ -186,12 +251,7 @@ def test_a_signal_lets_requests_in_flight_finish_and_refuses_new_ones() -> None:
 
 def test_a_second_signal_ends_requests_with_an_error_of_the_api_and_a_clean_log() -> None:
     with running() as server:
-        answers: list[httpx.Response] = []
-        asking = threading.Thread(target=lambda: answers.append(server.chat(long_text())))
-        asking.start()
-        until = time.monotonic() + 10
-        while "cinnabar_requests_in_flight 1.0" not in httpx.get(f"{server.root}/metrics").text:
-            assert time.monotonic() < until
+        asking, answers = in_flight(server)
         for _ in range(2):
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.3)
@@ -239,8 +299,13 @@ def test_names_of_the_server_are_those_of_this_machine_and_those_that_were_given
     settings = ServerSettings(host="0.0.0.0", key="k", hosts=("models.example.org",))
     for name in ("localhost:8000", "127.0.0.1", "[::1]:80", "models.example.org", "MODELS.example.org.:8000"):
         assert settings.allows(name)
-    for name in ("", "example.org", "evil.localhost", "[::1", "127.0.0.1.evil.org"):
-        assert not settings.allows(name)
+    wrong = ("", "example.org", "evil.localhost", "[::1", "127.0.0.1.evil.org", "[::1].evil", "[::1]a", "[::1]:80:80")
+    for name in (*wrong, "localhost:80@evil", "a@localhost", "localhost:x", "localhost/evil", "::1", "[localhost]"):
+        assert not settings.allows(name), name
+    for origin in ("http://localhost:3000", "HTTPS://models.example.org", "http://[::1]:80"):
+        assert settings.allows_origin(origin)
+    for origin in ("null", "", "http://[::1", "http://[::1].evil", "localhost", "file://localhost", "http://", "://"):
+        assert not settings.allows_origin(origin), origin
     with pytest.raises(UsageError):
         ServerSettings(host="::")
 

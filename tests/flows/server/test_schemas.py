@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cinnabar.flows.server import schema_cache
 from cinnabar.flows.server.errors import ApiError
 from cinnabar.flows.server.metrics import Metrics
 from cinnabar.flows.server.schema_cache import SchemaCache
@@ -30,6 +31,22 @@ def lanes() -> Iterator[SchemaLanes]:
     made.warm()
     yield made
     made.close()
+
+
+def test_schemas_are_kept_as_far_as_their_bytes_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_cache, "_KEPT_BYTES", 1 << 20)
+    cache = SchemaCache(20.0, Metrics())
+    large = [{"enum": [f"{kind}{at}" for at in range(500)]} for kind in "abcdefgh"]
+
+    async def prepare() -> list[int]:
+        return [(await cache.prepared(one, "schema")).size for one in (*large, large[-1], large[0])]
+
+    try:
+        sizes = asyncio.run(prepare())
+    finally:
+        cache.close()
+    assert sizes[0] == sizes[-1] > 1 << 18 and len(cache._kept) < 4
+    assert sum(one.result().size for one in cache._kept.values()) <= 1 << 20
 
 
 def refused(lanes: SchemaLanes, schema: Any) -> ApiError:

@@ -79,7 +79,7 @@ def test_a_record_of_the_library_is_one_line_of_json(name: str) -> None:
     text = json.dumps(json.loads(form.instance), ensure_ascii=False)
     automaton = record_language(form)
     assert automaton.accepts(text.encode()) and not left_to_judge(form)
-    assert not automaton.accepts(form.instance.encode()), "without spaces"
+    assert form.instance == "{}" or not automaton.accepts(form.instance.encode()), "without spaces"
     assert not automaton.accepts(text.encode() + b" ")
 
 

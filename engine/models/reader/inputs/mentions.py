@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.readings import json_readings
+from cinnabar.engine.readings.readings import is_amount, json_readings
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import Slot
 
@@ -53,8 +53,17 @@ class MentionReader:
         return self._readings[spans]
 
     def read(self, slot: Slot, *spans: tuple[int, int]) -> bytes | None:
-        """Returns the first reading of these spans that the slot accepts, or None."""
-        return next((r for r in self.readings(*spans) if r != b"null" and slot.accepts(r)), None)
+        """Returns the first reading of these spans that the slot accepts, or None.
+
+        For a number or a text, as Pydantic's Decimal is, the number goes first if the words are one and nothing else.
+        """
+        found = next((r for r in self.readings(*spans) if r != b"null" and slot.accepts(r)), None)
+        if found is None or slot.kind != "string" or found[:1] != b'"':
+            return found
+        number = next((r for r in self.readings(*spans) if r[:1] in b"-0123456789"), None)
+        if number is None or not slot.accepts(number) or not (slot.free or slot.accepts(b'"%s"' % number)):
+            return found
+        return number if is_amount(" ".join(self.text[a:b] for a, b in spans)) else found
 
     def typed(self, slot: Slot) -> list[Typed]:
         """Returns all mentions that the slot accepts in some reading: (start, end, canonical text), in order."""

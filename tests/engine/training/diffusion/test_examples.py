@@ -11,16 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.language.traits import Traits, Visibility
 from cinnabar.engine.training.diffusion.examples import NO_LOSS, Example, Noise, make_batch
 
 BLOCK, MASK, END, SIZE = 4, 30, 31, 32
 
 
-def _traits(visibility: str = "block_causal") -> Traits:
-    return Traits(
-        "sdar", SIZE, 16, 2, 2, 1, 8, 24, 1e-6, 128, visibility, BLOCK, MASK, qk_norm=True, tied=True  # type: ignore[arg-type]
-    )
+def _traits(visibility: Visibility = "block_causal", shift: bool = False) -> Traits:
+    return Traits("sdar", SIZE, 16, 2, 2, 1, 8, 24, 1e-6, 128, visibility, BLOCK, MASK, shift, qk_norm=True, tied=True)
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +87,51 @@ def test_a_noisy_block_is_scored_as_in_decoding(decoder: Decoder) -> None:
                 whole = decoder(torch.cat([before, block], 1), torch.arange(start + BLOCK)[None])
                 alone = whole[:, start:]
                 torch.testing.assert_close(trained[row : row + 1, place : place + BLOCK], alone, atol=1e-5, rtol=1e-4)
+
+
+@given(_examples(), st.integers(0, 999))
+@pytest.mark.parametrize("visibility", ["block_causal", "token_causal"])
+def test_logits_for_the_next_position_have_labels_one_place_earlier(
+    visibility: Visibility, examples: list[Example], seed: int
+) -> None:
+    batch = make_batch(examples, _traits(visibility, shift=True), END, random.Random(seed), Noise(wrong=0.2))
+    for row, example in enumerate(examples):
+        begin = len(example.prompt)
+        origin = begin if visibility == "token_causal" else 0
+        text = [*example.prompt, *example.answer]
+        text += [END] * (-(len(text) - origin) % BLOCK)
+        at = (batch.labels[row] != NO_LOSS).nonzero().squeeze(1)
+        behind = (batch.positions[row, at] + 1).tolist()
+        assert batch.labels[row, at].tolist() == [text[place] for place in behind]
+        assert min(behind) >= begin
+        borders = [place for where, place in zip(at.tolist(), behind, strict=True) if (place - origin) % BLOCK == 0]
+        clean = [place for where, place in zip(at.tolist(), behind, strict=True) if where < batch.clean]
+        # The first token of a block is known from the clean text before it, and from nowhere else.
+        assert set(borders) <= set(clean) and len(borders) == len(set(borders))
+        every = range(begin, begin + len(example.answer)) if visibility == "token_causal" else borders
+        assert sorted(clean) == sorted(every)
+        hidden = [where for where in at.tolist() if where >= batch.clean and not bool(batch.corrupted[row, where])]
+        assert all(int(batch.tokens[row, where + 1]) == MASK for where in hidden)
+
+
+def test_clean_text_that_is_read_token_by_token_is_scored_as_in_decoding() -> None:
+    torch.manual_seed(0)
+    decoder = Decoder(_traits("token_causal", shift=True)).eval()
+    examples = [Example((1, 2, 3, 4, 5, 6), (7, 8, 9, 10, 11, END)), Example((3, 2), (1, END))]
+    batch = make_batch(examples, decoder.traits, END, random.Random(3), Noise())
+    with torch.inference_mode():
+        trained = decoder.hidden(batch.tokens, batch.positions, batch.sight)
+        for row, example in enumerate(examples):
+            begin = len(example.prompt)
+            for place in range(batch.clean, batch.tokens.shape[1], BLOCK):
+                start = int(batch.positions[row, place])
+                if start < begin:
+                    continue
+                before, block = batch.tokens[row : row + 1, :start], batch.tokens[row : row + 1, place : place + BLOCK]
+                places = torch.arange(start + BLOCK)[None]
+                whole = decoder(torch.cat([before, block], 1), places, opened=torch.tensor([start]))
+                torch.testing.assert_close(trained[row, place : place + BLOCK], whole[0, start:], atol=1e-5, rtol=1e-4)
+                torch.testing.assert_close(trained[row, start - 1], whole[0, start - 1], atol=1e-5, rtol=1e-4)
 
 
 def test_with_full_attention_a_copy_sees_its_prompt_and_itself_alone() -> None:

@@ -1,0 +1,74 @@
+"""Names what somebody gave in place of a model's folder, with the way to a model that can be used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_HUB = re.compile(r"(?:(?:https?://)?(?:www\.)?(?:huggingface|hf)\.co/)?(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)/?")
+_OLLAMA = re.compile(r"(?:[a-z0-9][\w.-]*/)?[a-z0-9][\w.-]*:[\w.-]+", re.IGNORECASE)
+_SERVED = re.compile(r"(?:gpt|chatgpt|o[1-9]|claude|gemini|mistral|command)-[\w.-]+", re.IGNORECASE)
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".h5", ".npz")
+
+
+def _server(name: str) -> str:
+    return (
+        f"a server with OpenAI's interface, such as Ollama's, is asked with --model openai:{name} --base-url"
+        " http://localhost:11434/v1 (and any text in OPENAI_API_KEY)"
+    )
+
+
+_GGUF = (
+    "a GGUF file (of llama.cpp or Ollama), which is not read; `cinnabar model fetch ORG/NAME` gets a model in"
+    f" safetensors, and {_server('NAME')}"
+)
+
+
+def named_wrongly(name: str | Path) -> str | None:
+    """Returns what this is and what to do, if it is a model in a form that cannot be loaded; None for anything else."""
+    try:
+        found = _in_file(Path(name)) if Path(name).is_file() else _in_folder(Path(name))
+    except OSError:
+        found = None
+    return found or (None if Path(name).exists() else _of_elsewhere(str(name)))
+
+
+def _in_file(path: Path) -> str | None:
+    with path.open("rb") as file:
+        gguf = file.read(4) == b"GGUF"
+    if gguf or path.suffix.lower() == ".gguf":
+        return f"this is {_GGUF}"
+    if path.name == "adapter_config.json":
+        return _in_folder(path.parent)
+    if path.suffix.lower() in _WEIGHTS:
+        return "this is a file of weights alone; name the folder that holds it, with config.json and tokenizer.json"
+    return None
+
+
+def _in_folder(path: Path) -> str | None:
+    if not path.is_dir() or (path / "model.json").is_file():
+        return None
+    if (path / "adapter_config.json").is_file():
+        return (
+            "this is a LoRA folder (adapter_config.json): changes to another model and no model; merge it into that"
+            " one first (`merge_and_unload` of peft, then `save_pretrained`), and name the folder that this writes"
+        )
+    if any(path.glob("*.gguf")):
+        return f"this folder holds {_GGUF}"
+    inner = sorted(one.parent for one in path.glob("snapshots/*/config.json"))
+    if inner:
+        return f"this is a folder of the hub's cache; name the model within it: {inner[-1]}"
+    return None
+
+
+def _of_elsewhere(name: str) -> str | None:
+    hub = _HUB.fullmatch(name)
+    if hub:
+        model = hub["name"]
+        fetched = f"`cinnabar model fetch {model}` gets it, then name models/{model.rpartition('/')[2]}"
+        return f"no such folder; if it is a model of the hub, {fetched}"
+    if _OLLAMA.fullmatch(name):
+        return f"this is a name of Ollama; {_server(name)}"
+    if _SERVED.fullmatch(name):
+        return f"this is a model behind a server: --model openai:{name}, with --base-url if it is not OpenAI's"
+    return None

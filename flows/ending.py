@@ -1,0 +1,65 @@
+"""Ends a flow run in a state that tells in a sentence how it went."""
+
+# Annotations stay values here, as in extract.py.
+import logging
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import wraps
+from typing import Any, ParamSpec, cast
+
+from cinnabar.extraction.batched_run import Summary
+from cinnabar.flows.artifacts import Artifacts
+from cinnabar.flows.limits import broken_limits
+from cinnabar.flows.parameters import FailOn
+from cinnabar.schemas.errors import CinnabarError, RunError
+from cinnabar.schemas.wording import counted
+
+from prefect import get_run_logger  # isort: skip
+from prefect.states import Completed, Failed  # isort: skip
+
+P = ParamSpec("P")
+
+
+class _OwnErrors(logging.Filter):
+    """Drops Prefect's traceback of our own errors: the state's message says what they say, and is logged, too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Returns whether to log this."""
+        return not (record.exc_info and isinstance(record.exc_info[1], CinnabarError))
+
+
+logging.getLogger("prefect.flow_runs").addFilter(_OwnErrors())
+
+
+def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, Any]]:
+    """Returns a flow's function that ends in a state whose message tells the counts, or why the run failed.
+
+    A direct call returns the fields of the summary, or {} if there was nothing to do, and raises the error. Prefect
+    logs the message of our own errors without a traceback, which would hide it.
+    """
+
+    @wraps(body)
+    def ended(**said: Any) -> Any:
+        try:
+            summary = body(**said)  # type: ignore[call-arg]
+        except CinnabarError as error:
+            return Failed(message=str(error), data=error)
+        if summary is None:
+            return Completed(message="nothing to fill", data={})
+        drift = f"; drift: {counted(len(summary.drift), 'sentence')} in its log" if summary.drift else ""
+        return Completed(message=f"{summary.counts}{drift}", data=asdict(summary))
+
+    # Prefect finds the parameters in `body`, and passes by name what the function itself takes by name.
+    ended.__dict__.pop("__signature__", None)
+    return cast(Callable[P, dict[str, Any]], ended)
+
+
+def tell_end(summary: Summary, artifacts: Artifacts, max_error_rate: float | None, fail_on: FailOn | None) -> None:
+    """Shows a run's outcomes and drift in its log and artifacts. Raises RunError if it broke a limit of its owner."""
+    artifacts.end(summary)
+    log = get_run_logger()
+    log.info(summary.counts)
+    for sentences in summary.drift or ():
+        log.warning("drift: %s", sentences)
+    if broken := broken_limits(summary, artifacts.reasons(), max_error_rate, fail_on):
+        raise RunError(broken)

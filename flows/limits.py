@@ -1,0 +1,48 @@
+"""Decides whether an ended run fails by its owner's limits: a share of documents in quarantine, or drift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cinnabar.extraction.storage.records import EMPTY_RECORD
+from cinnabar.flows.parameters import FailOn
+from cinnabar.schemas.wording import counted
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.batched_run import Summary
+    from cinnabar.extraction.progress import Reason
+
+# The most differences from earlier runs that a message tells, and the most documents it names for each reason.
+_TOLD, _NAMED = 5, 3
+
+
+def broken_limits(
+    summary: Summary, reasons: Sequence[Reason], max_error_rate: float | None, fail_on: FailOn | None
+) -> str:
+    """Returns what the run broke, in sentences; "" if it kept its limits. `reasons` names documents of the run."""
+    return " ".join(filter(None, (_held_back(summary, reasons, max_error_rate), _drifted(summary, fail_on))))
+
+
+def _held_back(summary: Summary, reasons: Sequence[Reason], most: float | None) -> str:
+    held = summary.held_back
+    read = summary.written + held
+    if most is None or held <= most * read:
+        return ""
+    why = "; ".join(
+        f"{one.code} {one.documents} ({', '.join(one.first[:_NAMED])})"
+        for one in reasons
+        if one.outcome == "quarantined" or one.code == EMPTY_RECORD
+    )
+    where = "in quarantine or empty" if held > summary.quarantined else "in quarantine"
+    return f"{held} of {counted(read, 'document')} {where}, more than {most:g} of them: {why}."
+
+
+def _drifted(summary: Summary, fail_on: FailOn | None) -> str:
+    if fail_on != "drift" or summary.drift == ():
+        return ""
+    if summary.drift is None:
+        return "Drift could not be judged, because the run's report could not be written."
+    more = len(summary.drift) - _TOLD
+    told = " ".join(summary.drift[:_TOLD])
+    return f"Drift against earlier runs: {told}{f' … and {more} more in the report.' if more > 0 else ''}"

@@ -1,0 +1,126 @@
+"""Automations of Prefect's server: killed runs become Crashed, and failed ones are told outside of Prefect.
+
+A killed process cannot report its end, so its run would stay Running for ever. It can be known by its heartbeats,
+which stop. The server evaluates automations itself, so they work while no flow, worker or command of ours runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from datetime import timedelta
+from typing import Any, cast
+from uuid import UUID
+
+# First, because it sets the environment that Prefect reads on import.
+import cinnabar.flows.tasks  # noqa: F401
+from cinnabar.schemas.errors import UsageError
+
+from prefect.automations import AutomationCore, EventTrigger, Posture  # isort: skip
+from prefect.blocks.notifications import SlackWebhook  # isort: skip
+from prefect.client.orchestration import get_client  # isort: skip
+from prefect.client.schemas.objects import StateType  # isort: skip
+from prefect.events.actions import ChangeFlowRunState, SendNotification  # isort: skip
+from prefect.events.schemas.events import ResourceSpecification  # isort: skip
+
+#: Seconds without a heartbeat after which a run is dead; `flows.tasks` has one sent every 30 seconds.
+SILENT = 180.0
+#: Seconds after which a run that is due and has not begun is told.
+LATE = 900.0
+# The names of the block and of the automations in Prefect.
+_BLOCK, _KILLED, _FAILED, _LATE = "cinnabar", "cinnabar: killed runs", "cinnabar: failed runs", "cinnabar: late runs"
+_OURS = ResourceSpecification.model_validate(
+    {"prefect.resource.role": "flow", "prefect.resource.name": ["extract-folder", "backfill-folder"]}
+)
+_RUN = "prefect.flow-run."
+_ENDED = {f"{_RUN}{state}" for state in ("Completed", "Failed", "Crashed", "Cancelled", "TimedOut")}
+_SUBJECT = "Cinnabar: {{ flow_run.name }}: "
+_WHERE = "\n\n{{ flow.name }}{% if deployment %}/{{ deployment.name }}{% endif %}: {{ flow_run|ui_url }}"
+
+
+def mark_killed_runs(silent: float = SILENT) -> None:
+    """Has the server mark runs of our flows as Crashed if they send no heartbeat for so many seconds."""
+    why = f"no sign of life for {silent:g} seconds: its process was killed, or its machine is away"
+    after = "committed records are kept, and the next run goes on from there"
+    _put(
+        _KILLED,
+        # Running is the server's own event: a run may be killed before its first heartbeat is sent.
+        _silence({f"{_RUN}Running", f"{_RUN}heartbeat"}, {f"{_RUN}heartbeat"} | _ENDED, silent),
+        ChangeFlowRunState(state=StateType.CRASHED, name="Crashed", message=f"{why}; {after}", force=False),
+    )
+
+
+def notify(address: str, late: float = LATE) -> None:
+    """Has the server send a message to this address if a run fails or crashes, or is due and does not begin.
+
+    The address is one of Apprise, such as mailtos://USER:PASSWORD@HOST?to=NAME@HOST or jsons://HOST/PATH; the server
+    keeps it in a block. Raises UsageError if it is none.
+    """
+    check_address(address)
+    # Of the blocks that every server has, this one hands an address that is not Slack's to Apprise as it is.
+    block = cast(UUID, SlackWebhook(url=address).save(_BLOCK, overwrite=True))  # type: ignore[arg-type]
+
+    def message(subject: str, body: str) -> SendNotification:
+        return SendNotification(block_document_id=block, subject=_SUBJECT + subject, body=body + _WHERE)
+
+    _put(
+        _FAILED,
+        EventTrigger(
+            expect={f"{_RUN}Failed", f"{_RUN}Crashed", f"{_RUN}TimedOut"},
+            match_related=_OURS,
+            for_each={"prefect.resource.id"},
+            posture=Posture.Reactive,
+            threshold=1,
+        ),
+        message("{{ flow_run.state.name }}", "{{ flow_run.state.message }}"),
+    )
+    begun = {f"{_RUN}{state}" for state in ("Pending", "Running", "Scheduled")} | _ENDED
+    _put(
+        _LATE,
+        _silence({f"{_RUN}Late"}, begun, late),
+        message("late", f"It was due, and has not begun for {late:g} seconds: is a worker, or the service, running?"),
+    )
+
+
+def check_address(address: str) -> None:
+    """Raises UsageError if this is no address of Apprise; it says nothing of the address, which may hold a password."""
+    from apprise import Apprise
+
+    log = logging.getLogger("apprise")
+    with warnings.catch_warnings():
+        # To find the one that knows an address, Apprise imports all its plugins, some of which use old modules.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        log.disabled = True
+        try:
+            known = Apprise.instantiate(address, suppress_exceptions=True)
+        finally:
+            log.disabled = False
+    if not known:
+        raise UsageError(
+            "expected an address in the form of Apprise, such as mailtos://USER:PASSWORD@HOST?to=ADDRESS for mail or"
+            " jsons://HOST/PATH for a webhook, got another text; https://appriseit.com lists all forms"
+        )
+
+
+def _silence(after: set[str], expect: set[str], seconds: float) -> EventTrigger:
+    """Returns the trigger that fires if a run has one of these events and none of the others in so many seconds."""
+    return EventTrigger(
+        after=after,
+        expect=expect,
+        match_related=_OURS,
+        for_each={"prefect.resource.id"},
+        posture=Posture.Proactive,
+        threshold=1,
+        within=timedelta(seconds=seconds),
+    )
+
+
+def _put(name: str, trigger: EventTrigger, action: Any) -> None:
+    """Creates this automation, or brings the one of this name up to date."""
+    automation = AutomationCore(name=name, trigger=trigger, actions=[action])
+    with get_client(sync_client=True) as client:
+        found = client.read_automations_by_name(name)
+        if found:
+            client.update_automation(found[0].id, automation)
+        else:
+            client.create_automation(automation)

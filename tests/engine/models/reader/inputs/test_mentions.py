@@ -1,0 +1,52 @@
+"""Which reading of its words a slot takes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+from cinnabar.schemas import compile_schema
+
+NUMBER, TEXT = {"type": "number"}, {"type": "string"}
+PATTERN = {"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"}
+
+
+class Parcel(BaseModel):
+    weight: Decimal | None = Field(description="Weight")
+
+
+UNIONS: list[Any] = [
+    {"anyOf": [NUMBER, TEXT, {"type": "null"}]},
+    {"anyOf": [TEXT, NUMBER]},
+    {"type": ["number", "string"]},
+    {"anyOf": [NUMBER, PATTERN, {"type": "null"}]},  # Decimal of some versions of Pydantic
+    Parcel.model_json_schema()["properties"]["weight"],
+]
+
+
+def read(schema: Any, words: str) -> bytes | None:
+    (slot,) = compile_schema({"type": "object", "properties": {"value": schema}, "required": ["value"]}).form.slots
+    text = f"Value: {words}\n"
+    return MentionReader(text).read(slot, (7, 7 + len(words)))
+
+
+@pytest.mark.parametrize("schema", UNIONS)
+@pytest.mark.parametrize(("words", "number"), [("9.8 kg", b"9.8"), ("EUR 1,234.50", b"1234.5"), ("17", b"17")])
+def test_a_number_or_a_text_is_the_number_if_the_words_are_one(schema: Any, words: str, number: bytes) -> None:
+    assert read(schema, words) == number
+
+
+@pytest.mark.parametrize("words", ["17 A", "00123", "Room 5", "2024-117", "3 of 5 parcels"])
+def test_a_number_or_a_text_is_the_text_if_the_words_are_a_code_or_a_phrase(words: str) -> None:
+    assert read(UNIONS[0], words) == b'"%s"' % words.encode()
+
+
+def test_other_slots_take_what_they_took() -> None:
+    assert read(TEXT, "9.8 kg") == b'"9.8 kg"' and read(NUMBER, "9.8 kg") == b"9.8"
+    assert read({"anyOf": [{"type": "integer"}, TEXT]}, "9.8 kg") == b'"9.8 kg"'
+    assert read({"anyOf": [{"type": "string", "format": "date"}, NUMBER]}, "2026-05-03") == b'"2026-05-03"'
+    assert read({"enum": ["9.8 kg", 9.8]}, "9.8 kg") == b'"9.8 kg"'

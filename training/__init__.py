@@ -1,0 +1,1 @@
+"""Recipes that train the weights which ship; not part of the wheel."""

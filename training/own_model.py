@@ -1,0 +1,180 @@
+"""Trains our own diffusion language model from its base: records as they are asked for in use.
+
+    python -m training.own_model prepare ../shared/data runs/model
+    python -m training.own_model train runs/model --steps 4000
+    python -m training.own_model export runs/model runs/model/tuned
+
+`prepare` and `train` go on where they were interrupted. `train` takes the examples that are prepared when it starts.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import shutil
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from cinnabar.engine.diffusion.prompt import messages
+from cinnabar.engine.models.language.checkpoint import save_decoder
+from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
+from cinnabar.engine.training.diffusion.examples import Example, Noise, answered
+from cinnabar.engine.training.diffusion.pages import Pages
+from cinnabar.engine.training.diffusion.recipe import page_examples
+from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
+from cinnabar.engine.training.generator import FAMILIES, generate
+from cinnabar.engine.training.reading import SUFFIX, closed, reading_lines
+from cinnabar.engine.training.recipe import is_held_back, load_recipe
+from cinnabar.engine.training.trainer import CHECKPOINT
+from cinnabar.extraction.quality.labelled import labelled_documents
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import CinnabarError
+from cinnabar.schemas.form.record_language import one_line
+from cinnabar.schemas.texts import read_schema
+from training.runs import WITHHELD, command
+
+#: The most tokens of an example and of its answer.
+LONGEST, ANSWER = 1500, 400
+#: The most examples of a reading set, of a set, and of a family.
+READING, DOCUMENTS, MADE = 4000, 300, 120
+#: The shares of the kinds of examples: sets, reading data, families; the rest are generated pages.
+SHARES = {"set": 0.4, "reading": 0.35, "family": 0.15}
+#: Half of the blocks hide all from some place on, as decoding sees them, with a loss on nearly all of it.
+NOISE = Noise(tail=0.5, near=8, beyond=0.5, wrong=0.04, pairs=1)
+
+
+def example_of(model: LanguageModel, compiled: CompiledSchema, text: str, truth: object) -> Example | None:
+    """Returns the example of a document, None if its truth does not fit the schema or if it is too long."""
+    try:
+        record = one_line(compiled.canonical(truth))
+    except CinnabarError:
+        return None
+    made = answered(model, messages(compiled.form, {}, text), record)
+    fits = len(made.prompt) + len(made.answer) <= LONGEST and len(made.answer) <= ANSWER
+    # A token takes 36 bytes in a tuple.
+    return Example(array("H", made.prompt), array("H", made.answer)) if fits else None  # type: ignore[arg-type]
+
+
+def prepare(data: Path, run: Path) -> None:
+    """Writes the examples of the run that are not there yet."""
+    folder = run / "examples"
+    folder.mkdir(parents=True, exist_ok=True)
+    model = fresh_language_model(run / "base", "cpu", "float32")
+    recipe = load_recipe()
+    for name in recipe.sets:
+        if name not in WITHHELD and not (folder / f"set_{name}.pickle").exists():
+            _write(folder / f"set_{name}.pickle", _of_set(model, data / name), DOCUMENTS)
+    for path in sorted((data / "reading").glob(f"*{SUFFIX}")):
+        place = folder / f"reading_{path.name.removesuffix(SUFFIX)}.pickle"
+        if not place.exists():
+            _write(place, _of_reading(model, path), READING)
+    for family in FAMILIES:
+        if not (folder / f"family_{family}.pickle").exists():
+            _write(folder / f"family_{family}.pickle", _of_family(model, family), MADE)
+
+
+def _write(place: Path, examples: Iterator[Example | None], most: int) -> None:
+    found: list[Example] = []
+    for example in examples:
+        if example is not None:
+            found.append(example)
+        if len(found) == most:
+            break
+    part = place.with_suffix(".part")
+    part.write_bytes(pickle.dumps(found, protocol=5))
+    part.replace(place)
+    print(f"{place.stem}: {len(found)} examples", flush=True)
+
+
+def _of_set(model: LanguageModel, folder: Path) -> Iterator[Example | None]:
+    settings = load_recipe().sets[folder.name]
+    compiled = compile_schema(read_schema((folder / "schema.json").read_text(encoding="utf-8")))
+    for document in labelled_documents(folder):
+        if not is_held_back(document.file, document.truth, settings) and len(document.passage.text) < 4 * LONGEST:
+            yield example_of(model, compiled, document.passage.text, document.truth)
+
+
+def _of_reading(model: LanguageModel, path: Path) -> Iterator[Example | None]:
+    for line in reading_lines(path):
+        if line["part"] == "train" and len(line["text"]) < 4 * LONGEST:
+            yield example_of(model, compile_schema(closed(line["schema"])), line["text"], line["truth"])
+
+
+def _of_family(model: LanguageModel, family: str) -> Iterator[Example | None]:
+    for tried, made in enumerate(generate(1, [family])):
+        if tried == 3 * MADE:
+            return
+        yield example_of(model, compile_schema(made.schema), made.text, made.truth)
+
+
+def run_training(run: Path, steps: int, batch: int, rate: float) -> None:
+    """Trains from the base, or goes on from the run's checkpoint. Embeddings stay as they are."""
+    model = fresh_language_model(run / "base", "cpu", "float32")
+    kinds: dict[str, list[list[Example]]] = {kind: [] for kind in SHARES}
+    for path in sorted((run / "examples").glob("*.pickle")):
+        examples = pickle.loads(path.read_bytes())
+        if len(examples) > 3:
+            kinds[path.stem.partition("_")[0]].append(examples)
+    print({kind: (len(found), sum(map(len, found))) for kind, found in kinds.items()}, flush=True)
+    pages = Pages(most=8, two_answers=0.05)
+
+    def draw(count: int, _: float, rng: random.Random) -> Sequence[Example]:
+        found: list[Example] = []
+        for _ in range(count):
+            at = rng.random()
+            for kind, share in SHARES.items():
+                at -= share
+                if at < 0 and kinds[kind]:
+                    sources = kinds[kind]
+                    weights = [len(one) ** 0.5 for one in sources]
+                    found.append(rng.choice(rng.choices(sources, weights)[0]))
+                    break
+            else:
+                found += page_examples(model, pages, 1, rng)
+        return found
+
+    decoder = model.decoder.requires_grad_(True)
+    decoder.model.embed_tokens.weight.requires_grad_(False)
+    decoder.lm_head.weight.requires_grad_(False)
+    config = DiffusionTraining(
+        steps=steps, batch=batch, matrix_rate=None, rate=rate, warmup=0.01, decay=0.3, noise=NOISE, save_every=240.0,
+    )  # fmt: skip
+    train_diffusion(
+        decoder, draw, model.tokenizer.end, config, run,
+        lambda row: print({name: round(value, 3) for name, value in row.items()}, flush=True),
+    )  # fmt: skip
+
+
+def export(run: Path, out: Path) -> None:
+    """Writes the weights of the checkpoint as a folder in Hugging Face form."""
+    model = fresh_language_model(run / "base", "cpu", "float32")
+    decoder = model.decoder.requires_grad_(True)
+    decoder.model.embed_tokens.weight.requires_grad_(False)
+    decoder.lm_head.weight.requires_grad_(False)
+    kept = torch.load(run / CHECKPOINT, map_location="cpu", weights_only=True, mmap=True)
+    for weight, stored in zip([w for w in decoder.parameters() if w.requires_grad], kept["weights"], strict=True):
+        weight.data.copy_(stored)
+    out.mkdir(parents=True, exist_ok=True)
+    for path in [*(run / "base").glob("*.json"), *(run / "base").glob("*.jinja")]:
+        shutil.copy(path, out / path.name)
+    save_decoder(out, decoder.requires_grad_(False).to(torch.bfloat16))
+    print(f"{out}: after {kept['step']} steps, {kept['spent'] / 60:.0f} minutes")
+
+
+def main() -> None:
+    """Runs the command of the module's docstring."""
+    asked = command(__doc__, {"steps": 4000, "batch": 2560, "rate": 3e-4})
+    if asked.command == "prepare":
+        prepare(asked.data, asked.run)
+    elif asked.command == "train":
+        run_training(asked.run, asked.steps, asked.batch, asked.rate)
+    else:
+        export(asked.run, asked.out)
+
+
+if __name__ == "__main__":
+    main()
