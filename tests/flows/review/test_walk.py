@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -288,9 +287,8 @@ def test_a_person_walks_through_39_records_to_the_end(chromium: Any, tmp_path: P
             "() => document.querySelector('.toast').textContent === 'Every record of this list is reviewed.'"
         )
         assert title(page) == walk[38]
-        assert re.match("39 of 41", page.locator(".progress").inner_text()) or page.wait_for_function(
-            "() => document.querySelector('.progress').textContent.startsWith('39 of 41')"
-        )
+        # The two documents without a record are no work for a reviewer.
+        page.wait_for_function("() => document.querySelector('.progress').textContent.startsWith('39 of 39')")
         rows = query(
             served.out, "SELECT count(*) FROM corrections WHERE pointer = '/carrier' AND after = '\"Freight\"'"
         )
