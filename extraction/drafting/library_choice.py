@@ -17,7 +17,7 @@ from cinnabar.schemas.wording import counted
 
 #: The mean probability from which on a schema is offered. Four of the five kinds of data/samples have .52 to .95, the
 #: receipts .36; of eight folders of other kinds that route to a schema now and then none had more than .36.
-LEAST = 0.5
+LEAST_MEAN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class LibraryChoice:
     @property
     def schema(self) -> str | None:
         """The schema that is offered, None if they look like none."""
-        return self.nearest if self.probability >= LEAST else None
+        return self.nearest if self.probability >= LEAST_MEAN else None
 
     def __str__(self) -> str:
         named = f"`{self.nearest}`" if self.schema else f"no schema of the library, most like `{self.nearest}`"
