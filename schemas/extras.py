@@ -24,6 +24,7 @@ class Extra:
 
 #: The extras that users install, by their names in pyproject.toml.
 EXTRAS = {
+    "flows": Extra("cinnabar flows, cinnabar extract --flow", {"prefect": "prefect", "sqlalchemy": "sqlalchemy"}),
     "server": Extra(
         "cinnabar serve", {"prometheus_client": "prometheus-client", "python_multipart": "python-multipart"}
     ),

@@ -88,9 +88,9 @@ def ocr() -> Iterator[Finding]:
 
 
 def extras() -> Iterator[Finding]:
-    """The optional extras, installed or not; none of them is needed. `ocr` tells of OCR."""
+    """The optional extras, installed or not; none of them is needed. OCR and Prefect have checks of their own."""
     for name, extra in EXTRAS.items():
-        if name != "ocr":
+        if name not in ("ocr", "flows"):
             install = f"not installed; {install_line(name)} for it"
             yield ok(f"extra {name}", f"{extra.purpose}: {install if extra.missing() else 'installed'}")
 
