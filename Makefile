@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report choice-report tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report draft-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report choice-report tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ test: setup  ## the tests that a change must pass, on every core (ARGS="-k name"
 
 test-slow: setup  ## the tests that take long: all draws of properties, killed processes, big lists, real servers
 	@$(PYTEST) -m slow $(ARGS)
+
+wheel-check:  ## install the wheel without extras, newest and lowest versions, and run the README's example (ARGS=newest)
+	@scripts/check_wheel.sh $(ARGS)
 
 lint: setup  ## ruff and mypy --strict
 	@$(PY) -m ruff check .
@@ -137,9 +140,6 @@ lexicon-report: setup  ## count the unseen labels in eight languages that are mo
 
 tables-report: setup  ## measure F1 with tables as rows beside plain order (SETS="folders" ARGS="--limit 12")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.tables_report $(SETS) $(ARGS)
-
-draft-report: setup  ## measure how much of a set's schema `schema draft` proposes (SETS="folders" ARGS="--documents 8 --read 10")
-	@OMP_NUM_THREADS=1 $(PY) -m bench.draft_report $(SETS) $(ARGS)
 
 ocr-report: setup  ## measure OCR of drawn pages: words found, seconds, F1 from scans (ARGS="--pages 2 --documents 0")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.ocr_report $(ARGS)

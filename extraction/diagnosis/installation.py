@@ -8,7 +8,6 @@ import platform
 import tempfile
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
-from importlib.util import find_spec
 from pathlib import Path
 
 from cinnabar.engine.models.identity import SHIPPED
@@ -17,16 +16,9 @@ from cinnabar.extraction.diagnosis.findings import Finding, advises, fails, ok
 from cinnabar.extraction.ingest.ocr.engines import OcrEngine, tesseract_languages
 from cinnabar.schemas.automata.cache import cache_folder
 from cinnabar.schemas.errors import DocumentError, ModelError
+from cinnabar.schemas.extras import EXTRAS, PACKAGE, install_line
 from cinnabar.schemas.wording import counted
 
-PACKAGE = "cinnabar-extract"
-# The extras that users install, a module of each, and what it is for.
-_EXTRAS = {
-    "mercury": ("openai", "models behind a server: --model mercury-2"),
-    "models": ("huggingface_hub", "cinnabar model fetch"),
-    "ray": ("ray", "more than one machine: --ray"),
-    "heic": ("pi_heif", "images of telephones"),
-}
 _WHOLE = "install it again: a file of the installation is missing or was changed"
 
 
@@ -96,11 +88,11 @@ def ocr() -> Iterator[Finding]:
 
 
 def extras() -> Iterator[Finding]:
-    """The optional extras, installed or not; none of them is needed."""
-    for name, (module, purpose) in _EXTRAS.items():
-        there = find_spec(module) is not None
-        install = f'not installed; pip install "{PACKAGE}[{name}]" for it'
-        yield ok(f"extra {name}", f"{purpose}: {'installed' if there else install}")
+    """The optional extras, installed or not; none of them is needed. OCR and Prefect have checks of their own."""
+    for name, extra in EXTRAS.items():
+        if name not in ("ocr", "flows"):
+            install = f"not installed; {install_line(name)} for it"
+            yield ok(f"extra {name}", f"{extra.purpose}: {install if extra.missing() else 'installed'}")
 
 
 def cache() -> Iterator[Finding]:

@@ -74,7 +74,7 @@ def _of_class(source: str, path: Path) -> dict[str, Any]:
         came = "it is a folder" if path.is_dir() else "there is no such file"
         raise UsageError(
             f"{source!r:.200}: {came}; expected module:Class, a CSV file, example records or an OpenAPI document"
-            f" (`cinnabar schema draft` proposes a schema from documents)"
+            f" (`cinnabar schema draft` offers documents a schema of the library)"
         )
     loaded = load_schema(source)
     if not isinstance(loaded.schema, dict):
@@ -92,7 +92,7 @@ def _text(path: Path) -> str:
     if path.suffix.lower() not in _ENDINGS:
         raise UsageError(
             f"{path}: expected {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}; or module:Class"
-            f" (`cinnabar schema draft` proposes a schema from documents)"
+            f" (`cinnabar schema draft` offers documents a schema of the library)"
         )
     try:
         if path.stat().st_size > LARGEST:

@@ -1,4 +1,4 @@
-"""The documents behind a draft, each parsed in a bounded process."""
+"""The documents by which a schema is chosen, each parsed in a bounded process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import examine, gather, located
 from cinnabar.schemas.errors import DocumentError, UsageError
 
-#: The most documents that a draft looks at; more of them change little.
-MOST_DOCUMENTS = 50
+#: The most documents that are looked at; more of them change little.
+MOST_DOCUMENTS = 20
 
 
 def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[str, str]]]:
@@ -35,5 +35,5 @@ def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[s
                 found.append(outcome)
     if not found:
         why = "".join(f"; {path}: {reason}" for path, reason in problems[:3])
-        raise UsageError(f"{', '.join(paths)[:200]}: expected documents with text to draft from, got none{why}")
+        raise UsageError(f"{', '.join(paths)[:200]}: expected documents with text, got none{why}")
     return found, problems

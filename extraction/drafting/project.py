@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.drafting.schema_files import DRAFTED, schema_document
+from cinnabar.extraction.drafting.schema_files import OFFERED, schema_document
 from cinnabar.schemas.errors import UsageError
 
 #: The files of a project, by their paths in it.
@@ -34,13 +34,13 @@ class Project:
 def make_project(folder: Path, documents: list[Path] | None = None, schema: dict[str, Any] | None = None) -> Project:
     """Makes a project in this folder; a file that exists is kept.
 
-    With `documents` there is no sample document, and the files name these; `schema` is then drafted from them.
+    With `documents` there is no sample document, and the files name these; `schema` takes the template's place.
     """
     own = [path.absolute() for path in documents or ()]
     paths = own or [(folder / "documents").absolute()]
     texts = _texts(folder.absolute(), own, paths, SAMPLE_VIEW if schema is None else str(schema["title"]))
     if schema is not None:
-        texts[SCHEMA] = schema_document(schema, DRAFTED)
+        texts[SCHEMA] = schema_document(schema, OFFERED.format(name=schema["title"]))
     written: list[str] = []
     kept: list[str] = []
     for name, text in texts.items():

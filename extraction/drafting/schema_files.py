@@ -10,7 +10,7 @@ from cinnabar.schemas.texts import schema_text
 from cinnabar.schemas.yaml_texts import is_yaml, yaml_text
 
 #: The comments at the head of a proposed schema.
-DRAFTED = """A proposal, drafted from documents: leave out fields that you do not want, and add those that it missed.
+OFFERED = """The schema `{name}` of the library: leave out fields that you do not want, and add your own.
 The reader sees names, titles, descriptions and choices only: say in each description what the field is.
 Documents may lack a value: `'null'` among the types allows that."""
 INFERRED = """A proposal, inferred from {source}: edit it.

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
@@ -167,6 +166,9 @@ def _fitted(
 
     # Confidence must never fall as the model's own probability, the first sign, rises.
     bounds = [(0.0, None), *[(None, None)] * len(names[1:]), (None, None)]
+    # Of the extra `learn`.
+    from scipy.optimize import minimize
+
     best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     weights = np.round(best[:-1] / width, 4)
     bias = round(float(best[-1] - weights @ middle), 4)

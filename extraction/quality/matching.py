@@ -18,7 +18,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from cinnabar.schemas.pointers import escape
 
@@ -166,6 +165,9 @@ def pair_items(
         pairs = _identical(truths, predicted)
         left, right = _without(left, (i for i, _ in pairs)), _without(right, (j for _, j in pairs))
     if left and right and max(len(left), len(right)) <= _MAX_ASSIGNMENT:
+        # Of the extra `learn`.
+        from scipy.optimize import linear_sum_assignment
+
         gain = np.array([[agreement(truths[i], predicted[j], also) for j in right] for i in left])
         rows, columns = linear_sum_assignment(gain, maximize=True)
         pairs += [(left[r], right[c]) for r, c in zip(rows, columns, strict=True) if gain[r, c]]

@@ -8,6 +8,7 @@ LEVEL.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,14 +58,14 @@ def _share(pair: tuple[int, int]) -> float:
 
 def fisher(now: tuple[int, int], before: tuple[int, int]) -> float:
     """Returns the two-sided p-value of Fisher's exact test for (k, n) and (k, n)."""
-    from scipy.special import gammaln
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, now[1] + before[1] + 1)))])
 
-    def choose(n: int, k: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        found: npt.NDArray[np.float64] = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    def choose(n: int, k: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        found: npt.NDArray[np.float64] = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
         return found
 
     with_it = now[0] + before[0]
-    k = np.arange(max(0, with_it - before[1]), min(now[1], with_it) + 1, dtype=np.float64)
+    k = np.arange(max(0, with_it - before[1]), min(now[1], with_it) + 1)
     log = choose(now[1], k) + choose(before[1], with_it - k)
     own = log[int(now[0] - k[0])]
     chance = np.exp(log - log.max())
@@ -76,8 +77,6 @@ def chi_squared(now: Sequence[int], before: Sequence[int]) -> float:
 
     The draws are tables with the same sums of rows and columns (a permutation test); equal counts give equal values.
     """
-    from scipy.special import chdtrc
-
     table = np.array([now, before], np.int64)
     table = table[:, table.sum(0) > 0]
     rows, columns = table.sum(1), table.sum(0)
@@ -86,7 +85,7 @@ def chi_squared(now: Sequence[int], before: Sequence[int]) -> float:
     expected = np.outer(rows, columns) / table.sum()
     own = _statistic(table[:1], expected)[0]
     if expected.min() >= _EXPECTED:
-        return float(chdtrc(table.shape[1] - 1, own))
+        return _chi_squared_tail(table.shape[1] - 1, float(own))
     source = np.random.default_rng(0)
     for many in _DRAWS:
         drawn = source.multivariate_hypergeometric(columns, rows[0], size=many, method="marginals")
@@ -94,6 +93,17 @@ def chi_squared(now: Sequence[int], before: Sequence[int]) -> float:
         if as_far >= _ENOUGH:
             break
     return (1 + as_far) / (1 + many)
+
+
+def _chi_squared_tail(freedom: int, statistic: float) -> float:
+    """Returns the chance of a larger statistic with so many degrees of freedom, by its finite series."""
+    half = statistic / 2
+    if half <= 0:
+        return 1.0
+    first = freedom % 2 / 2
+    terms = (first + k for k in range(freedom // 2))
+    series = sum(math.exp(one * math.log(half) - half - math.lgamma(one + 1)) for one in terms)
+    return series + (math.erfc(math.sqrt(half)) if first else 0.0)
 
 
 def _statistic(now: npt.NDArray[np.int64], expected: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

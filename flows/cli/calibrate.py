@@ -12,6 +12,7 @@ import typer
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.flows.cli.options import AsJson, DeviceOption, run_options
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
 
 
 @run_options("workers")
@@ -48,6 +49,7 @@ def calibrate(
     """
     from cinnabar.extraction.sources import local_folder
 
+    check_extra("learn", "cinnabar calibrate")
     workers = RunOptions(**said).workers
     if limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")

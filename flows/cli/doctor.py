@@ -77,7 +77,11 @@ def _prefect() -> Iterator[Finding]:
 
     from cinnabar.extraction.diagnosis.findings import fails, ok
     from cinnabar.flows.prefect_server import check_server
+    from cinnabar.schemas.extras import EXTRAS, install_line
 
+    if EXTRAS["flows"].missing():
+        yield ok("Prefect", f"not installed; {install_line('flows')} for runs on a schedule")
+        return
     told = version("prefect")
     try:
         url = check_server()

@@ -1,4 +1,4 @@
-"""`cinnabar schema infer` and `cinnabar schema draft` propose a schema to edit."""
+"""`cinnabar schema infer` makes a schema to edit, `cinnabar schema draft` offers one of the library."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.flows.cli.options import AsJson
+from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
 ToOption = Annotated[
@@ -57,41 +58,33 @@ def draft(
         list[str], typer.Argument(metavar="DOCUMENT...", help="Files and folders of documents of one kind.")
     ],
     to: ToOption = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The schema's title; else the name of FILE or of the folder.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Propose a schema from a few documents of one kind: labels, tables, lists, types, and headers of mails.
+    """Offer documents of one kind the schema of the library that they look like.
 
-    Give three to ten documents, because a label counts if it comes in several of them. It is a proposal: leave out
-    fields that you do not want, and write descriptions.
+    Standard output or FILE gets that schema to edit. Exit status 2 if they look like none, with the ways to write one.
 
     \b
     Examples:
-      cinnabar schema draft mails --to delivery.yaml
-      cinnabar schema draft invoice1.pdf invoice2.pdf invoice3.pdf --name invoice
-      cinnabar schema draft mails --json
+      cinnabar schema draft inbox
+      cinnabar schema draft inbox --to invoice.yaml
+      cinnabar schema draft inbox --json
     """
-    from cinnabar.extraction.drafting.drafting import draft_schema
+    from cinnabar.extraction.drafting.library_choice import choose_library_schema, library_schema
     from cinnabar.extraction.drafting.parsed_documents import parsed_documents
-    from cinnabar.extraction.drafting.schema_files import DRAFTED
-    from cinnabar.schemas import load_schema
+    from cinnabar.extraction.drafting.schema_files import OFFERED
 
     found, problems = parsed_documents(documents)
     for path, reason in problems:
         print(harmless(f"cinnabar: {path}: left out: {reason}"), file=sys.stderr)
-    schema = draft_schema(found, name or title_from(documents, to)).schema
-    load_schema(schema)
-    deliver(schema, to, as_json, DRAFTED)
-
-
-def title_from(documents: list[str], to: Path | None) -> str:
-    """The name of the schema's file, else of the folder in which the documents lie."""
-    if to is not None:
-        return to.name.partition(".")[0]
-    first = Path(documents[0])
-    return (first if first.is_dir() else first.absolute().parent).name or "document"
+    choice = choose_library_schema(found)
+    if choice.schema is None:
+        raise UsageError(
+            f"{choice}; write one: `cinnabar init DIR` makes a schema to edit, `cinnabar schema infer` takes a class,"
+            " a CSV file, example records or an OpenAPI document"
+        )
+    print(f"cinnabar: {choice}; `--schema {choice.schema}` uses it as it is", file=sys.stderr)
+    deliver(library_schema(choice.schema), to, as_json, OFFERED.format(name=choice.schema))
 
 
 def deliver(schema: dict[str, Any], to: Path | None, as_json: bool, comment: str) -> None:

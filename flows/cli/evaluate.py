@@ -24,6 +24,7 @@ from cinnabar.flows.cli.options import (
     run_options,
 )
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def evaluate(
     from cinnabar.extraction.sources import check_models, model_source, settings_of
     from cinnabar.schemas import load_schema
 
+    if not route and related is None:
+        check_extra("learn", "cinnabar eval")
     options = RunOptions(on_missing="guess", **said)
     if route or related is not None:
         scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}

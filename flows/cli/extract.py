@@ -32,6 +32,7 @@ from cinnabar.flows.cli.options import (
     SchemasOption,
     run_options,
 )
+from cinnabar.schemas.extras import check_extra
 
 if TYPE_CHECKING:
     from cinnabar.extraction.batched_run import Summary
@@ -151,6 +152,7 @@ def extract(
     # Standard output is for the result, but Ray prints lost workers there.
     with redirect_stdout(sys.stderr):
         if flow:
+            check_extra("flows", "cinnabar extract --flow")
             flow_options: dict[str, Any] = {"model": model, "device": device, "escalate_to": escalate_to, "ray": ray}
             flow_options |= {} if below is None else {"below": below}
             flow_options |= {} if related is None else {"related": related}

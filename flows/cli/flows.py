@@ -27,6 +27,7 @@ from cinnabar.flows.cli.options import (
     run_options,
 )
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
 
 flows_app = typer.Typer()
@@ -108,6 +109,7 @@ def serve_schedule(
       cinnabar flows serve imaps://me@mail.example.org/INBOX --schema invoice --out tables --every 900
       cinnabar flows serve inbox --schema invoice --schema receipt.json --route --out tables --every 900
     """
+    check_extra("flows", "cinnabar flows serve")
     from contextlib import ExitStack
 
     from cinnabar.extraction.cluster.connection import check_cluster
@@ -117,6 +119,8 @@ def serve_schedule(
     from cinnabar.extraction.records.checks.checks import Checks
     from cinnabar.extraction.routing.routing import routing_of
     from cinnabar.extraction.sources import model_source
+
+    # These need the extra `flows`.
     from cinnabar.flows.notices import mark_killed_runs
     from cinnabar.flows.prefect_server import server
     from cinnabar.flows.serve import schedule_of, serve
@@ -187,6 +191,7 @@ def notify_owner(
       cinnabar flows notify "mailtos://bills:PASSWORD@mail.example.org?to=anna@example.org&format=text"
       cinnabar flows notify jsons://hooks.example.org/cinnabar
     """
+    check_extra("flows", "cinnabar flows notify")
     from cinnabar.flows.notices import check_address, mark_killed_runs, notify
     from cinnabar.flows.prefect_server import at_server
 

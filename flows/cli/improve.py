@@ -23,6 +23,7 @@ from cinnabar.flows.cli import completion
 from cinnabar.flows.cli.console import LINE_SECONDS
 from cinnabar.flows.cli.options import AsJson, OutOption
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def _train(
         raise UsageError(f"--steps: expected at least 1, got {steps}")
     if minutes is not None and (not 0 < minutes < math.inf or steps is not None):
         raise UsageError(f"--minutes: expected a finite number above 0, without --steps, got {minutes:g}")
+    check_extra("learn", "cinnabar improve")
     begun, within = time.monotonic(), minutes or MINUTES
     with _Telling(_event if events else _line(sys.stderr.isatty())) as report:
         report(Stage("reading", 0.0, 0.0, left=60 * within if steps is None else None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -17,13 +18,13 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it may exist.")] = Path(),
     documents: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DOCUMENT...", help="Documents of yours, from which the schema is drafted."),
+        typer.Argument(metavar="DOCUMENT...", help="Documents of yours, which choose the schema."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a folder with a schema to edit, a sample document, a deployment for Prefect, and the next steps.
 
-    With documents of yours the schema is drafted from them, as by `cinnabar schema draft`, and no sample is written.
+    With documents of yours no sample is written, and if they look like a schema of the library, it is that one.
     No file is overwritten: one that exists is kept, and named.
 
     \b
@@ -36,11 +37,12 @@ def init(
 
     schema = None
     if documents:
-        from cinnabar.extraction.drafting.drafting import draft_schema
+        from cinnabar.extraction.drafting.library_choice import choose_library_schema, library_schema
         from cinnabar.extraction.drafting.parsed_documents import parsed_documents
 
-        found, _ = parsed_documents([str(path) for path in documents])
-        schema = draft_schema(found, folder.absolute().name or "document").schema
+        choice = choose_library_schema(parsed_documents([str(path) for path in documents])[0])
+        schema = None if choice.schema is None else library_schema(choice.schema)
+        print(harmless(f"cinnabar: {choice}"), file=sys.stderr)
     done = make_project(folder, documents, schema)
     if as_json:
         print(json.dumps(asdict(done), ensure_ascii=False))

@@ -14,6 +14,7 @@ import typer
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli.options import AsJson, DeviceOption, run_options
 from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def check_model(
     options = RunOptions(on_missing="guess", **said)
     paths = [] if without_run else sets or [path for path in (SAMPLES,) if path.is_dir()]
     chosen = select_sets(paths, limit=limit) if paths else []
+    if chosen:
+        check_extra("learn", "cinnabar model check without --no-run")
     found = inspect_checkpoint(folder, device)
     facts = {**found.facts, "problems": found.problems}
     if not as_json:

@@ -17,12 +17,12 @@ schema_app = typer.Typer()
 
 @schema_app.callback(invoke_without_command=True)
 def schema_group(context: typer.Context) -> None:
-    """List, check, draft and infer schemas.
+    """List, check, offer and infer schemas.
 
     \b
     Examples:
-      cinnabar schema draft mails --to delivery.yaml
-      cinnabar schema check delivery.yaml
+      cinnabar schema draft inbox --to invoice.yaml
+      cinnabar schema check invoice.yaml
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -13,6 +13,7 @@ import typer
 from cinnabar.flows.cli.model_in_use import model_in_use
 from cinnabar.flows.cli.options import DeviceOption, OwnModelOption, run_options
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
 
 if TYPE_CHECKING:
     from cinnabar.engine.examples import Examples
@@ -72,6 +73,7 @@ def serve_model(
     from cinnabar.flows.server.settings import ServerSettings
     from cinnabar.schemas import load_schema
 
+    check_extra("server", "cinnabar serve")
     settings = ServerSettings(
         host,
         port,
@@ -86,6 +88,7 @@ def serve_model(
     chosen_model = _model(model, out)
     source = model_source(chosen_model, device)
     examples = _examples(chosen, schemas, source, out)
+    # These need the extra `server`.
     from cinnabar.flows.server.assembly import assemble, model_name
     from cinnabar.flows.server.logs import start_log
     from cinnabar.flows.server.serving import address, bound, run_server

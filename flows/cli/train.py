@@ -18,6 +18,7 @@ from cinnabar.flows.cli.options import AsJson
 from cinnabar.flows.cli.train_diffusion import DiffusionOptions, train_diffusion_model
 from cinnabar.flows.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, tell_truths
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
 
 # The default minutes of `--recipe`.
 _RECIPE_MINUTES = 240.0
@@ -100,6 +101,7 @@ def train(
         raise UsageError("--without: expected with --recipe; otherwise leave the set out of the command")
     if model is not None and is_checkpoint(model):
         raise UsageError(f"--model {model}: a language model; train it with --diffusion")
+    check_extra("learn", "cinnabar train")
     if model is not None or not recipe:
         fingerprint_of(model or "default")
     make_folder(out)

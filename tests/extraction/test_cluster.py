@@ -40,7 +40,7 @@ from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, ModelSource, model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.records import Outcome
-from cinnabar.schemas import load_schema
+from cinnabar.schemas import extras, load_schema
 from cinnabar.schemas.errors import DocumentError, ModelError, RunError, UsageError
 
 # Each process imports PyTorch when it starts, which takes long on a machine busy with other work.
@@ -362,8 +362,8 @@ def test_a_wrong_address_is_one_line_before_any_work(
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "find_spec", lambda _: None)
-    with pytest.raises(UsageError, match=re.escape("pip install 'cinnabar-extract[ray]'")):
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    with pytest.raises(UsageError, match=re.escape('pip install "cinnabar-extract[ray]"')):
         check_cluster("local", source())
 
 

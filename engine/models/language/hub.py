@@ -19,6 +19,7 @@ from typing import Any
 from cinnabar.engine.models.language.configuration import CONFIG
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.schemas.errors import CinnabarError, RunError, UsageError
+from cinnabar.schemas.extras import check_extra
 
 #: The files that are fetched, all at the top of a repository: no code and no pickles.
 PATTERNS = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "LICEN[CS]E*", "COPYING*", "NOTICE*")
@@ -63,11 +64,11 @@ def fetch_checkpoint(name: str, out: Path, revision: str | None = None) -> Fetch
     fetched, has pickles only, or does not fit on the disk; ModelError for a family that cannot be run, before the
     weights are fetched; RunError if the hub fails.
     """
-    try:
-        import huggingface_hub
-        from huggingface_hub import errors
-    except ImportError as error:
-        raise UsageError("fetching a model needs huggingface_hub: pip install 'cinnabar-extract[models]'") from error
+    check_extra("models", "cinnabar model fetch")
+    # Of the extra `models`.
+    import huggingface_hub
+    from huggingface_hub import errors
+
     endpoint = os.environ.get("HF_ENDPOINT") or None
     try:
         with _online():

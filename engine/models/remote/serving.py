@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
 
 _OTHER = "openai:"
 #: The assumed context of a model with an unknown one, in tokens.
@@ -147,8 +147,7 @@ def is_plain(url: str) -> bool:
 
 def check_installed(name: str) -> None:
     """Raises UsageError if the packages for models behind a server are not installed."""
-    if any(importlib.util.find_spec(package) is None for package in ("openai", "rapidfuzz")):
-        raise UsageError(f"{name}: needs more packages; pip install 'cinnabar-extract[mercury]'")
+    check_extra("mercury", f"--model {name}")
 
 
 def api_key(found: Served) -> str:

@@ -11,9 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from cinnabar.engine.child_environment import child_environment
+from cinnabar.schemas.extras import EXTRAS, install_line
 
 #: The command that installs the default engine.
-INSTALL = 'pip install "cinnabar-extract[ocr]"'
+INSTALL = install_line("ocr")
 # Raised when our own rules change the words that a page gets.
 _RULES = 2
 _ROOM = "cinnabar.extraction.ingest.ocr"
@@ -55,8 +56,7 @@ class OcrEngine:
     def missing(self) -> str:
         """Returns what to do so that the engine can work on this machine, "" if it can."""
         if self.name == "rapidocr":
-            needed = ("rapidocr", "onnxruntime", "cv2", "PIL")
-            return "" if all(map(find_spec, needed)) else f"install OCR with {INSTALL}"
+            return f"install OCR with {INSTALL}" if EXTRAS["ocr"].missing() else ""
         installed = tesseract_languages()
         if not installed:
             return "install Tesseract (Debian: apt-get install tesseract-ocr) with its languages"

@@ -14,6 +14,7 @@ from cinnabar.extraction.ingest.builder import MAX_PICTURES, DocumentBuilder
 from cinnabar.extraction.ingest.ocr.pictures import TooManyPixels, check_pixels, opened, orientation_of, picture_format
 from cinnabar.extraction.ingest.reading import Reading
 from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.extras import install_line
 
 MAX_FRAMES = 1_000
 # Seconds of processor time for the pages of one file, well below the parser's limit.
@@ -37,7 +38,7 @@ def add_image(reading: Reading, data: bytes) -> None:
     unsupported, image_only for an image too small for a letter.
     """
     if data[4:8] == b"ftyp" and find_spec("pi_heif") is None:
-        raise DocumentError("unsupported", 'the content is HEIC; pip install "cinnabar-extract[heic]" reads it')
+        raise DocumentError("unsupported", f"the content is HEIC; {install_line('heic')} reads it")
     try:
         picture = opened(data)
         pages = _add_pages(reading.builder, picture, data)

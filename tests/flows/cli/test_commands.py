@@ -24,6 +24,7 @@ from cinnabar.flows.cli.quiet import SHOWING
 
 CaptureResult = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[3]
+CONTRACT = ROOT / "data" / "samples" / "contract" / "docs" / "ridgeline_marigold_mca.txt"
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("_CINNABAR")}
 
 
@@ -143,7 +144,7 @@ USES = {
     "quarantine retry": "quarantine retry --out out --model {model}",
     "schema list": "schema list",
     "schema check": "schema check note.json",
-    "schema draft": "schema draft docs",
+    "schema draft": "schema draft {contract}",
     "schema infer": "schema infer note:Note",
     "label": "label docs --schema note.json --out set --model {model}",
 }
@@ -159,7 +160,7 @@ def test_a_command_prints_json_and_nothing_else(
 ) -> None:
     monkeypatch.chdir(done.parent)
     Path("note.py").write_text("from pydantic import BaseModel\nclass Note(BaseModel):\n    author: str | None\n")
-    words = shlex.split(USES[name].format(model=tiny_model))
+    words = shlex.split(USES[name].format(model=tiny_model, contract=CONTRACT))
     capsys.readouterr()
     for quiet in ([], ["--quiet"] if name not in SHOWING else []):
         if quiet and name == "forget":

@@ -150,5 +150,5 @@ def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
 
     modules: Any = sys.modules
     monkeypatch.setitem(modules, "huggingface_hub", None)
-    with pytest.raises(UsageError, match=r"pip install 'cinnabar-extract\[models\]'"):
+    with pytest.raises(UsageError, match=r'pip install "cinnabar-extract\[models\]"'):
         fetch_checkpoint("org/tiny", tmp_path / "out")

@@ -6,6 +6,7 @@ from cinnabar.extraction.ingest.ocr import engines
 from cinnabar.extraction.ingest.ocr.engines import OcrEngine
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.run_options import RunOptions
+from cinnabar.schemas import extras
 from cinnabar.schemas.errors import UsageError
 
 
@@ -51,7 +52,7 @@ def test_tesseract_needs_its_program_and_its_languages(monkeypatch: pytest.Monke
 
 
 def test_ocr_that_is_demanded_and_not_installed_is_told_before_any_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     assert parser_settings(RunOptions()).ocr == "auto"
     with pytest.raises(UsageError, match=r'pip install "cinnabar-extract\[ocr\]"'):
         parser_settings(RunOptions(ocr="always"))

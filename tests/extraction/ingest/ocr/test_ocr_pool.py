@@ -184,7 +184,7 @@ def test_never_leaves_pages_empty(made: Made) -> None:
 
 
 def test_without_the_extra_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.ingest.ocr.engines.find_spec", lambda _: None)
+    monkeypatch.setattr("cinnabar.schemas.extras.find_spec", lambda _: None)
     pool = OcrPool(1, ParserSettings())
     found = pool.filled(scan("say one"))
     assert isinstance(found, DocumentError) and found.code == "image_only"
