@@ -8,7 +8,7 @@ CinnabarError
 │   ├── InUse                  a folder that another run is writing to: folder, what
 │   ├── Refused                a correction after which a record would break its schema, or not be storable: places
 │   ├── Overtaken              a correction of a value that somebody has changed since it was seen: places
-│   ├── RequestRefused         a request of a chat (engine/chat/refusal.py): code, message, param
+│   ├── RequestRefused         a request of a chat (engine/chat/requests.py): event
 │   ├── NoMailbox              a mailbox that its server does not have
 │   ├── TooLarge               an automaton past the cap on states
 │   ├── TooMuchWork            patterns that would together take too much work to compile

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import PurePath
@@ -26,15 +26,14 @@ SUFFIXES = (".yaml", ".yml")
 #: stand for billions.
 MAX_VALUES = 500_000
 
-_CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
-    spelling(word): word == "true" for word in ("true", "false") for spelling in (str, str.title, str.upper)
-}
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TAG = "tag:yaml.org,2002:"
-_Scalar = None | bool | int | float | str | Any
+#: The plain scalars of YAML 1.2's core schema; every other one is a text.
+_PLAIN = {
+    "null": re.compile(r"~|null|Null|NULL|"),
+    "bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
+    "int": re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
+    "float": re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+}
 
 
 class YamlError(ValueError):
@@ -70,11 +69,10 @@ def read_yaml(text: str) -> YamlText:
     Raises YamlError with the line if the text is not YAML, has a key twice in one mapping, or stands for no JSON value
     within the bounds, and UnsupportedSchema with the pointer if it is too deep.
     """
-    reader = _Reader()
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    # PyYAML's own composer and constructor know YAML 1.1, and in C they go to any depth; its events do neither.
+    reader = _Reader(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     try:
-        for event in yaml.parse(text, Loader=loader):
-            reader.take(event)
+        value = reader.document()
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         said = ", ".join(filter(None, (problem.context, problem.problem))) or "no YAML"
@@ -82,7 +80,7 @@ def read_yaml(text: str) -> YamlText:
     except yaml.reader.ReaderError as problem:
         line = text.count("\n", 0, problem.position) + 1
         raise YamlError(line, f"the character {chr(ord(text[problem.position]))!a} is not allowed") from None
-    return YamlText(reader.root, reader.lines)
+    return YamlText(value, reader.lines)
 
 
 def _advice(text: str, mark: yaml.Mark | None) -> str:
@@ -95,156 +93,122 @@ def _advice(text: str, mark: yaml.Mark | None) -> str:
 
 
 @dataclass(slots=True)
-class _Open:
-    """A mapping or sequence that is being read; `values` counts what it holds, itself included."""
-
-    value: dict[str, Any] | list[Any]
-    anchor: str | None
-    line: int
-    path: str
-    step: str | int
-    values: int = 1
-    key: str | None = None
-
-
-@dataclass(slots=True)
 class _Reader:
-    """Builds the value from events, without recursion."""
+    """Makes JSON values of the events of a text; it recurses no deeper than MAX_LEVELS."""
 
-    root: Any = None
+    events: Iterator[Any]
     lines: dict[str, int] = field(default_factory=dict)
-    _open: list[_Open] = field(default_factory=list)
-    _anchors: dict[str, tuple[Any, int]] = field(default_factory=dict)
-    _documents: int = 0
-    _values: int = 0
+    #: The value of each anchor, and how many values that is with all aliases written out; None while it is read.
+    anchors: dict[str, tuple[Any, int] | None] = field(default_factory=dict)
+    steps: list[str | int] = field(default_factory=list)
 
-    def take(self, event: yaml.Event) -> None:
-        line = event.start_mark.line + 1
-        match event:
-            case yaml.DocumentStartEvent():
-                self._documents += 1
-                if self._documents > 1:
-                    raise YamlError(line, "expected one document in the file, got a second one behind `---`")
-            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                self._begin(event, line)
-            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                done = self._open.pop()
-                self._put(done.value, done.values, done.line, done.anchor, end=True)
-            case yaml.AliasEvent():
-                if event.anchor not in self._anchors:
-                    inside = any(one.anchor == event.anchor for one in self._open)
-                    why = "is within the value that it names" if inside else "names no anchor above it"
-                    raise YamlError(line, f"the alias *{event.anchor} {why}")
-                value, values = self._anchors[event.anchor]
-                self._put(value, values, line, None)
-            case yaml.ScalarEvent():
-                if self._awaits_key():
-                    self._name(event, line)
-                else:
-                    self._put(_scalar(event, line), 1, line, event.anchor)
+    def document(self) -> Any:
+        """The value of the only document; None if there is none."""
+        value = None
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if self.lines:
+                    raise YamlError(_line(event), "expected one document in the file, got a second one behind `---`")
+                value, _ = self.value(next(self.events), "")
+        return value
 
-    def _awaits_key(self) -> bool:
-        return bool(self._open) and isinstance(self._open[-1].value, dict) and self._open[-1].key is None
-
-    def _begin(self, event: Any, line: int) -> None:
-        mapping = isinstance(event, yaml.MappingStartEvent)
-        if self._awaits_key():
-            raise YamlError(line, f"expected a text as a key, got {'a mapping' if mapping else 'a sequence'}")
-        if event.tag not in (None, "!", f"{_TAG}{'map' if mapping else 'seq'}"):
-            raise YamlError(line, f"expected no tag, got {event.tag:.80}; only JSON's types are known")
-        path, step = self._place()
-        if len(self._open) >= MAX_LEVELS:
-            raise too_deep([*(one.step for one in self._open[1:]), step])
-        self.lines.setdefault(path, line)
-        self._values += 1
-        self._open.append(_Open({} if mapping else [], event.anchor, line, path, step))
-
-    def _place(self) -> tuple[str, str | int]:
-        """The pointer of the value that comes next, and its last step."""
-        if not self._open:
-            return "", ""
-        above = self._open[-1]
-        step: str | int = len(above.value) if isinstance(above.value, list) else above.key or ""
-        return f"{above.path}/{escape(str(step))}", step
-
-    def _name(self, event: yaml.ScalarEvent, line: int) -> None:
-        """Takes a key; a plain one is its own text, so that `1`, `on` and `null` are the names that they look like."""
-        above = self._open[-1]
-        assert isinstance(above.value, dict)
-        if event.tag not in (None, "!", f"{_TAG}str"):
-            raise YamlError(line, f"expected a text as a key, got one with the tag {event.tag:.80}")
-        if event.value == "<<" and not event.style:
-            raise YamlError(line, "the merge key << is no part of YAML 1.2; write $ref or allOf, or an alias")
-        if event.value in above.value:
-            raise YamlError(line, f"the key {event.value!r:.80} twice in one mapping")
+    def value(self, event: Any, pointer: str) -> tuple[Any, int]:
+        """The value that begins with this event, and how many values it is with all aliases written out."""
+        line = _line(event)
+        self.lines.setdefault(pointer, line)
+        if isinstance(event, yaml.AliasEvent):
+            return self._named(event.anchor, line)
         if event.anchor is not None:
-            self._anchors[event.anchor] = (event.value, 1)
-        above.key = event.value
-        self.lines[f"{above.path}/{escape(event.value)}"] = line
-
-    def _put(self, value: Any, values: int, line: int, anchor: str | None, *, end: bool = False) -> None:
-        if self._awaits_key():
-            if not isinstance(value, str):
-                raise YamlError(line, "expected a text as a key, got an alias of another value")
-            above = self._open[-1]
-            if value in above.value:
-                raise YamlError(line, f"the key {value!r:.80} twice in one mapping")
-            above.key = value
-            return
-        path, _ = self._place()
-        if not end:
-            self.lines.setdefault(path, line)
-            self._values += values
-        if self._values > MAX_VALUES:
-            raise YamlError(line, f"more than {MAX_VALUES:,} values with all aliases written out")
-        if anchor is not None:
-            self._anchors[anchor] = (value, values)
-        if not self._open:
-            self.root = value
-            return
-        above = self._open[-1]
-        above.values += values
-        if isinstance(above.value, list):
-            above.value.append(value)
+            self.anchors[event.anchor] = None
+        value: Any
+        if isinstance(event, yaml.ScalarEvent):
+            value, held = _scalar(event, line), 1
         else:
-            assert above.key is not None
-            above.value[above.key], above.key = value, None
+            mapping = isinstance(event, yaml.MappingStartEvent)
+            if event.tag not in (None, "!", f"{_TAG}{'map' if mapping else 'seq'}"):
+                raise _tagged(event)
+            if len(self.steps) >= MAX_LEVELS:
+                raise too_deep(self.steps)
+            value, held = ({}, 1) if mapping else ([], 1)
+            while not isinstance(part := next(self.events), yaml.CollectionEndEvent):
+                step = self._key(part, pointer, value) if mapping else len(value)
+                self.steps.append(step)
+                item, more = self.value(next(self.events) if mapping else part, f"{pointer}/{escape(str(step))}")
+                self.steps.pop()
+                held += more
+                if held > MAX_VALUES:
+                    raise YamlError(line, f"more than {MAX_VALUES:,} values with all aliases written out")
+                if mapping:
+                    value[step] = item
+                else:
+                    value.append(item)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value, held
+        return value, held
+
+    def _key(self, event: Any, pointer: str, above: Mapping[str, Any]) -> str:
+        """A key; a plain one is its own text, so that `1`, `on` and `null` are the names that they look like."""
+        line = _line(event)
+        if isinstance(event, yaml.AliasEvent):
+            key, _ = self._named(event.anchor, line)
+        elif not isinstance(event, yaml.ScalarEvent):
+            raise YamlError(line, "expected a text as a key, got a mapping or a sequence")
+        elif event.tag not in (None, "!", f"{_TAG}str"):
+            raise _tagged(event)
+        elif event.value == "<<" and not event.style:
+            raise YamlError(line, "the merge key << is no part of YAML 1.2; write $ref or allOf, or an alias")
+        else:
+            key = event.value
+            if event.anchor is not None:
+                self.anchors[event.anchor] = key, 1
+        if not isinstance(key, str):
+            raise YamlError(line, "expected a text as a key, got an alias of another value")
+        if key in above:
+            raise YamlError(line, f"the key {key!r:.80} twice in one mapping")
+        self.lines[f"{pointer}/{escape(key)}"] = line
+        return key
+
+    def _named(self, anchor: str, line: int) -> tuple[Any, int]:
+        found = self.anchors.get(anchor)
+        if found is None:
+            why = "is within the value that it names" if anchor in self.anchors else "names no anchor above it"
+            raise YamlError(line, f"the alias *{anchor} {why}")
+        return found
 
 
-def _scalar(event: yaml.ScalarEvent, line: int) -> _Scalar:
+def _line(event: yaml.Event) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _tagged(event: Any) -> YamlError:
+    return YamlError(_line(event), f"expected no tag, got {event.tag:.80}; only JSON's types are known")
+
+
+def _scalar(event: yaml.ScalarEvent, line: int) -> Any:
     text: str = event.value
-    kind = (event.tag or "").removeprefix(_TAG)
-    if event.tag == "!" or kind == "str" or (event.style and not event.tag):
+    asked = (event.tag or "").removeprefix(_TAG)
+    if asked in ("!", "str") or (event.style and not event.tag):
         return text
-    if event.tag is None:
-        return _plain(text)
-    reads: Mapping[str, Callable[[Any], bool]] = {
-        "null": lambda value: value is None,
-        "bool": lambda value: isinstance(value, bool),
-        "int": lambda value: isinstance(value, int) and not isinstance(value, bool),
-        "float": lambda value: not isinstance(value, (bool, str)) and value is not None,
-    }
-    if kind not in reads or not event.tag.startswith(_TAG):
-        raise YamlError(line, f"expected no tag, got {event.tag:.80}; only JSON's types are known")
-    value = _plain(text)
-    if not reads[kind](value):
-        raise YamlError(line, f"expected a value of the type {kind}, got {text!r:.80}")
-    return value
-
-
-def _plain(text: str) -> _Scalar:
-    """The value of a plain scalar in YAML 1.2's core schema."""
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if _INTEGER.fullmatch(text):
-        return json_integer(text)
-    if _OTHER_BASE.fullmatch(text):
-        return int(text, 0)
-    if _NUMBER.fullmatch(text):
-        return json_number(text)
-    if _NOT_FINITE.fullmatch(text):
-        return float(text.replace(".", "", 1))
+    if event.tag and (asked not in _PLAIN or asked == event.tag):
+        raise _tagged(event)
+    kind = _kind(text)
+    if asked not in ("", kind) and (asked, kind) != ("float", "int"):
+        raise YamlError(line, f"expected a value of the type {asked}, got {text!r:.80}")
+    match kind:
+        case "null":
+            return None
+        case "bool":
+            return text.lower() == "true"
+        case "int":
+            return int(text, 0) if text[1:2] in ("o", "x") else json_integer(text)
+        case "float":
+            return json_number(text) if text[-1] in "0123456789." else float(text.replace(".", "", 1))
     return text
+
+
+def _kind(text: str) -> str:
+    """The type of a plain scalar in YAML 1.2's core schema."""
+    return next((kind for kind, pattern in _PLAIN.items() if pattern.fullmatch(text)), "str")
 
 
 def yaml_text(value: Any) -> str:
@@ -266,7 +230,7 @@ class _Writer(yaml.SafeDumper):  # type: ignore[misc]
 def _write_text(writer: Any, text: str) -> Any:
     # PyYAML folds lines at these breaks, which YAML 1.2 and JSON take for other characters.
     breaks = any(mark in text for mark in "\x85\u2028\u2029\r")
-    quoted = '"' if breaks else "'" if not isinstance(_plain(text), str) else None
+    quoted = '"' if breaks else "'" if _kind(text) != "str" else None
     return writer.represent_scalar(f"{_TAG}str", text, style=quoted)
 
 

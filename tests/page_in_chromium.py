@@ -28,7 +28,7 @@ class Opened:
     requests: list[str]
 
 
-def opened(file: Path, folder: Path, fragment: str = "") -> Opened:
+def opened(file: Path, folder: Path) -> Opened:
     """Open this file; `folder` takes the browser's own files. Skips the test where there is no Chromium."""
     program = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if program is None:
@@ -42,7 +42,7 @@ def opened(file: Path, folder: Path, fragment: str = "") -> Opened:
             f"--log-net-log={log}",
             "--virtual-time-budget=3000",
             "--dump-dom",
-            file.absolute().as_uri() + fragment,
+            file.absolute().as_uri(),
         ],
         capture_output=True,
         text=True,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from cinnabar.engine.chat.requests import Tool
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
@@ -28,62 +27,61 @@ class Answered:
     call: tuple[str, str] | None = None
 
 
-class Answer(Protocol):
-    """A kind of answers.
-
-    `key` names its language; `minimal` is a smallest text of it. free: its texts are free, in all or in part.
-    """
+class Answer:
+    """A kind of answers."""
 
     @property
-    def key(self) -> tuple[str, ...]: ...
+    def free(self) -> bool:
+        """Whether its texts are free, in all or in part."""
+        return False
 
     @property
-    def minimal(self) -> bytes: ...
+    def key(self) -> tuple[str, ...]:
+        """The name of its language."""
+        raise NotImplementedError
 
     @property
-    def free(self) -> bool: ...
+    def minimal(self) -> bytes:
+        """A smallest text of it."""
+        raise NotImplementedError
 
     def language(self) -> Automaton:
-        """Returns the automaton of its texts."""
-        ...
-
-    def accepts(self, text: bytes) -> bool:
-        """Whether a text of the language fulfils the demands that no automaton knows, too."""
-        ...
-
-    def ends(self, text: bytes) -> bool:
-        """Whether the answer ends with this beginning of a text."""
-        ...
+        """Returns the automaton of its texts. Raises TooLarge if it needs too many states."""
+        raise NotImplementedError
 
     def read(self, text: bytes) -> Answered:
         """Returns what a text answers."""
-        ...
+        raise NotImplementedError
+
+    def accepts(self, text: bytes) -> bool:  # noqa: ARG002
+        """Returns whether a text of the language fulfils the demands that no automaton knows, too."""
+        return True
+
+    def ends(self, text: bytes) -> bool:  # noqa: ARG002
+        """Returns whether the answer ends with this beginning of a text."""
+        return False
 
 
 @dataclass(frozen=True)
-class FreeText:
+class FreeText(Answer):
     """Any text, up to the first of the texts `stop`; it does not begin with any of the ASCII bytes `but_first`."""
 
     stop: tuple[bytes, ...] = ()
     but_first: bytes = b""
-    minimal: bytes = b""
-    free: bool = True
+    free = True
 
     @property
     def key(self) -> tuple[str, ...]:
-        """See `Answer`."""
         return ("text", self.but_first.decode())
 
+    @property
+    def minimal(self) -> bytes:
+        return b""
+
     def language(self) -> Automaton:
-        """See `Answer`."""
         return any_text(self.but_first)
 
-    def accepts(self, _: bytes) -> bool:
-        """See `Answer`."""
-        return True
-
     def ends(self, text: bytes) -> bool:
-        """See `Answer`."""
         return any(stop in text for stop in self.stop)
 
     def read(self, text: bytes) -> Answered:
@@ -94,7 +92,7 @@ class FreeText:
 
 
 @dataclass(frozen=True)
-class Region:
+class Region(Answer):
     """A text between two lines of backticks: `fence`, which is longer than any in what it encloses.
 
     With `shown` the client gets it between two lines of three backticks, whatever is in it.
@@ -102,11 +100,10 @@ class Region:
 
     fence: bytes = b"```"
     shown: bool = False
-    free: bool = True
+    free = True
 
     @property
     def key(self) -> tuple[str, ...]:
-        """See `Answer`."""
         return ("region", self.fence.decode())
 
     @property
@@ -115,16 +112,7 @@ class Region:
         return self.fence + b"\n\n" + self.fence
 
     def language(self) -> Automaton:
-        """See `Answer`."""
         return concat(literal(self.fence + b"\n"), text_until(b"\n" + self.fence))
-
-    def accepts(self, _: bytes) -> bool:
-        """See `Answer`."""
-        return True
-
-    def ends(self, _: bytes) -> bool:
-        """See `Answer`."""
-        return False
 
     def read(self, text: bytes) -> Answered:
         """Returns the text between the fences."""
@@ -133,36 +121,27 @@ class Region:
 
 
 @dataclass(frozen=True)
-class RecordText:
+class RecordText(Answer):
     """A record of a form, as JSON; the client gets its canonical text."""
 
     form: Form
-    free: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
-        """See `Answer`."""
         return ("record", self.form.fingerprint)
 
     @property
     def minimal(self) -> bytes:
-        """See `Answer`."""
         return one_line(self.form.instance).encode()
 
     def language(self) -> Automaton:
-        """See `Answer`; raises TooLarge if it needs too many states."""
         return record_language(self.form)
 
     def accepts(self, text: bytes) -> bool:
-        """See `Answer`."""
         try:
             return _allowed(self.form, parse(text.decode()))
         except ValueError:
             return False
-
-    def ends(self, _: bytes) -> bool:
-        """See `Answer`."""
-        return False
 
     def read(self, text: bytes) -> Answered:
         """Returns the canonical text of the record."""
@@ -170,37 +149,28 @@ class RecordText:
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Answer):
     """A call of one of several tools: `{"name": …, "arguments": …}`; the arguments are a record of their form."""
 
     tools: tuple[Tool, ...]
-    free: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
-        """See `Answer`."""
         return ("call", *(part for tool in self.tools for part in (tool.name, _print(tool))))
 
     @property
     def minimal(self) -> bytes:
-        """See `Answer`."""
         return min((_before(tool) + _least(tool) + b"}" for tool in self.tools), key=len)
 
     def language(self) -> Automaton:
-        """See `Answer`; raises TooLarge if it needs too many states."""
         return union(*(concat(literal(_before(tool)), _arguments(tool), literal(b"}")) for tool in self.tools))
 
     def accepts(self, text: bytes) -> bool:
-        """See `Answer`."""
         found = self._found(text)
         if found is None:
             return False
         tool, arguments = found
         return arguments == {} if tool.parameters is None else _allowed(tool.parameters.form, arguments)
-
-    def ends(self, _: bytes) -> bool:
-        """See `Answer`."""
-        return False
 
     def read(self, text: bytes) -> Answered:
         """Returns the name of the tool and the canonical text of its arguments."""
@@ -219,7 +189,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class CallOr:
+class CallOr(Answer):
     """A call of a tool, or another answer, which begins otherwise or whose texts are no calls."""
 
     call: Call
@@ -227,29 +197,23 @@ class CallOr:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """See `Answer`."""
         return ("or", *self.other.key, *self.call.key)
 
     @property
     def minimal(self) -> bytes:
-        """See `Answer`."""
         return self.other.minimal
 
     @property
     def free(self) -> bool:
-        """See `Answer`."""
         return self.other.free
 
     def language(self) -> Automaton:
-        """See `Answer`; raises TooLarge if it needs too many states."""
         return union(self.call.language(), self.other.language())
 
     def accepts(self, text: bytes) -> bool:
-        """See `Answer`."""
         return self.of(text).accepts(text)
 
     def ends(self, text: bytes) -> bool:
-        """See `Answer`."""
         return self.of(text).ends(text)
 
     def read(self, text: bytes) -> Answered:
@@ -261,15 +225,6 @@ class CallOr:
         if isinstance(self.other, FreeText):
             return self.call if text[:1] == b"{" else self.other
         return self.call if self.call.accepts(text) else self.other
-
-
-def fence_beside(texts: Sequence[str]) -> bytes:
-    """Returns a fence that is longer than any run of backticks in these texts."""
-    longest = 2
-    for text in texts:
-        while "`" * (longest + 1) in text:
-            longest += 1
-    return b"`" * (longest + 1)
 
 
 def _allowed(form: Form, value: Any) -> bool:

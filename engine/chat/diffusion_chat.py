@@ -19,7 +19,6 @@ import torch
 from cinnabar.engine.chat.answers import CallOr, FreeText, RecordText, Region
 from cinnabar.engine.chat.planning import Plan, Planner
 from cinnabar.engine.chat.reading import read_answer
-from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import (
     Ability,
     Cancel,
@@ -30,6 +29,7 @@ from cinnabar.engine.chat.requests import (
     Failed,
     FailureCode,
     FinishReason,
+    RequestRefused,
     State,
     ToolCall,
     Usage,
@@ -168,7 +168,8 @@ class DiffusionChat:
     def _decode_alone(self, opened: _Open) -> None:
         """Decodes a request that failed beside others once more; its failure is its own then."""
         opened.alone = True
-        taken = _Taken(_Listed([opened]).take)
+        only = [opened]
+        taken = _Taken(lambda _: only.pop() if only else None)
         try:
             self._decode(taken)
         except Exception as error:
@@ -267,7 +268,7 @@ class _Open:
     def show_first(self) -> None:
         """Delivers the state before the first step, a smallest record, if there is any."""
         if self.request.states and self.plan.task.minimal:
-            self._show(self.plan.task.minimal, 0, 0)
+            self._show(self.plan.task.minimal, 0)
 
     def think(self, found: Decoded | Undecoded) -> None:
         """Takes the thoughts; without any the answer follows the prompt."""
@@ -286,9 +287,7 @@ class _Open:
             return
         self._passes = sequence.passes
         self._state = run.shown(self._state)
-        answer = sequence.tokens[sequence.begin : sequence.limit]
-        tokens = int(((answer >= 0) & (answer != sequence.end)).sum())
-        self._show(self._state, tokens, self._settled(run))
+        self._show(self._state, self._settled(run))
 
     def answered(self, found: Decoded, filled: Filled | None) -> Done:
         """Returns the answer, and delivers it as the last state unless it is a refusal.
@@ -299,7 +298,7 @@ class _Open:
         if filled is not None:
             done = read_answer(self.request, filled, done)
         if self.request.states and not done.tool_calls and not done.refusal:
-            self._deliver_state(State(done.text, len(found.tokens), len(done.text)))
+            self._deliver_state(State(done.text, len(done.text)))
         return done
 
     def _done(self, found: Decoded) -> Done:
@@ -336,13 +335,13 @@ class _Open:
         held = max((len(stop) - 1 for stop in self.request.stop), default=0)
         return max(len(kind.read(text).text) - held, 0)
 
-    def _show(self, text: bytes, tokens: int, settled: int) -> None:
+    def _show(self, text: bytes, settled: int) -> None:
         try:
             read = self.plan.answer.read(text)
         except (ValueError, NotAccepted):
             return
         if read.call is None:
-            self._deliver_state(State(read.text, tokens, min(settled, len(read.text))))
+            self._deliver_state(State(read.text, min(settled, len(read.text))))
 
     def _deliver_state(self, state: State) -> None:
         # No state comes behind the last event, which another thread may deliver.
@@ -460,17 +459,6 @@ class _Taken:
     def given_up(self, number: int) -> bool:
         """See `Arrivals`."""
         return self.open[number].given_up or self.open[number].ended
-
-
-class _Listed:
-    """Requests that are all known."""
-
-    def __init__(self, requests: Sequence[_Open]) -> None:
-        self._left = deque(requests)
-
-    def take(self, idle: bool) -> _Open | None:  # noqa: ARG002, as in its model
-        """Returns the next one."""
-        return self._left.popleft() if self._left else None
 
 
 _CLOSED = Failed("closed", "the server is being shut down")

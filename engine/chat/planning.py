@@ -5,7 +5,6 @@ A plan is made beside the batch, in another thread: a graph of a large vocabular
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 from collections import OrderedDict
@@ -13,11 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from cinnabar.engine.chat.answers import Answer, Call, CallOr, FreeText, RecordText, Region, fence_beside
-from cinnabar.engine.chat.prompts import chat_messages, edit_messages, fill_messages
+from cinnabar.engine.chat.answers import Answer, Call, CallOr, FreeText, RecordText, Region
+from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.reading import document_of
-from cinnabar.engine.chat.refusal import RequestRefused
-from cinnabar.engine.chat.requests import Ability, ChatRequest, Tool
+from cinnabar.engine.chat.requests import Ability, ChatRequest, RequestRefused, Tool
 from cinnabar.engine.diffusion.budget import answer_budget
 from cinnabar.engine.diffusion.kept_graphs import GRAPHS, kept_graph_of
 from cinnabar.engine.diffusion.prompt import messages as extraction_messages
@@ -81,10 +79,7 @@ class Planner:
         """Returns the plan of a request; raises RequestRefused if it cannot be answered."""
         self._check(request)
         kind = self._kind(request)
-        try:
-            settings = settings_of(request.effort.name)
-        except UsageError as error:
-            raise RequestRefused("invalid_value", f"reasoning_effort: {error}", "reasoning_effort") from error
+        settings = settings_of(request.effort.name)
         form = kind.form if isinstance(kind, RecordText) else None
         most_thoughts = 0 if form is None or request.any_json else bound(self._model.traits, settings)
         reads = isinstance(kind, RecordText) and (request.extract or not self._model.traits.thinks)
@@ -125,55 +120,30 @@ class Planner:
 
     def _check(self, request: ChatRequest) -> None:
         """Raises RequestRefused for whatever the model cannot do, or no model."""
-        if not 0 <= request.temperature < math.inf:
-            raise RequestRefused(
-                "invalid_value", f"temperature: expected a number from 0, got {request.temperature:g}", "temperature"
-            )
-        if request.max_tokens is not None and request.max_tokens < 1:
-            raise RequestRefused(
-                "invalid_value", f"max_tokens: expected 1 or more, got {request.max_tokens}", "max_tokens"
-            )
         structured = request.schema is not None or request.any_json
         forced = request.tool_choice not in ("auto", "none") and bool(request.tools)
-        if request.stop and (structured or forced or request.fill or request.edit):
+        if request.stop and (structured or forced or request.gap):
             raise RequestRefused(
                 "unsupported_parameter",
                 "stop: expected none where the answer has a form of its own (a schema, a demanded call, an edit): it"
                 " ends when it is whole",
                 "stop",
             )
-        if any(not stop for stop in request.stop):
-            raise RequestRefused(
-                "invalid_value", "stop: expected texts of one character or more, got an empty one", "stop"
-            )
-        if request.extract and request.schema is None:
-            raise RequestRefused("invalid_value", "expected a schema for an extraction, got none", "response_format")
-        self._check_abilities(request, structured)
-
-    def _check_abilities(self, request: ChatRequest, structured: bool) -> None:
         needed: Ability = "extract" if structured else "chat"
-        if request.fill is not None:
-            needed = "fim"
-        elif request.edit is not None:
-            needed = "edit"
-        elif request.tools and request.tool_choice != "none":
+        if request.tools and request.tool_choice != "none":
             needed = "tools"
-        if needed not in self.abilities:
-            param = {"chat": "response_format", "tools": "tools"}.get(needed)
+        if not request.gap and needed not in self.abilities:
             raise RequestRefused(
                 "unsupported_parameter",
                 f"{needed}: this model was trained to extract records and does nothing else; give it a schema"
                 " (`response_format` of the type `json_schema`) and a document",
-                param,
+                "response_format" if needed == "chat" else "tools",
             )
 
     def _kind(self, request: ChatRequest) -> Answer:
         """Returns the kind of the request's answer."""
-        if request.fill is not None:
-            return Region(fence_beside(request.fill))
-        if request.edit is not None:
-            edit = request.edit
-            return Region(fence_beside((edit.before, edit.editable, edit.after)), shown=True)
+        if request.gap is not None:
+            return Region(request.gap.fence.encode(), request.gap.fenced)
         schema = _any_object() if request.any_json else request.schema
         stop = tuple(text.encode("utf-8", "replace") for text in request.stop)
         other: FreeText | RecordText = (
@@ -190,10 +160,9 @@ class Planner:
 
     def _prompt(self, request: ChatRequest, kind: Answer, thinks: bool, document: str | None) -> list[int]:
         asked: list[Rendered]
-        if isinstance(kind, Region):
-            fence = kind.fence.decode()
-            asked = fill_messages(*request.fill, fence) if request.fill is not None else []
-            asked = edit_messages(request.edit, fence) if request.edit is not None else asked
+        if request.gap is not None:
+            task, text = request.gap.prompt
+            asked = [{"role": "user", "content": (task, "\n\n" + text)}]
         elif isinstance(kind, RecordText) and document is not None:
             shown = [(one.text, one_line(one.record)) for one in self._shown(request, kind.form, document)]
             asked = [*extraction_messages(kind.form, {}, document, shown, thinks)]
@@ -269,26 +238,11 @@ def _sampling(request: ChatRequest) -> Sampling | None:
 
 
 def _callable(request: ChatRequest) -> tuple[Tool, ...]:
-    """Returns the tools that the answer may call; raises RequestRefused if the named one is not among them."""
-    names = [tool.name for tool in request.tools]
-    if len(set(names)) < len(names):
-        raise RequestRefused("invalid_value", f"tools: expected each name once, got {', '.join(names)}", "tools")
+    """Returns the tools that the answer may call."""
     if request.tool_choice == "none":
         return ()
-    if request.tool_choice in ("auto", "required"):
-        if request.tool_choice == "required" and not names:
-            raise RequestRefused(
-                "invalid_value", "tool_choice: expected `tools` beside `required`, got none", "tool_choice"
-            )
-        return request.tools
-    if request.tool_choice not in names:
-        told = ", ".join(names) or "none at all"
-        raise RequestRefused(
-            "invalid_value",
-            f"tool_choice: expected one of the tools ({told}), got {request.tool_choice}",
-            "tool_choice",
-        )
-    return tuple(tool for tool in request.tools if tool.name == request.tool_choice)
+    one = request.tool_choice not in ("auto", "required")
+    return tuple(tool for tool in request.tools if not one or tool.name == request.tool_choice)
 
 
 def _check_tool(tool: Tool) -> None:

@@ -11,9 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from cinnabar.engine.chat.editing import CURSOR
-from cinnabar.engine.chat.refusal import RequestRefused
-from cinnabar.engine.chat.requests import ChatRequest, Edit, Message, Tool
+from cinnabar.engine.chat.requests import ChatRequest, Message, RequestRefused, Tool
 from cinnabar.engine.diffusion.prompt import RECORD, THOUGHTS, outline
 from cinnabar.engine.models.language.chat import Message as Rendered
 from cinnabar.schemas.form.form import Form
@@ -27,13 +25,6 @@ _ANY_JSON = "Answer with a JSON object alone, on one line."
 _CALL = 'To call one, answer with JSON alone, on one line: {"name": the name of the tool, "arguments": its arguments}.'
 _MAY_CALL = "Call one if it helps to answer; else answer without."
 _MUST_CALL = "Call one of them now."
-_FILL = """You complete a text. Below stand its beginning and its end; the part between them is missing. Write that \
-part so that beginning, part and end join without a break: nothing of the beginning or the end is repeated. Answer \
-with the part alone, between two lines of {fence}."""
-_EDIT = """You suggest the next edit of a file. Below stand snippets that the author looked at lately, the latest \
-changes, and the file; its editable region stands between <<< and >>>, and {cursor} marks the cursor. Write the region \
-as it should be next: finish what the latest changes began, and keep what needs no change. Answer with the whole new \
-region alone, between two lines of {fence}."""
 
 
 def chat_messages(
@@ -56,28 +47,6 @@ def chat_messages(
         return [{"role": "system", "content": parts}, *turns]
     first = turns[0]
     return [{"role": first["role"], "content": (*parts, *("\n\n" + part for part in first["content"]))}, *turns[1:]]
-
-
-def fill_messages(before: str, after: str, fence: str) -> list[Rendered]:
-    """Returns the messages that ask for the text between two others."""
-    text = f"Beginning:\n{fence}\n{before}\n{fence}\n\nEnd:\n{fence}\n{after}\n{fence}"
-    return _asked(_FILL.format(fence=fence), text)
-
-
-def edit_messages(edit: Edit, fence: str) -> list[Rendered]:
-    """Returns the messages that ask for the next edit of a file."""
-    region = edit.editable
-    if edit.cursor is not None:
-        region = region[: edit.cursor] + CURSOR + region[edit.cursor :]
-    parts = [f"Snippets:\n{edit.viewed}"] if edit.viewed else []
-    parts += [f"Latest changes, the newest last:\n{edit.history}"] if edit.history else []
-    name = f"File {edit.path}" if edit.path else "File"
-    parts.append(f"{name}:\n{fence}\n{edit.before}<<<{region}>>>{edit.after}\n{fence}")
-    return _asked(_EDIT.format(fence=fence, cursor=CURSOR), "\n\n".join(parts))
-
-
-def _asked(task: str, text: str) -> list[Rendered]:
-    return [{"role": "user", "content": (task, "\n\n" + text)}]
 
 
 def _answer(request: ChatRequest, form: Form, thinks: bool) -> str:

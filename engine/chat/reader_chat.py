@@ -9,7 +9,6 @@ from threading import Lock
 
 from cinnabar.engine import request as engine_request
 from cinnabar.engine.chat.reading import document_of, read_answer
-from cinnabar.engine.chat.refusal import RequestRefused
 from cinnabar.engine.chat.requests import (
     Ability,
     Cancel,
@@ -19,6 +18,7 @@ from cinnabar.engine.chat.requests import (
     Failed,
     FailureCode,
     FinishReason,
+    RequestRefused,
     State,
     Tool,
     ToolCall,
@@ -139,7 +139,7 @@ class ReaderChat:
             )
 
     def _watch(self, deliver: Deliver) -> Callable[[int, str], None]:
-        return lambda _, record: deliver(State(record, self._model.count_tokens(record)))
+        return lambda _, record: deliver(State(record))
 
     def _answer(self, request: ChatRequest, asked: _Asked, read: int, result: Result) -> Done | Failed:
         if not isinstance(result, Filled):
@@ -183,10 +183,6 @@ def _failure(result: engine_request.Failed) -> Failed:
 
 def _asked(request: ChatRequest) -> _Asked | Failed:
     """Returns what the request asks for, or why the reader cannot answer it."""
-    if request.fill is not None:
-        return _refused(f"the reader writes no text between others; {_INSTEAD}", None)
-    if request.edit is not None:
-        return _refused(f"the reader edits no files; {_INSTEAD}", None)
     if request.any_json:
         return _refused(f"the reader needs a schema: give json_schema; for any JSON {_INSTEAD}", "response_format")
     if request.stop:

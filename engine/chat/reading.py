@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from cinnabar.engine.chat.refusal import RequestRefused
-from cinnabar.engine.chat.requests import ChatRequest, Done, Message
+from cinnabar.engine.chat.requests import ChatRequest, Done, Message, RequestRefused
 from cinnabar.engine.request import Filled
 
 #: Pointers that a refusal names; `Done.missing` has all.

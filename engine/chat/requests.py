@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from cinnabar.engine.effort import EFFORTS, Effort
 from cinnabar.engine.examples import Example
 from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ObjectNode
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -51,7 +52,6 @@ class Message:
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
-    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +75,16 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A request for the next edit: a file whose part `editable` the answer replaces.
+class Gap:
+    """A part of a text that is asked for: the middle of it, or the editable region of a file.
 
-    `before` and `after` are the file's text around that part. cursor: its offset in `editable`, in characters; None
-    if the cursor is told nowhere in it. viewed: snippets that were looked at lately; history: unified diffs, newest
-    last; both as they were given.
+    prompt: the task and the texts around the part. fence: a line of backticks around the answer, longer than any run of
+    them in the prompt. fenced: whether the client gets the answer between two lines of three backticks.
     """
 
-    before: str
-    editable: str
-    after: str
-    cursor: int | None = None
-    path: str = ""
-    viewed: str = ""
-    history: str = ""
+    prompt: tuple[str, str]
+    fence: str
+    fenced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +97,10 @@ class ChatRequest:
     stop: texts before which the answer ends. temperature: above 0 a model that writes draws its tokens, of the
     likeliest that together have the probability `top_p`; the same `seed` gives the same answer, None another one
     each time. states: whether `State` events are wanted. reasoning: whether the thoughts before the answer are
-    wanted in `Done.reasoning`. fill: the texts before and behind the wanted one; there are no messages then, and
-    none with `edit`. extract: what the user says first is a document to take the record of `schema` from,
-    rather than a question. examples: labelled documents for such a request, of which the prompt
-    shows those that fit. guesses: whether a value that the schema demands and the document lacks is guessed; else the
-    answer is a refusal.
+    wanted in `Done.reasoning`. gap: the part of a text that is asked for; there are no messages
+    then. extract: what the user says first is a document to take the record of `schema` from, rather than a question.
+    examples: labelled documents for such a request, of which the prompt shows those that fit.
+    guesses: whether a value that the schema demands and the document lacks is guessed; else the answer is a refusal.
     """
 
     identity: str
@@ -123,8 +117,7 @@ class ChatRequest:
     seed: int | None = None
     states: bool = False
     reasoning: bool = False
-    fill: tuple[str, str] | None = None
-    edit: Edit | None = None
+    gap: Gap | None = None
     extract: bool = False
     examples: tuple[Example, ...] = ()
     guesses: bool = False
@@ -143,12 +136,11 @@ class Usage:
 class State:
     """A state of the answer: `text` is the whole answer of the moment and replaces the one before it.
 
-    Under a schema it is a whole valid JSON text. tokens: how many of the answer's tokens are committed. settled: how
-    many characters at the text's beginning stay as they are in all later states and in the answer.
+    Under a schema it is a whole valid JSON text. settled: how many characters at the text's beginning stay as they are
+    in all later states and in the answer.
     """
 
     text: str
-    tokens: int
     settled: int = 0
 
 
@@ -178,6 +170,14 @@ class Failed:
     code: FailureCode
     message: str
     param: str | None = None
+
+
+class RequestRefused(UsageError):
+    """A request that cannot be answered, before any work is done for it; see `Failed`."""
+
+    def __init__(self, code: FailureCode, message: str, param: str | None = None) -> None:
+        self.event = Failed(code, message, param)
+        super().__init__(message)
 
 
 Event = State | Done | Failed

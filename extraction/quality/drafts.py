@@ -7,14 +7,15 @@ look at first have `check`.
 
 from __future__ import annotations
 
-import html
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cinnabar.extraction.documents import Document
+from cinnabar.extraction.pages import render
 from cinnabar.extraction.storage.records import LeafRow, Record
 
 # A person should look at values below this confidence.
@@ -23,22 +24,6 @@ _CHECK_BELOW = 0.8
 _CONTEXT = 40
 # Bytes of a document's name in the name of its draft: a file name has 255 at most.
 _NAME = 200
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{file}</title><style>
-body {{ font: 15px/1.45 sans-serif; margin: 1.5em; display: flex; gap: 2em; align-items: flex-start }}
-pre {{ flex: 3; white-space: pre-wrap; overflow-wrap: anywhere; margin: 0 }}
-aside {{ flex: 2; position: sticky; top: 1em; max-height: 95vh; overflow: auto }}
-td, th {{ text-align: left; vertical-align: top; padding: .15em .8em .15em 0; overflow-wrap: anywhere }}
-mark {{ background: #cdebc8 }} .check, mark.check {{ background: #ffd98a }}
-</style></head><body>
-<pre>{text}</pre>
-<aside><p><a href="{link}">{file}</a></p><table><tr><th>field<th>value<th>sure</tr>
-{rows}
-</table><p>Marked fields first. Correct <b>{draft}</b> and set <code>"checked": true</code> in it.</p></aside>
-</body></html>
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +73,22 @@ class Draft:
 
     def page(self, draft: str, link: str) -> str:
         """Returns the draft as an HTML page: the text with its values marked. `link` leads to the document."""
-        rows = "\n".join(
-            f"<tr{_marked(leaf)}><td>{html.escape(leaf.pointer)}<td>{html.escape(_dumped(_value(leaf)))}"
-            f"<td>{leaf.confidence:.2f}</tr>"
-            for leaf in self.fields
-        )
-        named = {"file": self.file, "link": link, "draft": draft}
-        escaped = {name: html.escape(value) for name, value in named.items()}
-        return _PAGE.format(text=self._text(), rows=rows, **escaped)
+        fields = {leaf.pointer: _told(leaf) for leaf in self.fields}
+        pieces = [(text, None if leaf is None else fields[leaf.pointer]) for text, leaf in self._pieces()]
+        return render("draft.html", file=self.file, link=link, draft=draft, pieces=pieces, fields=fields.values())
 
-    def _text(self) -> str:
+    def _pieces(self) -> Iterator[tuple[str, LeafRow | None]]:
+        """Yields the text in pieces, those that a value was read from with its field."""
         known = [(leaf, leaf.evidence) for leaf in self.fields if leaf.evidence]
         spans = [(span.start, span.end, leaf) for leaf, found in known for span in found.spans]
-        text, parts, at = self.document.text, [], 0
+        text, at = self.document.text, 0
         for start, end, leaf in sorted(spans, key=lambda span: span[:2]):
             if start < at:  # two fields share words; one mark is enough
                 continue
-            told = html.escape(f"{leaf.pointer} ({leaf.confidence:.2f})")
-            parts += [html.escape(text[at:start]), f'<mark{_marked(leaf)} title="{told}">']
-            parts += [html.escape(text[start:end]), "</mark>"]
+            yield text[at:start], None
+            yield text[start:end], leaf
             at = end
-        return "".join([*parts, html.escape(text[at:])])
+        yield text[at:], None
 
 
 def deserves_a_look(leaf: LeafRow) -> bool:
@@ -133,8 +113,10 @@ def _in_context(text: str, leaf: LeafRow) -> str:
     return " ".join(f"{before}»{text[span.start : span.end]}«{after}".split())
 
 
-def _marked(leaf: LeafRow) -> str:
-    return ' class="check"' if deserves_a_look(leaf) else ""
+def _told(leaf: LeafRow) -> dict[str, Any]:
+    """Returns what the page tells of a field."""
+    value = _dumped(_value(leaf))
+    return {"pointer": leaf.pointer, "value": value, "confidence": leaf.confidence, "check": deserves_a_look(leaf)}
 
 
 def _dumped(value: Any) -> str:

@@ -51,10 +51,7 @@ class Selection:
             return
         since, until = (one if one.tzinfo else one.replace(tzinfo=UTC) for one in (self.since, self.until))
         if since >= until:
-            raise UsageError(
-                f"--since and --until: expected --since before --until, got {since}"
-                f" and {until}"
-            )
+            raise UsageError(f"--since and --until: expected --since before --until, got {since} and {until}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +135,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
         )
         rows = connection.execute(question(connection, sql), [name, *values]).fetchall()
     return [
-        LatestRecord(document, (path, *(p for p in paths if p != path)), *rest)
-        for document, path, paths, *rest in rows
+        LatestRecord(document, (path, *(p for p in paths if p != path)), *rest) for document, path, paths, *rest in rows
     ]
 
 
@@ -164,13 +160,12 @@ def names(out: Path) -> list[str]:
     return sorted({entry.schema_name for entry in committed if entry.records})
 
 
-def name_in(out: Path, asked: str, known: Sequence[str] | None = None) -> str:
+def name_in(out: Path, asked: str) -> str:
     """Returns the name of a schema that has records in this folder; case alone does not matter.
 
-    known: other schemas to choose from. Raises UsageError if there is none, or if several differ by case alone.
+    Raises UsageError if there is none, or if several differ by case alone.
     """
-    if known is None:
-        known = names(out) if out.is_dir() else []
+    known = names(out) if out.is_dir() else []
     found = meant(asked, known)
     if found is None:
         raise UsageError(f"{asked}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}")
@@ -193,8 +188,7 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
         columns = [row[0] for row in connection.execute(f"DESCRIBE {quoted(view)}").fetchall()]
         more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
         raise UsageError(
-            f"--where {where}: there is no column {unknown[1]}, expected one of"
-            f" {', '.join(columns[:_NAMED])}{more}"
+            f"--where {where}: there is no column {unknown[1]}, expected one of {', '.join(columns[:_NAMED])}{more}"
         ) from error
     return source
 
@@ -217,8 +211,7 @@ def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
             f"SELECT document, record_json, confidence, flags FROM records WHERE {these}", keys
         ).fetchall()
     return {
-        document: stored_of(text, confidence, flags, leaves[document])
-        for document, text, confidence, flags in records
+        document: stored_of(text, confidence, flags, leaves[document]) for document, text, confidence, flags in records
     }
 
 

@@ -11,14 +11,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
+from cinnabar.extraction.pages import visible
 from cinnabar.extraction.storage.files import failures, write_bytes
 from cinnabar.extraction.storage.folders import remembered
 from cinnabar.extraction.storage.manifest import REPORTS
 from cinnabar.extraction.storage.own_names import is_own
-from cinnabar.extraction.watching.pages import link, shown
 from cinnabar.extraction.watching.report_page import report_page
 from cinnabar.extraction.watching.run_data import gather_run
 from cinnabar.schemas.errors import UsageError
@@ -68,8 +67,7 @@ def write_report(out: Path, run_id: str, to: Path | None = None) -> Report:
     if not is_own("run", run_id):
         raise UsageError(f"{run_id}: expected the id of a run; `cinnabar runs` lists them")
     data = gather_run(out, run_id, _stages(out, run_id))
-    folders = [Path(), *remembered(out)]
-    text = report_page(data, partial(link, folders=folders))
+    text = report_page(data, [Path(), *remembered(out)])
     path = report_path(out, run_id) if to is None else to
     with failures(f"{path}: the report could not be written"):
         write_bytes(path, text.encode("utf-8", "backslashreplace"))
@@ -78,13 +76,12 @@ def write_report(out: Path, run_id: str, to: Path | None = None) -> Report:
 
 def naming_reports(out: Path, paths: Sequence[str], digests: Sequence[str]) -> list[str]:
     """Returns the runs whose reports name one of these documents, or cannot be read."""
-    marks = {text.encode("utf-8", "backslashreplace") for path in paths for text in (shown(path), html.escape(path))}
-    marks |= {digest[:12].encode() for digest in digests}
+    marks = {*map(visible, paths), *(digest[:12] for digest in digests)}
     found = []
     reports = sorted((out / REPORTS).glob("*.html")) if (out / REPORTS).is_dir() else []
     for path in (one for one in reports if is_own("run", one.stem)):
         try:
-            content = path.read_bytes()
+            content = html.unescape(path.read_text("utf-8", "replace"))
         except OSError:
             content = None
         if content is None or any(mark in content for mark in marks):

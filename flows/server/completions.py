@@ -6,20 +6,29 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
-from cinnabar.engine.chat.editing import parse_edit
-from cinnabar.engine.chat.refusal import RequestRefused
-from cinnabar.engine.chat.requests import ChatModel, ChatRequest, Done, Message, State, Tool, ToolCall, Usage
+from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.requests import (
+    ChatModel,
+    ChatRequest,
+    Done,
+    Message,
+    RequestRefused,
+    State,
+    Tool,
+    ToolCall,
+    Usage,
+)
 from cinnabar.engine.effort import EFFORTS, Effort
 from cinnabar.engine.examples import Examples
 from cinnabar.flows.server.answers import Answer
 from cinnabar.flows.server.bodies import checked, read_json
-from cinnabar.flows.server.errors import ApiError, invalid, json_response
+from cinnabar.flows.server.errors import ApiError, invalid, json_response, of_failure
 from cinnabar.flows.server.gate import Gate
 from cinnabar.flows.server.metrics import Metrics
 from cinnabar.flows.server.parameters import (
@@ -44,6 +53,8 @@ _REALTIME = "low"
 #: Makes the content of an event of one route, from a state or the answer, whether it is the first; None is for the end.
 EventContent = Callable[[State | Done | None, bool], dict[str, Any]]
 
+_Body = TypeVar("_Body", ChatBody, FimBody, EditBody)
+
 
 class Completions:
     """Answers requests with a model. effort: of requests that name none. examples: by the form of a schema."""
@@ -64,14 +75,8 @@ class Completions:
 
     async def chat(self, request: Request) -> Response:
         """Answers POST /v1/chat/completions."""
-        body = checked(ChatBody, await read_json(request, self._gate))
-        self.check_model(body.model)
-        _check_stream(body)
-        asked = await self._chat_request(body)
-        if body.stream:
-            return await self._streamed(asked, request, body, "chat.completion.chunk", _delta)
-        done = await Answer(self._model, asked, request).done()
-        return self._whole(asked, "chat.completion", _message(done), done)
+        body = await self._body(ChatBody, request)
+        return await self._answered(await self._chat_request(body), request, body)
 
     async def responses(self, request: Request) -> Response:
         """Answers POST /v1/responses, for a schema."""
@@ -89,9 +94,7 @@ class Completions:
     async def fim(self, request: Request) -> Response:
         """Answers POST /v1/fim/completions."""
         self._check_ability("fim", "writes no text between others")
-        body = checked(FimBody, await read_json(request, self._gate))
-        self.check_model(body.model)
-        _check_stream(body)
+        body = await self._body(FimBody, request)
         asked = ChatRequest(
             _identity("cmpl"),
             effort=self._effort,
@@ -99,33 +102,23 @@ class Completions:
             stop=_stop(body.stop),
             **_sampling(body),
             states=bool(body.stream),
-            fill=(body.prompt, body.suffix),
+            gap=between(body.prompt, body.suffix),
         )
-        if body.stream:
-            return await self._streamed(asked, request, body, "text_completion", _text_of)
-        done = await Answer(self._model, asked, request).done()
-        return self._whole(asked, "text_completion", _text_of(done, True), done)
+        return await self._answered(asked, request, body)
 
     async def edit(self, request: Request) -> Response:
         """Answers POST /v1/edit/completions."""
         self._check_ability("edit", "edits no files")
-        body = checked(EditBody, await read_json(request, self._gate))
-        self.check_model(body.model)
+        body = await self._body(EditBody, request)
         if body.messages[0].role != "user":
             raise invalid("messages: expected exactly one message, of the role user", "messages[0].role")
         try:
-            edit = parse_edit(_text(body.messages[0].content))
+            gap = next_edit(_text(body.messages[0].content))
         except RequestRefused as refused:
-            raise ApiError(400, refused.code, refused.message, refused.param) from None
-        asked = ChatRequest(
-            _identity("edit"),
-            effort=self._effort,
-            max_tokens=body.max_completion_tokens or body.max_tokens,
-            **_sampling(body),
-            edit=edit,
-        )
-        done = await Answer(self._model, asked, request).done()
-        return self._whole(asked, "chat.completion", _message(done), done)
+            raise of_failure(refused.event) from None
+        most = body.max_completion_tokens or body.max_tokens
+        asked = ChatRequest(_identity("edit"), effort=self._effort, max_tokens=most, **_sampling(body), gap=gap)
+        return await self._answered(asked, request, body)
 
     def check_model(self, name: str) -> None:
         """Raises ApiError if the server has no model of this name."""
@@ -179,10 +172,27 @@ class Completions:
             guesses=body.on_missing == "guess",
         )
 
-    def _whole(self, asked: ChatRequest, kind: str, content: dict[str, Any], done: Done) -> Response:
+    async def _body(self, kind: type[_Body], request: Request) -> _Body:
+        """Returns the parameters of a request for this server's model."""
+        body = checked(kind, await read_json(request, self._gate))
+        self.check_model(body.model)
+        if isinstance(body, ChatBody | FimBody):
+            for name in ("diffusing", "stream_options"):
+                if getattr(body, name) and not body.stream:
+                    raise invalid(f"{name}: expected stream: true with it", name)
+        return body
+
+    async def _answered(self, asked: ChatRequest, request: Request, body: ChatBody | FimBody | EditBody) -> Response:
+        """Returns the answer of a route, whole or as events."""
+        fills = isinstance(body, FimBody)
+        if not isinstance(body, EditBody) and body.stream:
+            kind = "text_completion" if fills else "chat.completion.chunk"
+            return await self._streamed(asked, request, body, kind, _text_of if fills else _delta)
+        done = await Answer(self._model, asked, request).done()
         self._count(done.usage)
-        choice = _choice(content, done.finish_reason)
-        told = {**self._head(asked, kind), "choices": [choice], "usage": usage_of(done.usage)}
+        content, kind = (_text_of(done, True), "text_completion") if fills else (_message(done), "chat.completion")
+        choices = [_choice(content, done.finish_reason)]
+        told = {**self._head(asked, kind), "choices": choices, "usage": usage_of(done.usage)}
         return json_response(told | told_of_values(done))
 
     def _count(self, usage: Usage) -> None:
@@ -286,13 +296,6 @@ def _call(call: ToolCall) -> dict[str, Any]:
     return {"id": call.identity, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def _check_stream(body: ChatBody | FimBody) -> None:
-    """Raises ApiError if options of a stream come without one."""
-    for name in ("diffusing", "stream_options"):
-        if getattr(body, name) and not body.stream:
-            raise invalid(f"{name}: expected stream: true with it", name)
-
-
 async def _settled(events: AsyncGenerator[State | Done, None]) -> AsyncGenerator[State | Done, None]:
     """Yields what each state settles of the answer, then the rest of it: pieces that a client joins."""
     sent = 0
@@ -326,7 +329,7 @@ def _text(content: str | list[TextPart] | None) -> str:
 def _read(message: MessageBody) -> Message:
     role = "system" if message.role == "developer" else message.role
     calls = tuple(ToolCall(one.id, one.function.name, one.function.arguments) for one in message.tool_calls or ())
-    return Message(role, _text(message.content), calls, message.tool_call_id or "", message.name or "")
+    return Message(role, _text(message.content), calls, message.tool_call_id or "")
 
 
 def _tool_choice(body: ChatBody) -> str:

@@ -7,7 +7,7 @@ import json
 import pytest
 from clients import NOTE, TOOLS, accepts
 
-from cinnabar.engine.chat.answers import Answer, Answered, Call, CallOr, FreeText, RecordText, Region, fence_beside
+from cinnabar.engine.chat.answers import Answer, Answered, Call, CallOr, FreeText, RecordText, Region
 
 RECORD = '{"number": "A-1", "day": null, "kinds": ["ab"]}'
 CALL = '{"name": "weather", "arguments": {"city": "Oslo"}}'
@@ -78,10 +78,8 @@ def test_a_text_ends_before_the_first_of_its_stops() -> None:
     assert answer.read(b"cut \xe2\x82") == Answered("cut ")
 
 
-def test_a_fence_is_longer_than_any_in_the_text() -> None:
-    assert fence_beside(["a", "b"]) == b"```"
-    assert fence_beside(["````\ncode\n````", "```"]) == b"`````"
-    region = Region(fence_beside(["```x```"]), shown=True)
+def test_a_region_with_fences_of_its_own_is_shown_between_three_backticks() -> None:
+    region = Region(b"````", shown=True)
     assert region.language().accepts(b"````\na\n```\nb\n````")
     assert region.read(b"````\na\n```\nb\n````") == Answered("```\na\n```\nb\n```")
 

@@ -14,7 +14,6 @@ from cinnabar.extraction.storage.exporting import export
 from cinnabar.extraction.storage.queries import TABLE_FUNCTIONS, question
 from cinnabar.extraction.storage.reading import connect, query
 from cinnabar.extraction.storage.stored_records import Selection, select
-from cinnabar.extraction.watching.selection import select_documents
 from cinnabar.schemas.errors import UsageError
 
 # {out} is the folder, {data} a committed Parquet file, {secret} a file elsewhere, {new} one that is not there.
@@ -231,7 +230,6 @@ def test_sql_and_export_and_conditions_refuse_in_one_line(folder, tmp_path, sql)
         lambda: query(folder, asked),
         lambda: export(folder, asked, "csv", tmp_path / "answer.csv", sql=True),
         lambda: cinnabar.read(folder).sql(asked),
-        *(lambda where=where: select_documents(folder, where, None, [], 10) for where in conditions),
         *(lambda where=where: select(folder, "note", Selection(where=where)) for where in conditions),
     ):
         with pytest.raises(UsageError) as raised:

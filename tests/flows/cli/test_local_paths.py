@@ -41,7 +41,6 @@ def test_other_names_with_colons_are_paths(path: str) -> None:
         "show x --out {}",
         "export invoice --out here --to {}",
         "review --out {}",
-        "review --out here --export {}",
         "report --out here --to {}",
         "status --out {}",
         "verify --out {}",

@@ -1,12 +1,11 @@
-"""The content of a request for the next edit is read strictly, and what is wrong is told."""
+"""Requests for a part of a text: what the model is shown, and what is wrong with the message of a next edit."""
 
 from __future__ import annotations
 
 import pytest
 
-from cinnabar.engine.chat.editing import parse_edit
-from cinnabar.engine.chat.refusal import RequestRefused
-from cinnabar.engine.chat.requests import Edit
+from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.requests import RequestRefused
 
 FILE = "<|current_file_content|>\n{}\n<|/current_file_content|>"
 BODY = "current_file_path: src/x.py\na = 1\n<|code_to_edit|>\nb = <|cursor|>a\n<|/code_to_edit|>\nprint(b)"
@@ -14,31 +13,42 @@ SNIPPETS = "<|recently_viewed_code_snippets|>\nclass A: pass\n<|/recently_viewed
 HISTORY = "\n<|edit_diff_history|>\n--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n<|/edit_diff_history|>\n"
 
 
-def test_all_sections_are_read() -> None:
-    found = parse_edit(SNIPPETS + FILE.format(BODY) + HISTORY)
-    assert found == Edit(
-        before="a = 1\n",
-        editable="b = a",
-        after="\nprint(b)",
-        cursor=4,
-        path="src/x.py",
-        viewed="class A: pass",
-        history="--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b",
+def shown(content: str) -> str:
+    """What the model sees behind its task."""
+    made = next_edit(content)
+    assert made.fenced and "<|cursor|> marks the cursor" in made.prompt[0]
+    assert f"between two lines of {made.fence}." in made.prompt[0]
+    return made.prompt[1]
+
+
+def test_all_sections_are_shown() -> None:
+    assert shown(SNIPPETS + FILE.format(BODY) + HISTORY) == (
+        "Snippets:\nclass A: pass\n\nLatest changes, the newest last:\n--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n\n"
+        "File src/x.py:\n```\na = 1\n<<<b = <|cursor|>a>>>\nprint(b)\n```"
     )
 
 
 def test_snippets_history_path_and_cursor_may_be_left_out() -> None:
-    found = parse_edit(FILE.format("x<|code_to_edit|>y<|/code_to_edit|>z"))
-    assert found == Edit("x", "y", "z")
+    assert shown(FILE.format("x<|code_to_edit|>y<|/code_to_edit|>z")) == "File:\n```\nx<<<y>>>z\n```"
 
 
 def test_a_region_within_a_line_keeps_its_line_ends() -> None:
-    found = parse_edit(FILE.format("f(<|code_to_edit|>\n  1,\n<|/code_to_edit|>)"))
-    assert (found.before, found.editable, found.after) == ("f(", "\n  1,\n", ")")
+    assert "\nf(<<<\n  1,\n>>>)\n" in shown(FILE.format("f(<|code_to_edit|>\n  1,\n<|/code_to_edit|>)"))
 
 
 def test_an_empty_region_is_one() -> None:
-    assert parse_edit(FILE.format("<|code_to_edit|><|cursor|><|/code_to_edit|>")) == Edit("", "", "", 0)
+    assert "<<<<|cursor|>>>>" in shown(FILE.format("<|code_to_edit|><|cursor|><|/code_to_edit|>"))
+
+
+def test_the_texts_beside_a_gap_are_shown() -> None:
+    made = between("a ", " b")
+    assert made.prompt[1] == "Beginning:\n```\na \n```\n\nEnd:\n```\n b\n```" and not made.fenced
+
+
+def test_a_fence_is_longer_than_any_in_the_text() -> None:
+    assert between("a", "b").fence == "```"
+    assert between("````\ncode\n````", "```").fence == "`````"
+    assert next_edit(FILE.format("<|code_to_edit|>``<|cursor|>`<|/code_to_edit|>")).fence == "````"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +68,6 @@ def test_an_empty_region_is_one() -> None:
 )
 def test_what_is_wrong_is_told(content: str, said: str) -> None:
     with pytest.raises(RequestRefused) as caught:
-        parse_edit(content)
-    assert said in caught.value.message and caught.value.message.startswith("messages[0].content: ")
+        next_edit(content)
+    assert said in caught.value.event.message and caught.value.event.message.startswith("messages[0].content: ")
     assert (caught.value.event.code, caught.value.event.param) == ("invalid_value", "messages")
