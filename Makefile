@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report choice-report tune-report calibrate schema-report reading-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-report class-fit party-report lexicon-report tables-report ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report calibrate schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -69,7 +69,7 @@ samples: setup  ## make the documents of data/samples/ again
 eval: setup  ## score labelled sets (SETS=folder)
 	@$(PY) -m cinnabar.flows.cli.main eval "$(SETS)"
 
-bench: setup  ## measure documents/s by stage, the share of the constraint, steps and context (DOCUMENTS=2000)
+bench: setup  ## measure documents/s by stage, the share of the constraint, one core (DOCUMENTS=2000)
 	@$(PY) -m bench.benchmark --documents $(DOCUMENTS) --device $(DEVICE) $(ARGS)
 
 bench-gpu: DEVICE = cuda
@@ -92,21 +92,12 @@ train-gpu: train  ## the same on a CUDA device
 improve-report: setup  ## measure cinnabar improve: corrected documents, then F1 of others (SETS=… ARGS="--documents 20 --others 30")
 	@$(PY) -m bench.improve_report $(SETS) $(ARGS)
 
-choice-report: setup  ## measure what to label next, chosen against random (SETS="folders" ARGS="--labels 4,8,16 --seeds 3")
-	@OMP_NUM_THREADS=1 $(PY) -m bench.choice_report $(SETS) $(ARGS)
-
-tune-report: setup  ## measure fine-tuning on a few documents of a set (SETS=… ARGS="--documents 20 --minutes 5")
-	@$(PY) -m bench.fine_tune_report $(SETS) $(ARGS)
-
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
 	@OMP_NUM_THREADS=1 $(PY) -m cinnabar.flows.cli.main calibrate "$(DATA)" --recipe --limit $(LIMIT) \
 	  --cache runs/calibration --diagram docs/model/reliability.svg --device $(DEVICE)
 
 schema-report: setup  ## measure the promises about any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
 	@PYTHONPATH=tests/engine OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)
-
-reading-report: setup  ## measure F1 with the schemas in other words (SETS="folders" ARGS="--limit 20")
-	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
 
 routing-report: setup  ## measure the choice among the five kinds of data/samples (DATA=folder of other sets ARGS="--errors --seed N")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_report "$(DATA)" $(ARGS)
@@ -121,25 +112,13 @@ parsing-report: setup  ## measure pages/s of PDFs, beside an older commit (SETS=
 	@OMP_NUM_THREADS=1 $(PY) -m bench.parsing_speed $(SETS) $(ARGS)
 
 routing-fit: setup  ## fit the coefficients of that choice (SETS="folders" ARGS="--folds N --judge folders --write")
-	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_fit $(SETS) $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m training.routing_fit $(SETS) $(ARGS)
 
 ablation-report: setup  ## measure F1 without each rule beside the network (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.ablation $(SETS) $(ARGS)
 
-class-report: setup  ## measure choices that no document prints (SETS="folders" ARGS="--limit 40")
-	@$(PY) -m bench.class_report $(SETS) $(ARGS)
-
 class-fit: setup  ## fit the weights of that comparison on sets that train (SETS="folders" ARGS="--write")
-	@OMP_NUM_THREADS=1 $(PY) -m bench.class_fit $(SETS) $(ARGS)
-
-party-report: setup  ## count fields that take each other's values, as seller and buyer (SETS="folders" ARGS="--limit 20")
-	@OMP_NUM_THREADS=1 $(PY) -m bench.party_report $(SETS) $(ARGS)
-
-lexicon-report: setup  ## count the unseen labels in eight languages that are most like names of their own concept
-	@OMP_NUM_THREADS=1 $(PY) -m bench.lexicon_report
-
-tables-report: setup  ## measure F1 with tables as rows beside plain order (SETS="folders" ARGS="--limit 12")
-	@OMP_NUM_THREADS=1 $(PY) -m bench.tables_report $(SETS) $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m training.class_fit $(SETS) $(ARGS)
 
 ocr-report: setup  ## measure OCR of drawn pages: words found, seconds, F1 from scans (ARGS="--pages 2 --documents 0")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.ocr_report $(ARGS)

@@ -1,7 +1,6 @@
-"""Measures the speed of each stage, and the cost and gain of the constraint, more steps and a shorter context.
+"""Measures the speed of each stage, and the cost of the constraint.
 
     python -m bench.benchmark --documents 2000
-    python -m bench.benchmark --parts context --sets SET… --context 2000
     python -m bench.benchmark --parts cold
 
 It prints tables in Markdown, below a line on the machine, for `docs/results.md`. Each stage is timed by itself, one
@@ -18,7 +17,6 @@ from pathlib import Path
 
 from bench.block_speed import POSITIONS, block_speed
 from bench.cold_start import cold_report
-from bench.experiments import OpenSet, answer_rows, context_rows, steps_rows
 from bench.long_lists import read_ledger
 from bench.mixture import MixedDocument, mixed_documents
 from bench.rates import FIELDS, TOKENS, rate
@@ -30,15 +28,10 @@ from bench.timing import constraint, read_alone, throughput
 from cinnabar.engine.models.base import Model
 from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.training.generator import generate
-from cinnabar.extraction.quality.evaluation import find_sets
 from cinnabar.schemas.errors import UsageError
 
-#: The counts of steps to compare.
-STEPS = (1, 2, 4, 8, 16)
-#: The least posteriors at which a value is given, to compare.
-ANSWERS = (0.1, 0.2, 0.3, 0.4, 0.5)
 #: The parts that are measured only if the command line names them.
-APART = ("answer", "cold", "long", "rows")
+APART = ("cold", "long", "rows")
 #: The rows of the lists to read.
 ROWS = (300, 3000)
 #: Tokens of the long document: three times the default model's context and a bit.
@@ -79,37 +72,6 @@ def block_report(model: Model) -> Iterator[str]:
         [(what, f"{fast:.1f}", f"{slow:.1f}", f"{slow / fast:.1f}") for what, (fast, slow) in pairs],
     )
     yield "The constraint's share of whole passes on a GPU: not measured."
-
-
-def steps_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
-    """The table of steps."""
-    yield "## Steps"
-    rows = []
-    for r in steps_rows(model, sets, STEPS):
-        changes = (f"{r.reopened:.2f}", f"{r.corrected}", f"{r.spoiled}")
-        rows.append((f"{r.steps}", f"{r.f1:.4f}", *changes, f"{r.seconds:.1f}"))
-    head = ("steps", "F1", "re-openings per record", "errors it corrected", "errors it made", "seconds")
-    yield table(head, rows)
-    yield f"Over {', '.join(one.labelled.name for one in sets)}; F1 is the mean of the sets."
-
-
-def answer_report(model: Model, sets: Sequence[OpenSet]) -> Iterator[str]:
-    """The table of the posterior thresholds: the errors that each saves and the values that it costs."""
-    yield "## From which posterior on a value is given"
-    figures = ("answer", "f1", "precision", "recall", "invented")
-    rows = [[f"{getattr(row, name):.4g}" for name in figures] for row in answer_rows(model, sets, ANSWERS)]
-    yield table(figures, rows)
-    yield f"Over {', '.join(one.labelled.name for one in sets)}; means of the sets."
-
-
-def context_report(model: Model, sets: Sequence[OpenSet], context: int, effort: str) -> Iterator[str]:
-    """The table of contexts."""
-    yield f"## Context of {context} tokens instead of {model.context_tokens}"
-    rows = []
-    for r in context_rows(model, sets, context, effort):
-        figures = (f"{r.whole:.4f}", f"{r.short:.4f}", f"{r.short - r.whole:+.4f}")
-        rows.append((r.name, f"{r.documents}", f"{r.cut}", *figures))
-    yield table(("set", "documents", "cut", "F1, whole", "F1, cut", "difference"), rows)
 
 
 def long_report(model: Model, effort: str) -> Iterator[str]:
@@ -158,9 +120,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "throughput": lambda: throughput(model, documents(), a.effort, a.workers),
         "constraint": lambda: constraint(model, a.samples, a.effort),
         "scan": lambda: scan_report(model),
-        "steps": lambda: steps_report(model, sets()),
-        "answer": lambda: answer_report(model, sets()),
-        "context": lambda: context_report(model, sets(), a.context, a.effort),
         "cold": lambda: cold_report(a.samples),
         "long": lambda: long_report(model, a.effort),
         "rows": lambda: rows_report(model, a.effort),
@@ -172,9 +131,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     p.add_argument("--parts", nargs="+", choices=parts, default=[part for part in parts if part not in APART])
     p.add_argument("--documents", type=int, default=2000, help="mixed documents of `throughput`")
     p.add_argument("--samples", type=Path, default=Path("data/samples"), help="folder of the sample sets")
-    p.add_argument("--sets", type=Path, nargs="+", help="labelled sets of `steps`, `answer`, `context`")
-    p.add_argument("--limit", type=int, help="documents of each set")
-    p.add_argument("--context", type=int, default=2000, help="tokens of the shorter context")
     p.add_argument("--model", default="default")
     p.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     p.add_argument("--effort", default="medium")
@@ -188,14 +144,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def documents() -> list[MixedDocument]:
         return list(mixed_documents(a.samples, a.documents))
-
-    opened: list[OpenSet] = []
-
-    def sets() -> list[OpenSet]:
-        if not opened:
-            found = [one for folder in a.sets or [a.samples] for one in find_sets(folder)]
-            opened.extend(OpenSet(one.select(limit=a.limit)) for one in found)
-        return opened
 
     try:
         model = load_model(a.model, a.device)

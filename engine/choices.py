@@ -48,12 +48,6 @@ def code_choice(slot: Slot) -> CodeChoice | None:
     return _code_choice(slot.options, slot.nullable) if len(slot.options) > 1 else None
 
 
-def is_choice_of_codes(slot: Slot) -> bool:
-    """Returns whether all options of a slot are codes that the readings know by other names."""
-    found = code_choice(slot)
-    return found is not None and found.only_codes
-
-
 @lru_cache(maxsize=1024)
 def _code_choice(options: tuple[str, ...], nullable: bool) -> CodeChoice | None:
     names = [json.loads(option) for option in options]

@@ -26,7 +26,7 @@ from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode
 from cinnabar.schemas.form.record_language import one_line
 
-Doubles = npt.NDArray[np.float64]
+_Doubles = npt.NDArray[np.float64]
 _Ints = npt.NDArray[np.int64]
 
 #: The most examples of a prompt, and the most groups.
@@ -63,7 +63,7 @@ class _Group:
     """The examples in the order of their likeness to the leading one, and the mean vector of those that are shown."""
 
     ranked: tuple[int, ...]
-    centre: Doubles
+    centre: _Doubles
 
 
 class _Choice:
@@ -74,19 +74,19 @@ class _Choice:
         kept = [at for at, many in enumerate(tokens) if many <= room]
         self._examples = [examples[at] for at in kept]
         self._tokens, self._room = [tokens[at] for at in kept], room
-        self._plain = [plain(example.text) for example in self._examples]
-        counts = np.stack([trigrams(text) for text in self._plain])
-        self._rarity = rarity_of(counts)
-        self._vectors = weighed(counts, self._rarity)
+        self._plain = [_plain(example.text) for example in self._examples]
+        counts = np.stack([_trigrams(text) for text in self._plain])
+        self._rarity = _rarity_of(counts)
+        self._vectors = _weighed(counts, self._rarity)
         self._groups = self._grouped()
 
     def chosen(self, text: str) -> Chosen:
         """Returns the examples for this text, none of which holds it."""
-        own = plain(text)
+        own = _plain(text)
         same = frozenset(at for at, other in enumerate(self._plain) if own and own in other)
         number = 0
         if len(self._groups) > 1:
-            vector = weighed(trigrams(own), self._rarity)
+            vector = _weighed(_trigrams(own), self._rarity)
             number = int(_grade(np.array([group.centre @ vector for group in self._groups])).argmax())
         ranked = self._groups[number].ranked
         shown, left_out = self._fitting(ranked), self._fitting([at for at in ranked if at not in same])
@@ -196,33 +196,33 @@ def _part_of_item(whole: ArrayNode, part: ArrayNode, at: int, item: Any) -> Any:
     return item if own is None or asked is None else _part_of(own, asked, item)
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """Returns a text in lower case with single blanks between its words: what two copies of a document share."""
     return " ".join(text.casefold().split())
 
 
-def trigrams(text: str) -> Doubles:
+def _trigrams(text: str) -> _Doubles:
     """Returns how often each trigram of the text's beginning occurs, [_PLACES]; all digits are the same."""
     letters = re.sub(r"\d", "0", text[:_COMPARED])
     codes: _Ints = np.array([0, *map(ord, letters), 0, 0], np.int64)
     mixed = (codes[:-2] * 0x9E3779B1 + codes[1:-1] * 0x85EBCA77 + codes[2:] * 0xC2B2AE3D) & 0xFFFFFFFF
-    found: Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
+    found: _Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
     return found
 
 
-def rarity_of(counts: Doubles) -> Doubles:
+def _rarity_of(counts: _Doubles) -> _Doubles:
     """Returns the weight of each trigram by the texts that have it: [_PLACES] for counts [texts, _PLACES]."""
-    found: Doubles = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
+    found: _Doubles = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0))) + 1
     return found
 
 
-def weighed(counts: Doubles, rarity: Doubles) -> Doubles:
+def _weighed(counts: _Doubles, rarity: _Doubles) -> _Doubles:
     """Returns vectors of length 1 of these counts, [..., _PLACES]; their products are likenesses from 0 to 1."""
     found = np.log1p(counts) * rarity
-    lengths: Doubles = np.sqrt((found**2).sum(-1, keepdims=True))
-    vectors: Doubles = found / np.maximum(lengths, 1e-9)
+    lengths: _Doubles = np.sqrt((found**2).sum(-1, keepdims=True))
+    vectors: _Doubles = found / np.maximum(lengths, 1e-9)
     return vectors
 
 
-def _grade(likeness: Doubles) -> _Ints:
+def _grade(likeness: _Doubles) -> _Ints:
     return np.round(likeness * _GRAIN).astype(np.int64)

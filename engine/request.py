@@ -38,8 +38,7 @@ class Request:
     `known` maps JSON pointers (`/seller/name`) to frozen canonical JSON texts: the model sees them, nothing changes
     them. None freezes a place as left out. `counted` has the arrays (indices in `Form.arrays`) with known rows. `rows`
     has all rows of these arrays in order, as (array, character of the document at which the row begins). A counted
-    array lies in no other array, and the model does not look for its rows. With `alternatives` the leaves have the
-    likeliest other texts, if the model knows any.
+    array lies in no other array, and the model does not look for its rows.
     """
 
     id: str
@@ -48,16 +47,6 @@ class Request:
     known: Mapping[str, str | None] = field(default_factory=dict)
     counted: frozenset[int] = frozenset()
     rows: tuple[tuple[int, int], ...] = ()
-    alternatives: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """Another text that a slot may hold, with the model's probability and the words it was read from, as in a leaf."""
-
-    text: str
-    probability: float
-    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +60,7 @@ class Leaf:
     several readings `absence` and `confidence` may both be low. `posterior` and `rival` are the model's own
     probabilities of its likeliest text, written or not, and of the next one; `engine/models/reader/calibration.py`
     computes the confidence from them. `slot` indexes `Form.slots`, -1 if no slot was asked.
-    `demanded`: the schema allows no absence here. `alternatives`: other texts, the likeliest first, if the request
-    asked for them. `joint`: the text is one of these, taken because the schema's checks hold with it.
+    `demanded`: the schema allows no absence here.
     """
 
     text: str | None
@@ -86,8 +74,6 @@ class Leaf:
     rival: float = 0.0
     slot: int = -1
     demanded: bool = False
-    alternatives: tuple[Alternative, ...] = ()
-    joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,9 @@ from cinnabar.engine.denoising import Shares, doubted, rounded, select, weigh
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
-from cinnabar.engine.request import Alternative
 from cinnabar.engine.tokenizer import spell, text_of
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.errors import EngineFailure
-
-#: The alternatives that a leaf carries, and the least probability of one.
-_ALTERNATIVES, _LEAST_ALTERNATIVE = 5, 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,17 +213,6 @@ def _alternatives(state: BatchState, scores: Scores, shares: Shares, slot: int) 
     return found
 
 
-def _others(state: BatchState, scores: Scores, shares: Shares, slot: int) -> tuple[Alternative, ...]:
-    """Returns the likeliest texts that the model read for a slot; the chosen one may be among them."""
-    accepts = state.canvas.instances[slot].slot.accepts
-    found = [
-        Alternative(candidate.text.decode(), round(chance, 4), candidate.spans)
-        for chance, candidate in zip(shares.posterior[slot, 1:-1].tolist(), scores.candidates[slot], strict=False)
-        if chance >= _LEAST_ALTERNATIVE and candidate.origin == "copied" and accepts(candidate.text)
-    ]
-    return tuple(sorted(found, key=lambda one: -one.probability)[:_ALTERNATIVES])
-
-
 def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
     """[S, K + 2] bool, the candidates that stand for absence."""
     found = [
@@ -385,8 +370,6 @@ def _note_values(state: BatchState, proposal: Proposal) -> None:
     free = (state.excusable & ~state.firm.any(1)).tolist()
     demanded = (~state.excusable).tolist()
     witness = outlook.witness.tolist()
-    asking = [state.requests[batch].alternatives for batch in state.active]
-    wanted = [asking[instance.request] for instance in state.canvas.instances]
     for slot in open_slots:
         # A slot of one option, such as a constant, has nothing to miss. Of several options the likeliest may have
         # little, and none of them more.
@@ -401,7 +384,6 @@ def _note_values(state: BatchState, proposal: Proposal) -> None:
             demanded=demanded[slot],
             allowed_mass=round(mass[slot], 4),
             rival=round(rivals[slot], 4),
-            alternatives=_others(state, scores, shares, slot) if wanted[slot] else (),
         )
         if 0 < guesses[slot] < last:
             candidate = scores.candidates[slot][guesses[slot] - 1]

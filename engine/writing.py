@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cinnabar.engine.layout import (
     ArrayPlace,
@@ -24,7 +24,7 @@ from cinnabar.engine.layout import (
     Place,
     State,
 )
-from cinnabar.engine.request import Alternative, Leaf, Origin
+from cinnabar.engine.request import Leaf, Origin
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape
@@ -37,7 +37,7 @@ class Value:
     `spans` are in characters of the passage. `demanded`: the schema demands a value. `missing`: it does,
     and the model did not find one.
     `absent`: there is no value; `text` is then the best guess, in case the schema demands one after all.
-    `confidence` is the posterior of `text`, `rival` that of the next likely one; `alternatives` are as in a leaf.
+    `confidence` is the posterior of `text`, `rival` that of the next likely one.
     """
 
     text: bytes
@@ -50,7 +50,6 @@ class Value:
     demanded: bool = False
     allowed_mass: float = 0.0
     rival: float = 0.0
-    alternatives: tuple[Alternative, ...] = ()
 
 
 def known_value(slot: Slot, text: bytes) -> Value:
@@ -257,10 +256,6 @@ class Writer:
             value.rival,
             slot.index,
             value.demanded,
-            tuple(
-                replace(one, spans=tuple((begin + self.offset, end + self.offset) for begin, end in one.spans))
-                for one in value.alternatives
-            ),
         )
         return value.text
 

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Batch, Job, Read
 
 
-def fill_batch(read: Sequence[Read], known: Known | None, job: Job, set_aside: bool = True) -> Batch:
+def fill_batch(read: Sequence[Read], known: Known | None, job: Job) -> Batch:
     """Returns the outcomes of a batch; `known` holds the stored records in a backfill.
 
-    With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
+    Long documents get none if the batch has other documents; each has to come again, alone.
     """
     from cinnabar.extraction.backfill.refilling import refill_batch
     from cinnabar.extraction.pipeline import run_batch
 
     if known is None:
-        return run_batch(read, job, set_aside=set_aside)
-    return refill_batch(read, known, job, set_aside=set_aside)
+        return run_batch(read, job, set_aside=True)
+    return refill_batch(read, known, job, set_aside=True)

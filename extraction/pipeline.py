@@ -18,7 +18,6 @@ from cinnabar.extraction.ingest.codes import told
 from cinnabar.extraction.invoice_copies import DATA_DIFFERS, differences
 from cinnabar.extraction.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.records.checks.checks import Checks
-from cinnabar.extraction.records.checks.joint_choice import settled
 from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.constants import with_constants
 from cinnabar.extraction.records.emptiness import with_emptiness, with_fate
@@ -173,7 +172,7 @@ def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
         merged.append(_merge(plan, filled, job))
     with timed(filling, "fill"):
         finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
-    final = iter(settled(finals, job.compiled, job.checks))
+    final = iter(finals)
     outcomes = [
         one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
         for plan, one in zip(plans, merged, strict=True)
@@ -239,10 +238,7 @@ def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
         pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
         facts = FactValues.of(document, bound_places(job.compiled.form))
         requests = [
-            replace(
-                facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end)),
-                alternatives=bool(job.checks),
-            )
+            facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
             for c in pieces
         ]
     except DocumentError as error:
@@ -376,13 +372,12 @@ def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
 
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
-    """Returns the flags of a value: guessed, generated, the schema's default, without evidence, or a joint choice."""
+    """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
     said = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
     marks = {
         "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
         "guessed": leaf.missing,
-        "joint_choice": leaf.joint,
         "no_evidence": said and evidence is None,
     }
     return tuple(name for name, holds in marks.items() if holds)

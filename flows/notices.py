@@ -50,7 +50,7 @@ def mark_killed_runs(silent: float = SILENT) -> None:
     )
 
 
-def notify(address: str, late: float = LATE) -> None:
+def notify(address: str) -> None:
     """Has the server send a message to this address if a run fails or crashes, or is due and does not begin.
 
     The address is one of Apprise, such as mailtos://USER:PASSWORD@HOST?to=NAME@HOST or jsons://HOST/PATH; the server
@@ -77,8 +77,8 @@ def notify(address: str, late: float = LATE) -> None:
     begun = {f"{_RUN}{state}" for state in ("Pending", "Running", "Scheduled")} | _ENDED
     _put(
         _LATE,
-        _silence({f"{_RUN}Late"}, begun, late),
-        message("late", f"It was due, and has not begun for {late:g} seconds: is a worker, or the service, running?"),
+        _silence({f"{_RUN}Late"}, begun, LATE),
+        message("late", f"It was due, and has not begun for {LATE:g} seconds: is a worker, or the service, running?"),
     )
 
 

@@ -273,5 +273,4 @@ def _value(slot: Slot, leaf: Leaf | None) -> Value:
         missing=leaf.missing,
         allowed_mass=leaf.allowed_mass,
         rival=leaf.rival,
-        alternatives=leaf.alternatives,
     )

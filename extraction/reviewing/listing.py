@@ -75,8 +75,8 @@ class ListSelection:
 
     search: words that the path has. schema: the name of a schema, "" for all. status: `written`, `quarantined`, or
     "" for both. code: a code of quarantine. flag: a flag of the record or the document, or the name of a failed check.
-    reviewed: whether a person has looked; None for both. doubtful: only records less sure than DOUBTFUL. among: only
-    these digests, in this order. order: a name in ORDERS.
+    reviewed: whether a person has looked; None for both. doubtful: only records less sure than DOUBTFUL. order: a
+    name in ORDERS.
 
     Raises UsageError for an unknown order or status, and for a search that is too long.
     """
@@ -88,7 +88,6 @@ class ListSelection:
     flag: str = ""
     reviewed: bool | None = None
     doubtful: bool = False
-    among: tuple[str, ...] | None = None
     order: str = "need"
 
     def __post_init__(self) -> None:
@@ -121,16 +120,7 @@ class ListSelection:
             values.append(self.reviewed)
         if self.doubtful:
             parts.append(f"confidence < {DOUBTFUL}")
-        if self.among is not None:
-            parts.append("list_contains(?, document)")
-            values.append(list(self.among))
         return " AND ".join(parts), values
-
-    def sorting(self) -> tuple[str, list[Any]]:
-        """Returns the SQL order, and its values."""
-        if self.among is not None:
-            return "list_position(?, document), path", [list(self.among)]
-        return ORDERS[self.order], []
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +232,8 @@ class Listing:
     def sort(self, selection: ListSelection) -> SortedList:
         """Makes a list; it keeps its order as long as it is used."""
         condition, values = selection.condition()
-        order, sorting = selection.sorting()
-        asked = f"SELECT document, schema_name FROM listing WHERE {condition} ORDER BY {order}"
-        pairs = [(row["document"], row["schema_name"]) for row in self._rows(asked, [*values, *sorting])]
+        asked = f"SELECT document, schema_name FROM listing WHERE {condition} ORDER BY {ORDERS[selection.order]}"
+        pairs = [(row["document"], row["schema_name"]) for row in self._rows(asked, values)]
         places = {pair: place for place, pair in enumerate(pairs)}
         found = SortedList(secrets.token_hex(8), selection, places, pairs)
         with self._lock:

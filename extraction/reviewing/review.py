@@ -14,7 +14,6 @@ from typing import Any, Self
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
 from cinnabar.extraction.documents import Document, Span
 from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
-from cinnabar.extraction.quality.next_labels import next_to_label
 from cinnabar.extraction.reviewing.blocks import block_text, blocks_of
 from cinnabar.extraction.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
 from cinnabar.extraction.reviewing.forms import blank_of, form_of, place_at
@@ -35,8 +34,6 @@ from cinnabar.schemas.errors import Overtaken, RunError, UsageError
 
 # Seconds between two looks for new commits, and states that are kept.
 _REFRESH, _KEPT = 1.0, 64
-# Documents that are proposed for labelling.
-_TAUGHT = 40
 _ACTIONS = {str(one): one for one in Action}
 # The most steps of a pointer.
 _DEEPEST = 100
@@ -133,10 +130,6 @@ class Review:
     def picture(self, document: str, schema: str, part: int) -> bytes | None:
         """Returns the picture of a page as a JPEG; None if there is none."""
         return self._contents.picture(self._wanted(self._listing.row(document, schema)), part)
-
-    def next_to_label(self, schema: str) -> tuple[str, ...]:
-        """Returns the digests of the documents whose corrections would teach most, in this order."""
-        return tuple(next_to_label(self.out, schema, _TAUGHT))
 
     def steps(self, document: str, schema: str) -> list[WatchedStep]:
         """Fills the document once more and returns each step; takes seconds."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from cinnabar.extraction.storage.records import LeafRow, Record
@@ -23,23 +23,6 @@ def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
         "spans": [[span.start, span.end] for span in evidence.spans] if evidence else [],
         "text": evidence.text if evidence else "",
         "place": evidence.place if evidence else "",
-    }
-
-
-def leaf_of_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a row of the view `fields` as JSON, in the form of `leaf_of`."""
-    return {
-        "pointer": row["pointer"],
-        "value": row["value_json"],
-        "confidence": row["confidence"],
-        "row": row["row_confidence"],
-        "origin": row["origin"],
-        "missing": bool(row["missing"]),
-        "flags": list(row["flags"] or ()),
-        "page": row["page"] or 0,
-        "spans": [[span["start"], span["end"]] for span in row["spans"] or ()],
-        "text": row["evidence_text"] or "",
-        "place": row["place"] or "",
     }
 
 

@@ -26,8 +26,7 @@ class LeafRow:
     omits the place. `confidence` is in [0, 1]. `missing` is true if the schema requires a value that the model did not
     find. `evidence` has spans in characters of the whole document and boxes in points; None if the value was not read
     from the document. `page` counts from 1, 0 for none. `flags` are warnings: `default` (the schema's default),
-    `generated` (spelled out), `guessed` (required, but not found), `joint_choice` (less likely, but the schema's checks
-    hold with it), `no_evidence` (no words behind the value).
+    `generated` (spelled out), `guessed` (required, but not found), `no_evidence` (no words behind the value).
     """
 
     pointer: str

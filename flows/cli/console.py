@@ -124,7 +124,7 @@ class Bar:
     they lie in `out`.
     """
 
-    def __init__(self, label: str = "documents", out: Path | None = None) -> None:
+    def __init__(self, out: Path | None = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -132,7 +132,7 @@ class Bar:
 
         console = Console(stderr=True)
         self._progress = Progress(
-            TextColumn(label),
+            TextColumn("documents"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[fields]} fields"),
@@ -144,7 +144,7 @@ class Bar:
         )
         self._task = self._progress.add_task("", total=None, fields=0, rate="", quarantined=0)
         self._fields = self._quarantined = 0
-        self._label, self._out, self._terminal = label, out, console.is_terminal
+        self._out, self._terminal = out, console.is_terminal
         self._tally = OutcomeTally()
         self._begun = time.monotonic()
         self._ended, self._lock = threading.Event(), threading.Lock()
@@ -189,7 +189,7 @@ class Bar:
         codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
         why = {"quarantined": f" ({codes})"}
         told = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
-        so_far = ", ".join(filter(None, (f"{done:.0f} of {self._tally.inputs} {self._label}", rate)))
+        so_far = ", ".join(filter(None, (f"{done:.0f} of {self._tally.inputs} documents", rate)))
         return ": ".join(filter(None, (so_far, told)))
 
     def estimated(self, estimate: CostEstimate) -> None:

@@ -46,9 +46,6 @@ def improve(
     out: OutOption,
     keep: Annotated[bool, typer.Option("--keep", help="Use the trained model from the next run on.")] = False,
     discard: Annotated[bool, typer.Option("--discard", help="Remove the trained model.")] = False,
-    following: Annotated[
-        int | None, typer.Option("--next", metavar="N", help="List N documents whose correction would teach most.")
-    ] = None,
     again: Annotated[
         bool, typer.Option("--again/--no-again", help="With --keep: read unsure values again at once.")
     ] = True,
@@ -72,13 +69,12 @@ def improve(
 
     \b
     Examples:
-      cinnabar improve receipt --out tables --next 20
       cinnabar improve receipt --out tables
       cinnabar improve receipt --out tables --keep
       cinnabar improve receipt --out tables --discard
     """
-    if sum((keep, discard, following is not None)) > 1:
-        raise UsageError("--keep, --discard, --next: expected at most one of them")
+    if keep and discard:
+        raise UsageError("--keep, --discard: expected at most one of them")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
     from cinnabar.extraction.storage.stored_records import name_in
@@ -86,9 +82,7 @@ def improve(
     schema = name_in(out, schema)
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
-    if following is not None:
-        _tell_next(out, schema, following, as_json)
-    elif keep:
+    if keep:
         _keep(out, schema, again, as_json, events)
     elif discard:
         from cinnabar.extraction.quality.kept_models import discard as remove
@@ -97,23 +91,6 @@ def improve(
         print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
     else:
         _train(out, schema, steps, minutes, device, as_json, events)
-
-
-def _tell_next(out: Path, schema: str, count: int, as_json: bool) -> None:
-    from cinnabar.extraction.quality.next_labels import next_to_label
-    from cinnabar.extraction.storage.reading import connect
-
-    if count < 1:
-        raise UsageError(f"--next: expected at least 1, got {count}")
-    found = next_to_label(out, schema, count)
-    with connect(out) as connection:
-        sql = "SELECT document, any_value(path) FROM records WHERE latest AND schema_name = ? GROUP BY document"
-        paths = dict(connection.execute(sql, [schema]).fetchall())
-    if as_json:
-        print(json.dumps([{"document": one, "path": paths[one]} for one in found]))
-        return
-    for one in found:
-        print(harmless(f"{one[:12]}  {paths[one]}"))
 
 
 def _end_with(parent: int) -> None:

@@ -128,12 +128,10 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
         reviewed: bool | None = None,
         doubtful: bool = False,
         order: _Name = "need",
-        next_first: bool = False,
         document: _Name = "",
         document_schema: _Name = "",
     ) -> Response:
-        among = review.next_to_label(schema) if next_first else None
-        chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, among, order)
+        chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, order)
         found = review.sort(chosen)
         place = found.places.get((document, document_schema), -1)
         return _json({"list": found.name, "total": len(found.pairs), "place": place})

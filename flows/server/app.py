@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
@@ -19,12 +19,6 @@ from cinnabar.flows.server.gate import Gate
 from cinnabar.flows.server.metrics import MEDIA_TYPE, Metrics
 
 _FAILED = {404: "not_found", 405: "method_not_allowed"}
-
-
-class Working(Protocol):
-    """Tells whether the server can take requests."""
-
-    def __call__(self) -> bool: ...
 
 
 @dataclass(frozen=True)

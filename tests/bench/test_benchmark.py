@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from bench.benchmark import answer_report, context_report, main, steps_report
-from bench.experiments import OpenSet, answer_rows, context_rows, steps_rows
+from bench.benchmark import main
 from bench.long_lists import ledger, read_ledger
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
 from bench.timing import constraint, throughput
 from reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.loading import load_model
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.quality.evaluation import load_set
 from cinnabar.schemas.errors import UsageError
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "samples"
-TEXTS = {
-    "1.txt": ("number=A7\ntotal=12\n", "A7", 12),
-    "2.txt": ("number=B9\ntotal=99\n" + "word\n" * 200, "B9", 5),
-}
-SCHEMA = {
-    "type": "object",
-    "properties": {"number": {"type": ["string", "null"]}, "total": {"type": ["integer", "null"]}},
-    "required": ["number", "total"],
-}
-
-
-@pytest.fixture(name="labelled")
-def _labelled(tmp_path: Path) -> OpenSet:
-    lines: list[dict[str, Any]] = []
-    for name, (text, number, total) in TEXTS.items():
-        (tmp_path / name).write_text(text)
-        lines.append({"file": name, "truth": {"number": number, "total": total}})
-    (tmp_path / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
-    return OpenSet(load_set(tmp_path))
 
 
 def test_mixed_documents_have_their_own_bytes_and_stay_the_same() -> None:
@@ -80,34 +55,7 @@ def test_the_share_of_the_constraint_is_measured_for_each_kind() -> None:
     assert len(re.findall(r"^\| .*% \|$", report, re.MULTILINE)) == 6
 
 
-def test_steps_are_compared_by_their_right_values(labelled: OpenSet) -> None:
-    rows = list(steps_rows(ReadingModel(), [labelled], (1, 2)))
-    assert [row.steps for row in rows] == [1, 2]
-    assert rows[0].f1 == pytest.approx(0.75)
-    assert (rows[1].reopened, rows[1].corrected, rows[1].spoiled) == (0, 0, 0)
-    places = labelled.right(labelled.predictions(Engine(ReadingModel())))
-    assert places == {
-        ("1.txt", "/number"): True, ("1.txt", "/total"): True,
-        ("2.txt", "/number"): True, ("2.txt", "/total"): False,
-    }  # fmt: skip
-
-
-def test_a_shorter_context_makes_more_chunks_and_is_compared(labelled: OpenSet) -> None:
-    [row] = context_rows(ReadingModel(), [labelled], 64)
-    assert (row.documents, row.cut, row.whole, row.short) == (2, 1, 0.75, 0.75)
-
-
-def test_confidence_thresholds_are_compared_by_cost_and_saving(labelled: OpenSet) -> None:
-    rows = list(answer_rows(ReadingModel(), [labelled], (0.1, 0.9)))
-    assert [(row.answer, row.f1, row.invented) for row in rows] == [(0.1, 0.75, 0.0), (0.9, 0.75, 0.0)]
-
-
-def test_reports_are_tables_in_markdown(labelled: OpenSet) -> None:
-    model = ReadingModel()
-    for report in (steps_report(model, [labelled]), context_report(model, [labelled], 64, "low"),
-                   answer_report(model, [labelled])):  # fmt: skip
-        text = "\n".join(report)
-        assert re.search(r"^\|---\|(---:\|)+$", text, re.MULTILINE), text
+def test_a_table_is_markdown() -> None:
     assert table(("a", "b"), [("x", "1")]) == "| a | b |\n|---|---:|\n| x | 1 |"
 
 
@@ -117,7 +65,7 @@ def test_the_machine_is_named() -> None:
 
 def test_a_folder_without_sets_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"benchmark: .*expected"):
-        main(["--model", str(tmp_path), "--parts", "steps"])
+        main(["--model", str(tmp_path), "--parts", "rate"])
 
 
 @pytest.mark.parametrize("rows", [80, pytest.param(200, marks=pytest.mark.slow)])

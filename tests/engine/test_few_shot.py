@@ -113,8 +113,8 @@ def test_examples_stay_within_their_room_and_never_hold_the_document(texts: list
         return
     assert len(chosen.examples) <= few_shot.SHOWN
     assert sum(len(one.text) + 2 + few_shot.MARKS for one in chosen.examples) <= room
-    words = few_shot.plain(own)
-    assert not words or not any(words in few_shot.plain(one.text) for one in chosen.examples)
+    words = few_shot._plain(own)
+    assert not words or not any(words in few_shot._plain(one.text) for one in chosen.examples)
     assert chosen == few(room, examples(*shown)).chosen(FORM, own)
     assert chosen.group is None or chosen.examples in choice.every(FORM)
 

@@ -15,7 +15,6 @@ from cinnabar.extraction.moments import moment
 # Characters of a date, and of a header with ids, that are read.
 _MAX_DATE, _MAX_IDS = 200, 1 << 18
 _ID = re.compile(r"<([^<>]*)>")
-_MESSAGES = ("message/rfc822", "message/global", "message/news")
 _NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="))
 
 #: The printed values of each header: their texts, and their places [start, end) in the document's text.

@@ -107,7 +107,7 @@ function App() {
     </main>
     ${draft && html`<${RowDraft} draft=${draft} close=${() => { setDraft(null); field.focusOn(draft.place.pointer); }} send=${changes.send} errors=${errors} />`}
     ${panel === "help" && html`<${Help} close=${() => setPanel(null)} />`}
-    ${panel === "improve" && html`<${Improve} facets=${facets} schema=${at?.schema} close=${() => setPanel(null)} teach=${(schema) => setFilters({ ...NO_FILTERS, schema, order: "teach" })} />`}
+    ${panel === "improve" && html`<${Improve} facets=${facets} schema=${at?.schema} close=${() => setPanel(null)} />`}
     ${panel === "steps" && at && html`<${Steps} at=${at} close=${() => setPanel(null)} />`}
     <${Toast} toast=${toast} />
   </div>`;

@@ -51,7 +51,6 @@ export function Filters({ filters, facets, set, searchRef, first }) {
         <label>Order
           <select value=${filters.order} onChange=${choose("order")}>
             <option value="need">what most needs a look</option>
-            <option value="teach" disabled=${!filters.schema}>what teaches most${filters.schema ? "" : " (choose a kind)"}</option>
             <option value="path">path</option>
             <option value="newest">newest run</option>
             <option value="sure">surest first</option>

@@ -33,7 +33,7 @@ const STAGES = {
 };
 const lasting = (seconds) => (seconds >= 60 ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s` : `${Math.round(seconds || 0)} s`);
 
-export function Improve({ facets, schema, close, teach }) {
+export function Improve({ facets, schema, close }) {
   const [chosen, choose] = useState(schema || facets.schemas[0]?.name || "");
   const [minutes, setMinutes] = useState(10);
   const [told, setTold] = useState({ state: "idle" });
@@ -71,8 +71,7 @@ export function Improve({ facets, schema, close, teach }) {
     ${!working && facets.schemas.length > 0 && html`<div class="ask">
       <label>Kind <select value=${chosen} onChange=${(event) => choose(event.target.value)}>${facets.schemas.map((one) => html`<option value=${one.name}>${one.name}</option>`)}</select></label>
       <label>At most <input type="number" min="1" max="600" value=${minutes} onInput=${(event) => setMinutes(Number(event.target.value) || 10)} /> minutes</label>
-      <button type="button" class="primary" disabled=${!chosen || busy} onClick=${() => ask("start")}>Train</button>
-      <button type="button" disabled=${!chosen} onClick=${() => { teach(chosen); close(); }}>What to label next</button></div>
+      <button type="button" class="primary" disabled=${!chosen || busy} onClick=${() => ask("start")}>Train</button></div>
       ${facts && html`<p class="quiet">${facts.reviewed} of ${facts.documents} documents of this kind are reviewed; ten are the fewest, twenty a good start.</p>`}`}
     ${working && html`<div class="running"><p role="status"><strong>${told.schema}</strong>: ${STAGES[told.stage] || told.stage}</p>
       <progress max="1" value=${told.done || undefined} aria-label=${`Progress of ${told.state === "keeping" ? "reading again" : "the training"}`}></progress>

@@ -56,7 +56,7 @@ function Field({ place, page, label = true }) {
   const pending = page.pending.has(pointer);
   const found = sureness(leaf);
   const title = titleOf(place);
-  const near = leaf?.flags.filter((flag) => flag !== "joint_choice") || [];
+  const near = leaf?.flags || [];
   return html`<div class=${`field ${found.level} ${chosen ? "chosen" : ""} ${pending ? "pending" : ""} ${error ? "wrong" : ""}`} id=${idOf(pointer)}>
     ${label && html`<span class="label" title=${place.form.description || pointer}>${title}${place.required && !place.form.nullable ? html`<span class="needed" title="The schema needs a value here"> *</span>` : ""}</span>`}
     ${chosen && page.editing

@@ -10,8 +10,7 @@ const SHOW = { "": {}, todo: { reviewed: false }, reviewed: { reviewed: true }, 
 const chunkOf = (place) => Math.max(0, Math.floor(place / CHUNK));
 
 function asked({ search, show, schema, code, flag, order }, at) {
-  const teaching = order === "teach" && schema;
-  return { search, schema, code, flag, ...SHOW[show], order: order === "teach" ? "need" : order, next_first: teaching ? true : "", document: at?.document, document_schema: at?.schema };
+  return { search, schema, code, flag, ...SHOW[show], order, document: at?.document, document_schema: at?.schema };
 }
 
 // `rows` has them by their place in the list, `place` is that of the document that was looked at when it was sorted, and

@@ -104,7 +104,6 @@ def test_the_case_of_a_schema_s_name_does_not_matter(out: Path, capsys: pytest.C
     assert run(["correct", "a.txt", "--out", str(out), "--schema", "Bill", "--accept", "/"]) == 0
     assert run(["export", "BILL", "--out", str(out), "--format", "jsonl"]) == 0
     assert "a-e1" in capsys.readouterr().out
-    assert run(["improve", "Bill", "--out", str(out), "--next", "2"]) == 0
     assert run(["export", "bills", "--out", str(out), "--format", "jsonl"]) == 2
     assert "expected a view of" in capsys.readouterr().err
 

@@ -180,17 +180,10 @@ def test_a_discarded_model_is_gone(out: Path, capsys: CaptureResult) -> None:
     assert "expected a trained model that waits" in capsys.readouterr().err
 
 
-def test_the_next_documents_are_those_that_nobody_corrected(out: Path, capsys: CaptureResult) -> None:
-    assert run(["improve", "bill", "--out", str(out), "--next", "5", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [one["path"] for one in found] == [str(out.parent / "11.txt")]
-
-
 @pytest.mark.parametrize(
     "arguments, told",
     [
         (["bill", "--keep", "--discard"], "at most one of them"),
-        (["bill", "--next", "0"], "--next: expected at least 1"),
         (["bill", "--minutes", "0"], "--minutes: expected a finite number above 0"),
         (["bill", "--minutes", "2", "--steps", "2"], "without --steps"),
         (["bill", "--steps", "0"], "--steps: expected at least 1"),

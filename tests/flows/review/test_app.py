@@ -57,7 +57,7 @@ def requests(client: TestClient) -> list[tuple[str, str, dict[str, Any]]]:
     change = {"action": "value", "pointer": "/lines/0/count", "after": "3", "spans": [[0, 4]], "seen": "/lines/0"}
     return [
         ("GET", "/api/list", {**dict.fromkeys(("search", "schema", "status", "code", "flag", "order"), ""), **at}),
-        ("GET", "/api/list", {"schema": at["schema"], "next_first": "true", "reviewed": "", "doubtful": ""}),
+        ("GET", "/api/list", {"schema": at["schema"], "reviewed": "", "doubtful": ""}),
         ("GET", "/api/documents", {"list": name, "start": 0, "count": 5}),
         ("GET", "/api/next", {"list": name, "after": 0}),
         ("GET", "/api/state", at),

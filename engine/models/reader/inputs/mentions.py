@@ -22,14 +22,11 @@ _Key = tuple[str, int | None]
 
 
 class MentionReader:
-    """The readings of a passage's spans, each computed once.
+    """The readings of a passage's spans, each computed once, in the locale that its text has."""
 
-    `whole` is the text from which the locale is detected (day or month first, point or comma).
-    """
-
-    def __init__(self, text: str, whole: str | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.locale: Locale = document_locale(text if whole is None else whole)
+        self.locale: Locale = document_locale(text)
         self._mentions: list[Mention] | None = None
         self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
         self._typed: dict[_Key, list[Typed]] = {}

@@ -12,7 +12,7 @@ import torch
 from tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
-from cinnabar.engine.choices import is_choice_of_codes, is_compared, ways_of_choices
+from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.answers.described_options import OptionComparer, option_texts, weighed
 from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
@@ -24,7 +24,7 @@ from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorCon
 from cinnabar.engine.models.sentences.encoder import Vectors
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.form import Form, Slot
 
 KIND = {"enum": ["complaint", "quote", "other"], "description": "complaint = angry; quote = price; other = rest"}
 FORM = form_of(kind=KIND)
@@ -157,9 +157,14 @@ def test_rows_codes_and_pairs_are_not_compared() -> None:
     assert is_compared(FORM.slots[0]) and is_compared(LIST.slots[0])
 
 
+def is_of_codes(slot: Slot) -> bool:
+    found = code_choice(slot)
+    return found is not None and found.only_codes
+
+
 def test_a_choice_among_codes_is_pointed_at() -> None:
     form = form_of(currency={"enum": ["EUR", "USD"]}, kind=KIND)
-    assert [is_choice_of_codes(slot) for slot in form.slots] == [True, False]
+    assert [is_of_codes(slot) for slot in form.slots] == [True, False]
     read = pointed_at(form)
     assert read.slots[0].options == () and read.slots[1] == form.slots[1]
     assert pointed_at(read) is read and pointed_at(FORM) is FORM
@@ -174,7 +179,7 @@ def test_codes_in_lists_and_unions_are_pointed_at_and_names_of_branches_are_not(
     properties = {"all": {"type": "array", "items": code}, "one": union}
     form = compile_schema({"type": "object", "properties": properties}).form
     read = pointed_at(form)
-    assert not any(is_choice_of_codes(slot) for slot in read.slots if slot.index != form.choices[0].selector.index)
+    assert not any(is_of_codes(slot) for slot in read.slots if slot.index != form.choices[0].selector.index)
     assert read.choices == form.choices and read.arrays[0].item is read.slots[read.arrays[0].item.index]  # type: ignore[union-attr]
 
 

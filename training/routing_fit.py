@@ -1,6 +1,6 @@
 """Fits the coefficients of routing (extraction/routing/fit.json) on labelled sets, and judges them on other sets.
 
-    python -m bench.routing_fit SETS... --judge SETS... [--write]
+    python -m training.routing_fit SETS... --judge SETS... [--write]
 
 Each document of a set is shown with one to eight schemas, in three of five draws its own among them; the coefficients
 make the choice of its schema, or of none, probable. Then one line of each document is shown as a document of its own,

@@ -1,6 +1,6 @@
 """Fits the weights by which described options are compared with a document, and judges them set by set.
 
-    .venv/bin/python -m bench.class_fit ../shared/data --write
+    .venv/bin/python -m training.class_fit ../shared/data --write
 
 Two fits: which option is right, and whether a choice has a value at all. Documents come from sets that train, those
 that the weights did not see, and from the generated families that no weights were trained on. A choice has no value
@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from bench.reporting import machine, table
 from scipy.optimize import minimize
 
-from bench.reporting import machine, table
 from cinnabar.engine.choices import FEWEST, is_compared, selectors
 from cinnabar.engine.models.loading import load_model
 from cinnabar.engine.models.reader.answers.choices import printed_options

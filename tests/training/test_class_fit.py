@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.class_fit import (
+from training.class_fit import (
     Asked,
     described,
     fitted_options,
