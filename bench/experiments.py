@@ -103,17 +103,16 @@ def steps_rows(model: Model, sets: Sequence[OpenSet], counts: Sequence[int]) -> 
         answers = [one.predictions(engine) for one in sets]
         seconds = time.perf_counter() - begin
         corrected = spoiled = 0
-        if engine.reopenings.values + engine.reopenings.positions:
+        if engine.reopenings.values:
             for one, found in zip(sets, answers, strict=True):
                 before, after = one.right(one.predictions(still)), one.right(found)
                 both = before.keys() & after.keys()
                 corrected += sum(after[place] and not before[place] for place in both)
                 spoiled += sum(before[place] and not after[place] for place in both)
-        reopened = engine.reopenings.values + engine.reopenings.positions
         yield StepsRow(
             steps=count,
             f1=sum(one.f1(found) for one, found in zip(sets, answers, strict=True)) / len(sets),
-            reopened=reopened / max(1, sum(map(len, answers))),
+            reopened=engine.reopenings.values / max(1, sum(map(len, answers))),
             corrected=corrected,
             spoiled=spoiled,
             seconds=seconds,

@@ -13,9 +13,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
+from cinnabar.engine.constraint import LONGEST, Constraint, first_length, shortest
 
 from cinnabar.engine.canvas import MASK
-from cinnabar.engine.constraint import LONGEST, Constraint, first_length, shortest
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import model_folder
 from cinnabar.schemas import compile_schema

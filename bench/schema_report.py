@@ -213,7 +213,7 @@ def steered(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, Cou
 
 
 def _filled(schema: CompiledSchema, text: str) -> str | None:
-    (result,) = Engine(SteeredModel("copy"), "low").fill([request(schema.form, text=text)])
+    (result,) = Engine(SteeredModel(), "low").fill([request(schema.form, text=text)])
     return result.record if isinstance(result, Filled) else None
 
 

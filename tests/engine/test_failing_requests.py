@@ -114,5 +114,5 @@ def test_a_candidate_that_the_schema_does_not_allow_fails_its_request() -> None:
         def candidates(self, slot: Any, draw: random.Random) -> list[bytes]:
             return [b"12"]
 
-    (got,) = Engine(Wrong(generates=0.0)).fill([request(form_of(a={"type": "string"}))])
+    (got,) = Engine(Wrong()).fill([request(form_of(a={"type": "string"}))])
     assert isinstance(got, Failed) and got.code == "model" and "/a: the candidate 12" in got.detail

@@ -186,7 +186,7 @@ class Wavering(ReadingModel):
                 more[at] = 7.0
         return Scores(
             scores.candidates, torch.cat([scores.candidate_logits, more], 1), scores.absent_logit,
-            scores.generate_logit, scores.generating, scores.token_logits, scores.refused_logit,
+            scores.refused_logit,
         )  # fmt: skip
 
 
