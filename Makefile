@@ -100,7 +100,7 @@ calibrate: setup  ## fit the shipped model's confidence on documents it was not 
 	  --cache runs/calibration --diagram docs/model/reliability.svg --device $(DEVICE)
 
 schema-report: setup  ## measure the promises about any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
-	@PYTHONPATH=tests/engine OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)
+	@PYTHONPATH=tests/engine:tests/engine/diffusion OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)
 
 reading-report: setup  ## measure F1 with the schemas in other words (SETS="folders" ARGS="--limit 20")
 	@$(PY) -m bench.reading_report $(SETS) $(ARGS)
