@@ -32,7 +32,7 @@ POSITIONS, ENDLESS = 32, 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds, and the most bytes that the process held; `problem` is the reason if there is no form."""
+    """Seconds of the processor, and the most bytes that the process held; `problem` is the reason if there is no form."""
 
     seconds: float
     memory: int
@@ -74,12 +74,12 @@ def _measured(there: Connection, schema: Any) -> None:
     torch.set_num_threads(1)
     os.environ["CINNABAR_CACHE"] = ""
     problem = ""
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         _first_text(schema)
     except CinnabarError as found:
         problem = str(found)
-    spent = time.perf_counter() - begin
+    spent = time.process_time() - begin
     there.send(Cost(spent, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, problem))
 
 
