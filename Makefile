@@ -97,7 +97,7 @@ calibrate: setup  ## fit the shipped model's confidence on documents it was not 
 	  --cache runs/calibration --diagram docs/model/reliability.svg --device $(DEVICE)
 
 schema-report: setup  ## measure the promises about any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
-	@PYTHONPATH=tests/engine OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)
+	@PYTHONPATH=tests/engine:tests/engine/diffusion OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)
 
 routing-report: setup  ## measure the choice among the five kinds of data/samples (DATA=folder of other sets ARGS="--errors --seed N")
 	@OMP_NUM_THREADS=1 $(PY) -m bench.routing_report "$(DATA)" $(ARGS)

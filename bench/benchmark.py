@@ -21,8 +21,7 @@ from bench.long_lists import read_ledger
 from bench.mixture import MixedDocument, mixed_documents
 from bench.rates import FIELDS, TOKENS, rate
 from bench.reporting import machine, peak_memory, table
-from bench.scan_speed import scan_speed
-from bench.timing import constraint, read_alone, throughput
+from bench.timing import read_alone, throughput
 
 # Torch comes with the engine, which must set up its environment before (engine/__init__.py).
 from cinnabar.engine.models.base import Model
@@ -39,27 +38,6 @@ LONG = 400_000
 
 
 def scan_report(model: Model) -> Iterator[str]:
-    """The constrained pass over many slots at once, compared with the plain ways, in one run."""
-    found = scan_speed(model.device)
-    yield (
-        f"{found.slots} slots of {found.positions} positions, {found.edges} edges in all, {found.fewest} of "
-        "the smallest automaton, milliseconds:"
-    )
-    rows = (
-        ("posterior and witness", found.at_once, "one slot after the other", found.one_by_one),
-        ("token classes", found.classes, "a mask over the vocabulary for each class", found.masks),
-    )
-    yield table(
-        ("what", "all at once", "plain way", "milliseconds", "ratio"),
-        [
-            (what, f"{fast:.1f}", plain, f"{slow:.1f}", f"{slow / fast:.1f}")
-            for what, fast, plain, slow in rows
-        ],
-    )
-    yield from block_report(model)
-
-
-def block_report(model: Model) -> Iterator[str]:
     """The constraint over a language model's tokens, and on a GPU its share of a pass."""
     one = block_speed(model.device)
     yield (
@@ -118,7 +96,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the measurements that the command line asks for, and prints each when it is done."""
     parts: dict[str, Callable[[], Iterator[str]]] = {
         "throughput": lambda: throughput(model, documents(), a.effort, a.workers),
-        "constraint": lambda: constraint(model, a.samples, a.effort),
         "scan": lambda: scan_report(model),
         "cold": lambda: cold_report(a.samples),
         "long": lambda: long_report(model, a.effort),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import string
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,14 +15,13 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from bench.scan_speed import best_time
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.outlook import Constraint, Outlook, Span
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.kernels.block_scan_reference import block_scan_reference
+from cinnabar.kernels.bounds import FLOOR
 from cinnabar.kernels.class_scores import Reduced, class_scores_reference
-from cinnabar.kernels.tables import FLOOR
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.record_language import record_language
 
@@ -121,3 +121,16 @@ def block_speed(device: torch.device, blocks: int = 8, tokens: int = 150_000, re
     times = [(best_time(fast, repeat, device), best_time(slow, 1, device)) for fast, slow in pairs]
     names = ("triton", "numpy") if gpu else ("numpy", "the definition")
     return BlockSpeed(blocks, vocabulary.size, len(record.source), *names, times[0], times[1])
+
+
+def best_time(call: Callable[[], object], repeat: int, device: torch.device) -> float:
+    """Milliseconds of the fastest of some calls, after one call to warm up."""
+    call()
+    times = []
+    for _ in range(repeat):
+        begun = time.perf_counter()
+        call()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - begun)
+    return min(times) * 1000

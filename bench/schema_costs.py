@@ -1,4 +1,4 @@
-"""Measures the cost of a schema: to compile, to lift to a large vocabulary, and to find a first text of each slot."""
+"""Measures the cost of a schema: to compile, to lift its records to a large vocabulary, and to find a first text."""
 
 from __future__ import annotations
 
@@ -12,23 +12,27 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
 
+import numpy as np
 import torch
 
-from cinnabar.engine.canvas import MASK
-from cinnabar.engine.constraint import LONGEST, Constraint, first_length, shortest
+from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
+from cinnabar.engine.diffusion.outlook import Constraint, Span
+from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import model_folder
+from cinnabar.kernels.bounds import FLOOR
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import CinnabarError
+from cinnabar.schemas.form.record_language import record_language
 
 TOKENS = 32_768
-#: The positions of slots that are scored together; their scores take 16 MB.
-POSITIONS = 128
+#: The positions of the block with which a record begins, and more tokens than any record has behind it.
+POSITIONS, ENDLESS = 32, 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds, and the most bytes that the process held; `problem` is the reason if there is no form."""
+    """Seconds of the processor, and the most bytes that the process held; `problem` says why there is no form."""
 
     seconds: float
     memory: int
@@ -36,23 +40,22 @@ class Cost:
 
 
 @cache
-def large_vocabulary() -> tuple[list[bytes], Vocabulary]:
+def large_vocabulary() -> Vocabulary:
     """32,768 tokens: all bytes, the word pieces of the default model, and some of these with a capital."""
     words = (model_folder("default") / "vocab.txt").read_text(encoding="utf-8").split("\n")
     pieces = [word.removeprefix("##") for word in words if word and not word.startswith("[")]
     texts = dict.fromkeys([*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in pieces)])
     capital = (word.title().encode() for word in words if word.isalpha())
     for text in capital:
-        if len(texts) < TOKENS - 2:
+        if len(texts) < TOKENS - 1:
             texts.setdefault(text)
-    rest = TOKENS - len(texts)
-    return [*texts, *[b""] * rest], Vocabulary([*texts, *[None] * rest], TOKENS - 2, TOKENS - 1)
+    return Vocabulary([*texts, *[None] * (TOKENS - len(texts))], TOKENS - 1)
 
 
 def costs(schemas: Sequence[Any]) -> Iterator[Cost]:
     """The cost of each schema in a process of its own, where nothing is compiled before and nothing kept on disk."""
     # This prepares the tables of the tokens and everything that libraries load at first use.
-    _first_texts({"const": "x"})
+    _first_text({"const": "x"})
     context = get_context("fork")
     for schema in schemas:
         here, there = context.Pipe(duplex=False)
@@ -71,33 +74,29 @@ def _measured(there: Connection, schema: Any) -> None:
     torch.set_num_threads(1)
     os.environ["CINNABAR_CACHE"] = ""
     problem = ""
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
-        _first_texts(schema)
+        _first_text(schema)
     except CinnabarError as found:
         problem = str(found)
-    spent = time.perf_counter() - begin
+    spent = time.process_time() - begin
     there.send(Cost(spent, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, problem))
 
 
-def _first_texts(schema: Any) -> None:
-    """Compiles a schema, lifts its slots, and finds a text for each of them."""
-    form, (texts, vocabulary) = compile_schema(schema).form, large_vocabulary()
-    constraint = Constraint(torch.device("cpu"), vocabulary=vocabulary)
-    # Slots of one automaton have the same first text.
-    kinds = {(slot.automaton.fingerprint, slot.nullable): slot for slot in form.slots}
-    slots = [slot for slot in kinds.values() if 0 < (shortest(slot) or 0) <= LONGEST]
-    slots.sort(key=first_length)
-    while slots:
-        together = max(1, POSITIONS // first_length(slots[0]))
-        some = [slot for slot in slots[:together] if first_length(slot) == first_length(slots[0])]
-        slots = slots[len(some) :]
-        length = torch.tensor([first_length(slot) for slot in some])
-        shape = (len(some), int(length.max()))
-        found = constraint.outlook(
-            some, torch.full(shape, MASK), length, torch.zeros(*shape, vocabulary.size)
-        )
-        for slot, row, whole in zip(some, found.witness.tolist(), found.complete.tolist(), strict=True):
-            text = b"".join(texts[token] for token in row)
-            if not whole or not slot.automaton.accepts(text):
-                raise CinnabarError(f"{slot.path}: no text was found")
+def _first_text(schema: Any) -> None:
+    """Compiles a schema, lifts the automaton of its records, and finds the tokens with which one may begin."""
+    vocabulary = large_vocabulary()
+    graph = graph_of(record_language(compile_schema(schema).form), vocabulary)
+    constraint, open_tokens, every = Constraint(graph, 1.0), np.full(POSITIONS, -1), np.arange(POSITIONS)
+    found = constraint.outlook(Span(0, open_tokens, every, ENDLESS), _alike(graph, vocabulary))
+    if not found.complete or graph.run(found.witness.tolist()) < 0:
+        raise CinnabarError("no text was found")
+
+
+def _alike(graph: RecordGraph, vocabulary: Vocabulary) -> ClassScores:
+    """Scores of a block under which all tokens are equally likely."""
+    classes, share = TokenClasses(graph.token_class, graph.classes), np.float32(-np.log(vocabulary.size))
+    first = np.searchsorted(graph.token_class[graph.tokens], np.arange(graph.classes))
+    row = (np.log(classes.size).astype(np.float32) + share, np.full(graph.classes, share), graph.tokens[first])
+    total, best, token = (np.tile(one, (POSITIONS, 1)) for one in row)
+    return ClassScores(total, best, token, np.full(POSITIONS, FLOOR, np.float32), np.ones(POSITIONS, np.bool_))

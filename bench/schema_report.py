@@ -1,6 +1,6 @@
 """Measures the promises of Cinnabar about any JSON Schema, over a folder of schema suites, as one Markdown table.
 
-    PYTHONPATH=tests/engine .venv/bin/python -m bench.schema_report ../shared/suites --sample 40
+    PYTHONPATH=tests/engine:tests/engine/diffusion .venv/bin/python -m bench.schema_report ../shared/suites --sample 40
 
 The folder has `json-schema-test-suite` (the standard's own, draft 2020-12) and `jsonschemabench` (real schemas with
 instances). A folder `tools` beside it may have `schema_traps.py`, probes of common mistakes. `--sample N` takes about N
@@ -16,18 +16,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import torch
 from random_model import SteeredModel, request
-from steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections
+from random_scores import records_at_random
+from steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, refusals
 
-from bench.scan_speed import SCALARS, scan_speed
 from bench.schema_costs import costs
 from bench.schema_suites import Case, groups, real, references, spread, traps
+from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.canonical import json_text, parse
-from cinnabar.schemas.errors import CinnabarError, NotAccepted, NoValue
+from cinnabar.schemas.errors import CinnabarError, NotAccepted, NoValue, TooLarge
 from cinnabar.schemas.form.fitting import fit
 
 GIB = 1 << 30
@@ -151,7 +151,7 @@ def spent(report: Report, cases: Sequence[Case]) -> None:
     times = sorted(cost.seconds for cost in found) or [0.0]
     marks = times[len(times) // 2], times[min(len(times) - 1, len(times) * 95 // 100)], times[-1]
     report.say(
-        "compile, lift and first witness of every slot, from nothing, 32k tokens: median / 95% / largest",
+        "compile, lift the records and find a first text, from nothing, 32k tokens: median / 95% / largest",
         " / ".join(f"{1000 * seconds:,.0f} ms" for seconds in marks),
         "100 ms / 2 s / 20 s",
         all(seconds <= most for seconds, most in zip(marks, (0.1, 2.0, 20.0), strict=True)),
@@ -162,28 +162,32 @@ def spent(report: Report, cases: Sequence[Case]) -> None:
     )
 
 
-def speed(report: Report) -> None:
-    """Reports the time for posterior and witness of many slots at once."""
-    for scalars, most in ((SCALARS[:1] + SCALARS[2:], 100), (SCALARS, None)):
-        found = scan_speed(torch.device("cpu"), scalars=scalars)
-        size = f"{found.slots} slots of {found.positions} positions"
-        edges = f"{found.fewest} edges or more each, {found.edges // found.slots} on the mean"
-        report.say(
-            f"{'' if most else 'besides: '}posterior and witness for {size}, {edges}, CPU",
-            f"{found.at_once:.0f} ms",
-            f"< {most} ms" if most else "-",
-            found.at_once < most if most else None,
-        )
-
-
 def any_step(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, int]:
-    """With random scores, the schemas whose record is valid at each step, and the number of records checked."""
+    """With random candidates, the schemas whose record is valid at each step, and the number of records checked."""
     count, states = Count(), 0
     for at, (case, schema) in enumerate(compiled):
         ((result, shown),) = fill_at_random([schema], at, EFFORTS[at % 4])
         states += len(shown)
         count.note(case.name, next(objections(schema, independent(case.schema), result, shown), ""))
     return count, states
+
+
+def any_step_of_a_text(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, int, int]:
+    """The same of records that are written token by token under their graphs, with random scores of all tokens.
+
+    The last number counts the schemas whose records have too many states for a graph.
+    """
+    count, states, too_large = Count(), 0, 0
+    for at, (case, schema) in enumerate(compiled):
+        try:
+            ((result, shown),) = records_at_random([schema], at, EFFORTS[at % 4])
+        except TooLarge:
+            too_large += 1
+            continue
+        states += len(shown)
+        problem = "" if isinstance(result, Decoded) else f"{result.code}: {result.detail[:160]}"
+        count.note(case.name, problem or next(refusals(schema, independent(case.schema), shown), ""))
+    return count, states, too_large
 
 
 def steered(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, Count, Count]:
@@ -213,7 +217,7 @@ def steered(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, Cou
 
 
 def _filled(schema: CompiledSchema, text: str) -> str | None:
-    (result,) = Engine(SteeredModel("copy"), "low").fill([request(schema.form, text=text)])
+    (result,) = Engine(SteeredModel(), "low").fill([request(schema.form, text=text)])
     return result.record if isinstance(result, Filled) else None
 
 
@@ -240,9 +244,10 @@ def measure(suites: Path, sample: int | None = None) -> Report:
     report.add("real schemas exact", exactly, 0.98)
     report.add("traps exact", probed, 78 / 80)
     report.lines += from_nothing.lines
-    speed(report)
     valid, states = any_step(compiled)
-    report.add(f"valid at each of {states:,} steps, random scores, also to an independent validator", valid)
+    report.add(f"reader: valid at each of {states:,} steps, random scores, also to an independent validator", valid)
+    valid, states, too_large = any_step_of_a_text(compiled)
+    report.add(f"language model: valid at each of {states:,} steps, random scores, also to that validator", valid)
     held, same, other = steered(compiled)
     report.add("scores peaked on a valid instance of the form: its canonical text", same)
     report.add("scores peaked on an invalid instance: another text, valid", other)
@@ -251,6 +256,7 @@ def measure(suites: Path, sample: int | None = None) -> Report:
     report.add("besides: groups that refer to something remote, exact", elsewhere, None)
     report.add("besides: real schemas with a form, or without any value", forms, None)
     report.add("besides: valid instances that the form holds", held, None)
+    report.say("besides: schemas whose records have too many states for a language model", f"{too_large}")
     slots = sorted(len(schema.form.slots) for _, schema in compiled) or [0]
     report.say("besides: slots of a form, median / largest", f"{slots[len(slots) // 2]} / {slots[-1]}")
     return report

@@ -1,4 +1,4 @@
-"""Measures the time of the stages of a run over mixed documents, and of the parts of a denoising step."""
+"""Measures the time of the stages of a run over mixed documents."""
 
 from __future__ import annotations
 
@@ -15,24 +15,20 @@ from bench.mixture import MixedDocument
 from bench.reporting import peak_memory, table
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model
-from cinnabar.engine.request import Request
 from cinnabar.engine.timing import timed
-from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.pipeline import Job, Read, run_batch
-from cinnabar.extraction.planning import passage_of
 from cinnabar.extraction.records.validation import Validator, Violation
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.library import LIBRARY
 
 #: The documents that are filled together.
 BATCH = 16
-ENGINE_STAGES = ("encode", "rows", "score", "constrain", "commit")
+ENGINE_STAGES = ("encode", "rows", "score", "commit")
 
 
 class Clock:
@@ -125,46 +121,3 @@ def throughput(model: Model, documents: Sequence[MixedDocument], effort: str, wo
     rows.append(("all, one after the other", f"{total:.2f}", f"{len(documents) / total:.1f}", "100.0%"))
     yield table(("stage", "seconds", "documents/s", "share"), rows)
     yield f"Peak memory of the main process: {peak_memory()} MiB."
-
-
-def constraint(model: Model, samples: Path, effort: str, repeat: int = 2) -> Iterator[str]:
-    """The times of a denoising step's parts over batches of 16 documents: one of all kinds, and one of each."""
-    of_kind = {kind: _requests(samples, kind) for kind in LIBRARY}
-    turns = max(map(len, of_kind.values()))
-    mixed = [found[turn] for turn in range(turns) for found in of_kind.values() if turn < len(found)]
-    engine = Engine(model, effort, token_budget=1 << 30)
-    engine.fill([found[0] for found in of_kind.values()])  # This lifts the automata and reads the forms.
-    rows = []
-    for name, requests in {"all kinds": mixed, **of_kind}.items():
-        batch = [requests[number % len(requests)] for number in range(BATCH)]
-        engine.timings = dict.fromkeys(engine.timings, 0.0)
-        steps = 0
-
-        def count(step: int, _: list[str]) -> None:
-            nonlocal steps
-            steps += step > 0
-
-        for _ in range(repeat):
-            engine.fill(batch, count)
-        parts = [engine.timings[part] for part in ("score", "constrain", "commit")]
-        slots = sum(len(request.form.slots) for request in batch)
-        steps = max(1, steps)
-        milliseconds = [f"{part / steps * 1000:.1f}" for part in parts]
-        share = f"{parts[1] / sum(parts):.1%}"
-        rows.append((name, str(slots), f"{steps / repeat:.1f}", *milliseconds, share))
-    yield f"## A denoising step over {BATCH} documents, effort {effort}: milliseconds"
-    head = ("batch", "slots of its forms", "steps", "score", "constrain", "commit", "share of the constraint")
-    yield table(head, rows)
-
-
-def _requests(samples: Path, kind: str) -> list[Request]:
-    """The readable samples of a kind as requests for its schema."""
-    form = compile_schema(load_schema(kind).schema).form
-    found = []
-    for path in sorted((samples / kind / "docs").glob("*")):
-        try:
-            document: Document = parse(path.read_bytes(), path.name)
-        except DocumentError:
-            continue
-        found.append(Request(f"{kind}/{path.name}", form, passage_of(document)))
-    return found

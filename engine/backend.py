@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import cast, get_args
+from typing import Literal, cast, get_args
 
 import torch
 
-from cinnabar.kernels.tables import Backend
 from cinnabar.schemas.errors import UsageError
 
+#: Which implementation runs: numpy and plain PyTorch, or the Triton kernels.
+Backend = Literal["plain", "triton"]
 #: The environment variable that demands an implementation.
 KERNELS_VARIABLE = "CINNABAR_KERNELS"
 

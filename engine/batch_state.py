@@ -8,13 +8,11 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
-from cinnabar.engine.constraint import first_length
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.layout import lay_out
 from cinnabar.engine.models.base import Row
 from cinnabar.engine.repair import Alternatives, repaired
 from cinnabar.engine.request import Filled, Leaf, Request
-from cinnabar.engine.tokenizer import text_of
 from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.canonical import parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
@@ -23,16 +21,14 @@ from cinnabar.schemas.pointers import escape
 
 @dataclass(slots=True)
 class Reopenings:
-    """Counts the re-opened values and positions, and how many of them then got another value."""
+    """Counts the re-opened values, and how many of them then got another one."""
 
     values: int = 0
-    positions: int = 0
     changed: int = 0
 
     def add(self, other: Reopenings) -> None:
         """Adds these counts."""
         self.values += other.values
-        self.positions += other.positions
         self.changed += other.changed
 
 
@@ -55,11 +51,9 @@ class BatchState:
     Requests that are done leave the canvas; `active` maps the canvas' requests to those of the batch.
     request: [S] int64, into `active`.
     excusable, known, closed: [S] bool: may stay without a value; frozen from the start; committed as a whole.
-    firm: [S, L] bool, positions committed by choice, not because nothing else was possible.
-    sureness: [S, L] float32, their posterior at commit; 1 elsewhere.
-    value_reopened: [S], position_reopened: [S, L] int64, how often each was re-opened.
+    reopened_times: [S] int64, how often each was re-opened.
     values: the current value of each slot. found: the likeliest text that a step proposed for it, with its posterior
-    then.
+    then. before: the text that each had when it was re-opened last, None if it never was.
     kept: for each request of the batch the last record that its schema allows.
     """
 
@@ -89,14 +83,10 @@ class BatchState:
         ]
         known = [text for layout in self.layouts for text in layout.known]
         excusable = [flag for layout in self.layouts for flag in layout.excusable]
-        lengths = [first_length(instance.slot) for instance in instances]
-        shape = (len(instances), max(lengths, default=1))
         self.canvas = Canvas(
             instances=instances,
             values=known,
             left_out=[text in (b"null", b"") for text in known],
-            tokens=torch.full(shape, MASK, dtype=torch.long, device=device),
-            length=torch.tensor(lengths, dtype=torch.long, device=device),
             spans=[() for _ in instances],
             known=[text is not None for text in known],
         )
@@ -108,23 +98,15 @@ class BatchState:
         ]
         self.found: list[tuple[bytes, float] | None] = [None] * len(instances)
         self.kept = [self._first(batch) for batch in range(len(requests))]
-        self.before: list[dict[int, bytes | int]] = [{} for _ in instances]
+        self.before: list[bytes | None] = [None] * len(instances)
         self.request = self._tensor([instance.request for instance in instances], torch.long)
         self.excusable = self._tensor(excusable, torch.bool)
         self.known = self._tensor([text is not None for text in known], torch.bool)
         self.closed = self.known.clone()
-        self.firm = torch.zeros(shape, dtype=torch.bool, device=device)
-        self.sureness = torch.ones(shape, device=device)
-        self.value_reopened = torch.zeros(len(instances), dtype=torch.long, device=device)
-        self.position_reopened = torch.zeros(shape, dtype=torch.long, device=device)
+        self.reopened_times = torch.zeros(len(instances), dtype=torch.long, device=device)
 
     def _tensor(self, values: Sequence[int | bool], dtype: torch.dtype) -> torch.Tensor:
         return torch.tensor(values, dtype=dtype, device=self.device)
-
-    @property
-    def within(self) -> torch.Tensor:
-        """[S, L] bool, the positions within each slot's length."""
-        return torch.arange(self.canvas.tokens.shape[1], device=self.device) < self.canvas.length.unsqueeze(1)
 
     def settle(self, slot: int) -> None:
         """Commits the slot's value from `values`; the caller sets `closed`."""
@@ -136,68 +118,17 @@ class BatchState:
         else:
             canvas.values[slot] = b"null" if canvas.instances[slot].slot.nullable else b""
 
-    def spelled(self, slot: int, share: float) -> None:
-        """Commits the text that the slot's tokens spell; all of them are committed.
-
-        `share` is the posterior of spelling it out. The confidence is `share` times the least sure position.
-        """
-        tokens = self.canvas.tokens[slot, : int(self.canvas.length[slot])].tolist()
-        sure = round(share * float(self.sureness[slot].min()), 4)
-        noted = self.values[slot]
-        # The text has no evidence in the document, so a demanded one counts as found only if it is likelier than not.
-        made_up = sure < 0.5 and not bool(self.excusable[slot])
-        self.values[slot] = replace(
-            noted,
-            missing=noted.missing or made_up,
-            text=text_of(tokens),
-            absent=False,
-            confidence=sure,
-            spans=(),
-            origin="generated",
-        )
-        self.settle(slot)
-
     def reopen(self, slots: torch.Tensor) -> None:
-        """Re-opens these slots ([S] bool) with all of their positions."""
+        """Re-opens these committed slots ([S] bool)."""
         for slot in slots.nonzero().squeeze(1).tolist():
-            text = self.canvas.values[slot]
-            if text is not None:
-                self.before[slot][-1] = text
+            self.before[slot] = self.canvas.values[slot]
             self.canvas.values[slot] = None
             self.canvas.left_out[slot] = False
             self.canvas.spans[slot] = ()
             self.reopened[self.active[self.canvas.instances[slot].request]] += 1
             self.reopenings.values += 1
         self.closed &= ~slots
-        self.canvas.tokens[slots] = MASK
-        self.firm[slots] = False
-        self.sureness[slots] = 1.0
-        self.value_reopened += slots
-
-    def reopen_positions(self, positions: torch.Tensor) -> None:
-        """Re-opens these positions ([S, L] bool)."""
-        for slot, at in positions.nonzero().tolist():
-            self.before[slot][at] = int(self.canvas.tokens[slot, at])
-            self.reopened[self.active[self.canvas.instances[slot].request]] += 1
-            self.reopenings.positions += 1
-        self.canvas.tokens[positions] = MASK
-        self.firm &= ~positions
-        # Positions that were forced by them are open again as well.
-        self.canvas.tokens[positions.any(1).unsqueeze(1) & ~self.firm] = MASK
-        self.sureness[positions] = 1.0
-        self.position_reopened += positions
-
-    def grow(self, slots: torch.Tensor) -> None:
-        """Doubles the length of these slots ([S] bool)."""
-        canvas = self.canvas
-        canvas.length = torch.where(slots, canvas.length * 2, canvas.length)
-        more = int(canvas.length.max()) - canvas.tokens.shape[1]
-        if more > 0:
-            pad = torch.nn.functional.pad
-            canvas.tokens = pad(canvas.tokens, (0, more), value=MASK)
-            self.firm = pad(self.firm, (0, more), value=False)
-            self.sureness = pad(self.sureness, (0, more), value=1.0)
-            self.position_reopened = pad(self.position_reopened, (0, more), value=0)
+        self.reopened_times += slots
 
     def finish(self) -> None:
         """Moves the requests that are done from the canvas into `results`."""
@@ -249,12 +180,8 @@ class BatchState:
         if self.requests[batch].known and not kept.filled:
             raise EngineFailure("known", "found no record with these known values that the schema allows")
         for at, instance in enumerate(self.canvas.instances):
-            if instance.request != r:
-                continue
-            text = self.canvas.values[at] or b""
-            for position, old in self.before[at].items():
-                new = text if position < 0 else text[position] if position < len(text) else -1
-                self.reopenings.changed += new != old
+            if instance.request == r and self.before[at] is not None:
+                self.reopenings.changed += self.canvas.values[at] != self.before[at]
         self.results[batch] = Filled(
             id=self.requests[batch].id,
             record=kept.record,
@@ -273,14 +200,11 @@ class BatchState:
         self.forms = [self.forms[r] for r in stay]
         self.memories = [self.memories[r] for r in stay]
         self.rows = [self.rows[r] for r in stay]
-        width = int(canvas.length[index].max()) if kept else 1
         instances = [canvas.instances[at] for at in kept]
         self.canvas = Canvas(
             instances=[replace(instance, request=number[instance.request]) for instance in instances],
             values=[canvas.values[at] for at in kept],
             left_out=[canvas.left_out[at] for at in kept],
-            tokens=canvas.tokens[index, :width],
-            length=canvas.length[index],
             spans=[canvas.spans[at] for at in kept],
             known=[canvas.known[at] for at in kept],
         )
@@ -288,10 +212,8 @@ class BatchState:
         self.found = [self.found[at] for at in kept]
         self.before = [self.before[at] for at in kept]
         self.request = self._tensor([instance.request for instance in self.canvas.instances], torch.long)
-        for name in ("excusable", "known", "closed", "value_reopened"):
+        for name in ("excusable", "known", "closed", "reopened_times"):
             setattr(self, name, getattr(self, name)[index])
-        for name in ("firm", "sureness", "position_reopened"):
-            setattr(self, name, getattr(self, name)[index, :width])
 
 
 def _of(own: Sequence[int], alternatives: Alternatives) -> Alternatives:

@@ -1,4 +1,4 @@
-"""Pure functions on tensors that choose which values and positions to commit and which to re-open.
+"""Pure functions on tensors that choose which values to commit and which to re-open.
 
 Every decision rounds probabilities to four places first: the last bits of a matrix product vary with the shape of a
 batch, and they must decide nothing. Ties go by kind and place.
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import torch
 
-from cinnabar.kernels.tables import FLOOR, POSSIBLE
+from cinnabar.kernels.bounds import FLOOR, POSSIBLE
 
-#: Scores of whole values are clamped to this range, so that they stay apart from FLOOR.
+#: Scores are clamped to this range, so that they stay apart from FLOOR.
 WIDEST = 1.0e6
 #: Probabilities are rounded to multiples of 1 / GRAIN.
 GRAIN = 1.0e4
@@ -25,11 +25,10 @@ def rounded(probability: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Posterior over the choices of a slot: absent, one of K candidates, or spelled out.
+    """Posterior over the choices of a slot: absent, or one of K candidates.
 
-    posterior: [S, K + 2] float32, rounded; column 0 is absent, 1 to K the candidates, K + 1 spelled out; a row sums to
-    one if anything is possible. possible: [S, K + 2] bool. log_allowed: [S] float32, log share of the model's mass
-    that the constraint leaves.
+    posterior: [S, K + 1] float32, rounded; column 0 is absent, 1 to K the candidates; a row sums to one if anything is
+    possible. possible: [S, K + 1] bool. log_allowed: [S] float32, log share of the model's mass that is allowed.
     """
 
     posterior: torch.Tensor
@@ -37,7 +36,7 @@ class Shares:
     log_allowed: torch.Tensor
 
     def best(self, excluded: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns (index, posterior), each [S], of the best choice that is not excluded ([S, K + 2] bool).
+        """Returns (index, posterior), each [S], of the best choice that is not excluded ([S, K + 1] bool).
 
         Among equals absent goes first, then candidates in their order. The index is -1 if nothing is left.
         """
@@ -49,32 +48,21 @@ class Shares:
 
 
 def weigh(
-    absent: torch.Tensor,
-    candidates: torch.Tensor,
-    spelled: torch.Tensor,
-    log_mass: torch.Tensor,
-    refused: torch.Tensor,
-    ruled_out: torch.Tensor,
+    absent: torch.Tensor, candidates: torch.Tensor, refused: torch.Tensor, ruled_out: torch.Tensor
 ) -> Shares:
-    """Returns the constrained posterior of every slot.
+    """Returns the posterior of every slot over what is allowed.
 
-    absent, spelled: [S] logits; candidates: [S, K] logits, -inf beyond a list's end; log_mass: [S], log share of the
-    allowed texts among all that could be spelled out; refused: [S], logit of the mass that the automata removed from
-    the candidates; ruled_out: [S, K + 2] bool, choices that contradict committed positions.
-    The logit of spelled out is `spelled` plus `log_mass`, so that its share is the model's mass on allowed texts.
+    absent: [S] logits; candidates: [S, K] logits, -inf beyond a list's end; refused: [S], logit of the mass that the
+    automata removed from the candidates; ruled_out: [S, K + 1] bool, choices that are given up.
     """
-    offered = torch.cat([absent.unsqueeze(1), candidates, spelled.unsqueeze(1)], 1).float()
-    possible = offered > POSSIBLE
-    whole = torch.where(possible, offered.clamp(-WIDEST, WIDEST), FLOOR)
-    possible[:, -1] &= log_mass > POSSIBLE
-    kept = whole.clone()
-    kept[:, -1] += log_mass
-    possible &= ~ruled_out
-    kept = torch.where(possible, kept.clamp_min(FLOOR), FLOOR)
-    everything = torch.cat([whole, refused.float().clamp(FLOOR, WIDEST).unsqueeze(1)], 1)
+    offered = torch.cat([absent.unsqueeze(1), candidates, refused.unsqueeze(1)], 1).float()
+    everything = torch.where(offered > POSSIBLE, offered.clamp(-WIDEST, WIDEST), FLOOR)
+    # The last column, what is refused, is no choice.
+    possible = (offered > POSSIBLE) & ~torch.nn.functional.pad(ruled_out, (0, 1), value=True)
+    kept = torch.where(possible, everything, FLOOR)
     log_allowed = (kept.logsumexp(1) - everything.logsumexp(1)).clamp_(FLOOR, 0.0)
     posterior = torch.where(possible, kept.softmax(1), 0.0)
-    return Shares(rounded(posterior), possible, log_allowed)
+    return Shares(rounded(posterior[:, :-1]), possible[:, :-1], log_allowed)
 
 
 def select(
@@ -85,21 +73,17 @@ def select(
     remaining: torch.Tensor,
     threshold: float,
 ) -> torch.Tensor:
-    """Returns the offered units to commit now: [S, U] bool.
+    """Returns the offered slots to commit now: [S] bool.
 
-    A unit is a whole value (column 0) or a position of a slot that is spelled out (columns 1 and up).
-    offered: [S, U] bool. confidence: [S, U] float32. absent: [S] bool, units of column 0 that go first among equals.
-    request: [S] int64, the request of each slot. remaining: [R] int64, steps left for each request, including this
-    one. Every unit at the threshold or above is committed. Each request also commits its quota, its offered units
-    divided by its remaining steps: the most confident units first, then by place.
+    offered: [S] bool. confidence: [S] float32. absent: [S] bool, slots that go first among equals. request: [S] int64,
+    the request of each slot. remaining: [R] int64, steps left for each request, including this one. Every slot at the
+    threshold or above is committed. Each request also commits its quota, its offered slots divided by its remaining
+    steps: the most confident ones first, then by place.
     """
-    width = offered.shape[1]
-    unit = offered.flatten().nonzero().squeeze(1)
-    slot = unit // width
+    slot = offered.nonzero().squeeze(1)
     owner = request[slot]
-    grade = torch.round(confidence.flatten()[unit] * GRAIN).long()
-    later = ~(absent[slot] & (unit % width == 0))
-    key = (owner * (int(GRAIN) + 1) + (int(GRAIN) - grade)) * 2 + later.long()
+    grade = torch.round(confidence[slot] * GRAIN).long()
+    key = (owner * (int(GRAIN) + 1) + (int(GRAIN) - grade)) * 2 + (~absent[slot]).long()
     order = torch.argsort(key, stable=True)
     count = torch.bincount(owner, minlength=len(remaining))
     quota = (count + remaining - 1) // remaining
@@ -107,9 +91,9 @@ def select(
     rank = torch.empty_like(order)
     rank[order] = torch.arange(len(order), device=order.device) - begin[owner[order]]
     chosen = (rank < quota[owner]) | (grade >= round(threshold * GRAIN))
-    result = torch.zeros(offered.numel(), dtype=torch.bool, device=offered.device)
-    result[unit[chosen]] = True
-    return result.view_as(offered)
+    result = torch.zeros_like(offered)
+    result[slot[chosen]] = True
+    return result
 
 
 def doubted(now: torch.Tensor, other: torch.Tensor, reopen: float, margin: float) -> torch.Tensor:

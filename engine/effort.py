@@ -13,9 +13,9 @@ class Effort:
 
     #: Its name, part of the engine's fingerprint.
     name: str
-    #: The most denoising steps, 1 to 64. A slot that grows may add at most two.
+    #: The most denoising steps, 1 to 64.
     steps: int
-    #: The least posterior at which a value or a position is committed before its turn. With .9 instead of .5 records
+    #: The least posterior at which a value is committed before its turn. With .9 instead of .5 records
     #: take a third more steps for the same values (docs/model/log.md).
     threshold: float = 0.6
     #: A committed value is re-opened if its posterior falls below this ...
@@ -31,7 +31,7 @@ class Effort:
     #: can be reached (Lipton et al. 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure").
     #: Of 207 mails with six kinds, 25% of the answers below were right, and 73% of those above.
     class_answer: float = 0.25
-    #: How often one slot, or one position of it, may be re-opened.
+    #: How often one slot may be re-opened.
     reopenings: int = 2
 
     def __post_init__(self) -> None:

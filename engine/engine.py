@@ -9,14 +9,13 @@ from typing import Any
 import torch
 
 from cinnabar.engine.batch_state import BatchState, Reopenings
-from cinnabar.engine.constraint import FIRST_LENGTH, Constraint
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.base import Model, Row
 from cinnabar.engine.request import Passage, RefusedRow, Request, Result
-from cinnabar.engine.scheduler import run
-from cinnabar.engine.step import commit, constrain
+from cinnabar.engine.scheduler import cost_of, run
+from cinnabar.engine.step import commit
 from cinnabar.engine.time_limit import check_time
 from cinnabar.engine.timing import timed
 from cinnabar.engine.watching import Watch, Watcher
@@ -34,7 +33,7 @@ class Engine:
 
     token_budget: tokens of one batch, passages and slots together; without it the device decides. steps, threshold:
     replace those of `effort`. `timings` has the seconds spent so far in each stage, `reopenings` the counts of
-    re-opened values and positions.
+    re-opened values.
     Raises UsageError for an unknown effort or a budget below one token.
     """
 
@@ -54,8 +53,7 @@ class Engine:
         self.model = model
         self.effort = effort_of(effort, steps, threshold)
         self.token_budget = token_budget
-        self.constraint = Constraint(model.device)
-        self.timings = dict.fromkeys(("encode", "rows", "score", "constrain", "commit"), 0.0)
+        self.timings = dict.fromkeys(("encode", "rows", "score", "commit"), 0.0)
         self.reopenings = Reopenings()
 
     @property
@@ -87,10 +85,7 @@ class Engine:
 
         Raises RunError if the observer or the watcher fails. A failure within a request becomes its `Failed`.
         """
-        costs = [
-            self.model.count_tokens(request.passage.text) + FIRST_LENGTH * len(request.form.slots)
-            for request in requests
-        ]
+        costs = [cost_of(request, self.model) for request in requests]
         with torch.inference_mode():
             return run(requests, costs, self.token_budget, lambda batch: self._fill_batch(batch, observer, watcher))
 
@@ -115,10 +110,8 @@ class Engine:
             check_time()
             with timed(self.timings, "score"):
                 scores = self.model.score(state.forms, state.memories, state.rows, state.canvas)
-            with timed(self.timings, "constrain"):
-                judgement = constrain(state, scores, self.constraint)
             with timed(self.timings, "commit"):
-                state.judge(commit(state, judgement, self.effort))
+                state.judge(commit(state, scores, self.effort))
                 step += 1
                 if watch is not None:
                     watch.look(state, step)

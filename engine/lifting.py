@@ -2,8 +2,8 @@
 
 A token is a text, so from each state it leads to at most one state: running every token from every state gives the
 automaton over tokens (Willard and Louf 2023, arXiv 2307.09702). Tokens that lead to the same states from everywhere
-form one class; an automaton has a few hundred classes, whatever the size of the vocabulary. After acceptance PAD fills
-the slot up to its end. MORE at the last position says that the value continues.
+form one class; an automaton has a few hundred classes, whatever the size of the vocabulary. After acceptance
+the end token may follow, as often as there is room.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.canvas import PAD
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.errors import ModelError
 
@@ -25,19 +24,18 @@ CELLS = 4_000_000
 
 
 class Vocabulary:
-    """The bytes of each token of a tokenizer, and its tokens PAD and MORE.
+    """The bytes of each token of a tokenizer, and the token that ends an answer.
 
-    `texts` has the bytes of each token, None for a token without text; PAD and MORE must be two of these. A language
-    model needs no MORE, and its PAD is the token that ends its answer.
-    Raises ModelError if they are not, or if a token's text is empty.
+    `texts` has the bytes of each token, None for a token without text; `end` must be one of these.
+    Raises ModelError if it is not, or if a token's text is empty.
     """
 
-    def __init__(self, texts: Sequence[bytes | None], pad: int, more: int | None = None) -> None:
-        if texts[pad] is not None or pad == more or (more is not None and texts[more] is not None):
-            raise ModelError(f"tokens {pad} and {more}: expected two different ones that spell no text, PAD and MORE")
+    def __init__(self, texts: Sequence[bytes | None], end: int) -> None:
+        if texts[end] is not None:
+            raise ModelError(f"token {end}: expected an end token that spells no text, got {texts[end]!r}")
         if b"" in texts:
             raise ModelError(f"token {texts.index(b'')}: expected a text of a byte or more, or None")
-        self.size, self.pad, self.more = len(texts), pad, more
+        self.size, self.end = len(texts), end
         spelling = [(len(text), token) for token, text in enumerate(texts) if text is not None]
         order = sorted(spelling)
         #: The tokens with a text, the shortest first, and their lengths in bytes.
@@ -49,39 +47,28 @@ class Vocabulary:
             self.bytes[row, :length] = np.frombuffer(texts[token] or b"", np.uint8)
 
 
-#: The slot alphabet of a byte model.
-BYTES = Vocabulary([bytes([byte]) for byte in range(256)] + [None, None], PAD, PAD + 1)
-
-
 @dataclass(frozen=True, eq=False)
 class Lifted:
     """An automaton over a vocabulary of V tokens.
 
-    source, target, label: [E] int64, its edges in any order. final: [N] bool. tokens: [T] int64, the allowed tokens
-    by class. token_class: [V] int64, -1 for a token that is never allowed. PAD's class is the last one, or the last but
-    one before MORE's. states: the state of the automaton over bytes that each state stands for; the states after PAD
-    and after MORE come behind these.
+    source, target, label: [E] int64, its edges in any order. tokens: [T] int64, the allowed tokens by class.
+    token_class: [V] int64, -1 for a token that is never allowed. The end token's class is the last one. states: [N]
+    int64, the state of the automaton over bytes that each state stands for; the state after the end token comes behind
+    these, and only there a text may end.
     """
 
     source: Ints
     target: Ints
     label: Ints
-    final: npt.NDArray[np.bool_]
     tokens: Ints
     token_class: Ints
     classes: int
     states: Ints
 
 
-def lift(
-    automaton: Automaton, vocabulary: Vocabulary = BYTES, without_null: bool = False, more: bool = True
-) -> Lifted:
-    """Returns the automaton over a vocabulary with PAD, and with MORE if `more` and the vocabulary has it.
-
-    `without_null` removes the text `null`, because absence is a choice of its own. No other JSON text begins with `n`,
-    so removing that byte's edge at the start removes `null` alone.
-    """
-    columns, class_of = _columns(automaton, vocabulary, without_null)
+def lift(automaton: Automaton, vocabulary: Vocabulary) -> Lifted:
+    """Returns the automaton over a vocabulary with the end token."""
+    columns, class_of = _columns(automaton, vocabulary)
     source, target, kind = columns.source, columns.state, columns.owner()
     number, accepting = _useful(automaton, source, target)
     kept = (number[source] >= 0) & (number[target] >= 0)
@@ -92,31 +79,21 @@ def lift(
     token_class = np.full(vocabulary.size, -1, np.int64)
     token_class[vocabulary.tokens] = renamed[class_of]
     states, classes = len(accepting), len(live) + 1
-    token_class[vocabulary.pad] = len(live)
-    padded = np.append(np.flatnonzero(accepting), states)
-    edges = [(source, target, renamed[kind]), _edges(padded, states, len(live))]
-    if more and vocabulary.more is not None:
-        token_class[vocabulary.more] = classes
-        # A state without edges cannot continue, so it has no MORE.
-        edges.append(_edges(np.unique(source), states + 1, classes))
-        classes += 1
+    token_class[vocabulary.end] = len(live)
+    ending = np.append(np.flatnonzero(accepting), states)
+    ends = (ending, np.full_like(ending, states), np.full_like(ending, len(live)))
+    edges = ((source, target, renamed[kind]), ends)
     allowed = np.flatnonzero(token_class >= 0)
     source, target, label = (np.concatenate(part).astype(np.int64) for part in zip(*edges, strict=True))
     return Lifted(
         source=source,
         target=target,
         label=label,
-        final=np.concatenate([accepting, np.ones(len(edges) - 1, np.bool_)]),
         tokens=allowed[np.argsort(token_class[allowed], kind="stable")],
         token_class=token_class,
         classes=classes,
         states=np.flatnonzero(number >= 0),
     )
-
-
-def _edges(source: Ints, target: int, label: int) -> tuple[Ints, Ints, Ints]:
-    """Returns edges from these states to one state, all of one class."""
-    return source, np.full_like(source, target), np.full_like(source, label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,16 +166,13 @@ def _joined(parts: Sequence[_Columns]) -> _Columns:
     return _Columns(begin, source, np.concatenate([part.state for part in parts]))
 
 
-def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -> tuple[_Columns, Ints]:
+def _columns(automaton: Automaton, vocabulary: Vocabulary) -> tuple[_Columns, Ints]:
     """Returns (one column for each class of tokens, [T] the class of each token with a text).
 
     The class of a token that leads nowhere is the number of classes. All tokens run at once, byte by byte: beginnings
     of tokens that lead to the same states run on as one, which is a hundredth of the work of running each token.
     """
     states, kinds_of_bytes = automaton.states, automaton.transitions.shape[1]
-    begin = automaton.transitions.copy()
-    if without_null and states:
-        begin[0, automaton.byte_class[ord("n")]] = -1
     # `going`: the tokens that lead somewhere so far. `which`: the column in `now` of each of them.
     going = np.arange(len(vocabulary.tokens))
     now, which = _Columns(np.array([0, states]), np.arange(states), np.arange(states)), np.zeros_like(going)
@@ -209,7 +183,7 @@ def _columns(automaton: Automaton, vocabulary: Vocabulary, without_null: bool) -
         met = np.zeros(now.count * kinds_of_bytes, np.bool_)
         met[pair] = True
         pairs = np.flatnonzero(met)
-        now, next_of = _onward(automaton.transitions if at else begin, now, *np.divmod(pairs, kinds_of_bytes))
+        now, next_of = _onward(automaton.transitions, now, *np.divmod(pairs, kinds_of_bytes))
         which = next_of[np.cumsum(met)[pair] - 1]
         alive = (now.sizes() > 0)[which]
         going, which = going[alive], which[alive]

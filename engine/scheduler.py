@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from typing import Protocol
 
 import torch
 
@@ -14,11 +15,26 @@ from cinnabar.schemas.errors import EngineFailure, RunError
 FillBatch = Callable[[Sequence[Request]], list[Result]]
 #: Gets the numbers of some requests and the tokens that fit together; yields each number with its result.
 Stream = Callable[[Sequence[int], int], Iterator[tuple[int, Result]]]
+#: Tokens that a slot counts as, in the size of a batch.
+SLOT = 16
 #: Told of a request whose scores mean nothing.
 NO_NUMBERS = "model"
 #: Failures that may be due to the other requests: these take time, and a place that holds no number is read, with no
 #: weight, by all that share a page or a tile with it.
 ALONE = frozenset({TOO_SLOW, NO_NUMBERS})
+
+
+class Counting(Protocol):
+    """Whatever counts the tokens of a text."""
+
+    def count_tokens(self, text: str) -> int:
+        """Returns the number of tokens of this text."""
+        ...
+
+
+def cost_of(request: Request, counting: Counting) -> int:
+    """Returns the tokens that a request takes in a batch: those of its passage, and of its slots."""
+    return counting.count_tokens(request.passage.text) + SLOT * len(request.form.slots)
 
 
 def pack(costs: Sequence[int], budget: int) -> list[list[int]]:

@@ -58,7 +58,7 @@ class Watch:
         for at, instance in enumerate(state.canvas.instances):
             own[instance.request].append(at)
         closed = state.closed.tolist()
-        reopened = (state.value_reopened + state.position_reopened.sum(1)).tolist()
+        reopened = state.reopened_times.tolist()
         for batch, slots in zip(state.active, own, strict=True):
             now, times = [closed[at] for at in slots], [reopened[at] for at in slots]
             was = self._closed.get(batch, [False] * len(slots))

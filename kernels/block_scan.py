@@ -1,9 +1,8 @@
 """Posterior and best text of one block under the part of a graph that it can reach, on a CPU.
 
-It computes for one block the same as `constrained_scan_reference` (the definition that the test compares it with).
-There the sequential part takes some 60 operations a position; torch needs 3 µs to start one, which for a small model
-is more than its pass. Here sums forward, sums backward and the best text run side by side in one reduction a position,
-and the posterior of all positions is one more.
+Its definition is `block_scan_reference`. The sequential part of a scan takes some 60 operations a position; torch needs
+3 µs to start one, which for a small model is more than its pass. Here sums forward, sums backward and the best text run
+side by side in one reduction a position, and the posterior of all positions is one more.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.kernels.tables import FLOOR
+from cinnabar.kernels.bounds import FLOOR
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]

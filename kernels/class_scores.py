@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from cinnabar.kernels.tables import FLOOR, LEAST
+from cinnabar.kernels.bounds import FLOOR, LEAST
 
 
 @dataclass(frozen=True, slots=True)

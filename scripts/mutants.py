@@ -36,8 +36,8 @@ _MODULES = {
     "schemas/judging": "applicators assertions building checks containers dialects judge resources values",
     "schemas/reading": "algebra annotations applicators containers language named_types normalise scalars shape_reader",
     "schemas/regex": "codepoints counts ecma machine matcher patterns",
-    "engine": "batch_state constraint denoising layout lifting repair step writing",
-    "kernels": "class_logits constrained_scan",
+    "engine": "batch_state denoising layout lifting repair step writing",
+    "kernels": "block_scan",
 }
 FILES = tuple(f"{folder}/{name}.py" for folder, names in _MODULES.items() for name in names.split())
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.canvas import VOCABULARY, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.models.base import Candidate, Row, Scores
 from cinnabar.engine.request import Passage
 from cinnabar.schemas.canonical import scalar_text
@@ -60,9 +60,6 @@ class ReadingModel:
             candidates=[[value] if value else [] for value in found],
             candidate_logits=torch.where(there > 0, there, float("-inf")).unsqueeze(1),
             absent_logit=-there,
-            generate_logit=torch.full((len(found),), float("-inf")),
-            generating=torch.zeros(0, dtype=torch.long),
-            token_logits=torch.zeros(0, canvas.tokens.shape[1], VOCABULARY),
             refused_logit=torch.full((len(found),), float("-inf")),
         )
 

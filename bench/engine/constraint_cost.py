@@ -48,7 +48,7 @@ class Spelled:
     @property
     def end(self) -> int:
         """The token that ends an answer."""
-        return self.vocabulary.pad
+        return self.vocabulary.end
 
     @property
     def fingerprint(self) -> str:

@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cinnabar.engine.constraint import FIRST_LENGTH
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.engine import Observer
 from cinnabar.engine.filler import Filler, OverEngine, OverPromptedEngine, Preparing, Prompted
 from cinnabar.engine.request import Failed, Request, Result
+from cinnabar.engine.scheduler import cost_of
 from cinnabar.engine.time_limit import GIVEN_UP, counted, limited, until
 from cinnabar.schemas.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
@@ -104,7 +104,7 @@ class SharedEngine:
 
         The caller's thread counts the tokens. `watch` is called by the engine's thread, so it must not wait.
         """
-        cost = self.engine(effort).count_tokens(request.passage.text) + FIRST_LENGTH * len(request.form.slots)
+        cost = cost_of(request, self.engine(effort))
         one = _Waiting(request, effort, cost, time.monotonic(), watch)
         with self._changed:
             if self._closed:

@@ -270,8 +270,6 @@ class Denoiser:
                 self._force(sequence, block)
             if not sequence.over and block.front < block.stop:
                 return
-            if self._remasked(sequence, block):
-                return
             if self._checkable(sequence, block):
                 sequence.checked = block
             if sequence.over:
@@ -299,35 +297,15 @@ class Denoiser:
         sequence.commit(at[fresh], tokens[fresh], np.ones(len(fresh), np.float32), False)
         sequence.advance()
 
-    def _remasked(self, sequence: OpenSequence, block: Block) -> bool:
-        """Masks the least certain tokens of a full block again if the effort asks for it.
-
-        A model whose logits at visible tokens mean nothing has to mask a token in order to doubt it.
-        """
-        settings = sequence.settings
-        if not self._doubts(block, settings) or self.decoder.traits.revises:
-            return False
-        at = np.arange(block.first, block.front)
-        at = at[sequence.chosen[at] & (grade(sequence.posterior[at]) < round(settings.threshold * GRAIN))]
-        if not len(at):
-            return False
-        sequence.reopen(block, at)
-        # One pass commits them all.
-        block.passes = settings.passes - 1
-        return True
-
     def _checkable(self, sequence: OpenSequence, block: Block) -> bool:
         """Whether the pass that writes this block's keys should score its visible tokens, too."""
-        if not self.decoder.traits.revises or not self._doubts(block, sequence.settings):
+        # A block of one token has nothing to be doubted by.
+        if not self.decoder.traits.revises or self.block == 1 or block.rounds >= sequence.settings.rounds:
             return False
         part = slice(block.first, block.front)
         chosen = sequence.posterior[part][sequence.chosen[part]]
         # The next block's first pass scores these tokens too, but for the last block it would be a pass of its own.
         return bool((grade(chosen) < round(SURE * GRAIN)).any()) if sequence.over else len(chosen) > 0
-
-    def _doubts(self, block: Block, settings: Settings) -> bool:
-        # A block of one token has nothing to be doubted by.
-        return self.block > 1 and block.rounds < settings.rounds
 
     def _step(self, runs: Sequence[Run]) -> bool:
         """Reads all runs in one pass, and commits or re-masks tokens of those that it scored; returns if there are any.

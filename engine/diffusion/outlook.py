@@ -13,7 +13,7 @@ from cinnabar.engine.diffusion.arrays import Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.diffusion.record_graph import GraphPart, RecordGraph
 from cinnabar.kernels.block_scan import PartTables, block_scan, part_tables
-from cinnabar.kernels.tables import FLOOR, POSSIBLE
+from cinnabar.kernels.bounds import FLOOR, POSSIBLE
 
 if TYPE_CHECKING:
     from cinnabar.kernels.block_scan_triton import DevicePart

@@ -140,8 +140,8 @@ class RecordGraph:
 
 
 def graph_of(automaton: Automaton, vocabulary: Vocabulary) -> RecordGraph:
-    """Returns the graph of an automaton over a vocabulary, the end token being the vocabulary's PAD."""
-    lifted = lift(automaton, vocabulary, more=False)
+    """Returns the graph of an automaton over a vocabulary, with the vocabulary's end token."""
+    lifted = lift(automaton, vocabulary)
     # A state that no token reaches stays a state of the graph, without edges.
     number = np.append(lifted.states, automaton.states)
     source, target = number[lifted.source], number[lifted.target]

@@ -53,21 +53,15 @@ class Scores:
     candidates: S lists of at most K candidates, every one accepted by its slot's automaton, no text twice.
     candidate_logits: [S, K] float32, -inf beyond a list's end.
     absent_logit: [S] float32, of the document having no such value.
-    generate_logit: [S] float32, of spelling the value out; -inf where it is not offered.
-    generating: [G] int64, the instances that have token logits, ascending.
-    token_logits: [G, L, VOCABULARY] float32.
     refused_logit: [S] float32, log mass of the candidates that the automata removed, -inf if there were none.
     classes: the instances whose candidates are classes of the whole document. Such a value is given if it is likely
     that there is one, however little the likeliest class has of that.
-    The logits of candidates, absent and spelled out belong to one softmax.
+    The logits of a slot's candidates and of its absence belong to one softmax.
     """
 
     candidates: list[list[Candidate]]
     candidate_logits: torch.Tensor
     absent_logit: torch.Tensor
-    generate_logit: torch.Tensor
-    generating: torch.Tensor
-    token_logits: torch.Tensor
     refused_logit: torch.Tensor
     classes: frozenset[int] = frozenset()
 

@@ -10,7 +10,7 @@ from bench.benchmark import main
 from bench.long_lists import ledger, read_ledger
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
-from bench.timing import constraint, throughput
+from bench.timing import throughput
 from reading_model import ReadingModel
 
 from cinnabar.engine.models.loading import load_model
@@ -42,17 +42,12 @@ def test_every_stage_of_a_run_has_its_rate(capsys: pytest.CaptureFixture[str]) -
     report = "\n".join(throughput(ReadingModel(100_000), list(mixed_documents(SAMPLES, 20)), "low", 1))
     stages = re.findall(r"^\| ([a-z, ]+) \| [\d.]+ \| [\d.]+ \|", report, re.MULTILINE)
     assert stages == [
-        "ingest", "encode", "rows", "score", "constrain", "commit", "validate", "cut, merge, evidence",
+        "ingest", "encode", "rows", "score", "commit", "validate", "cut, merge, evidence",
         "store", "all, one after the other",
     ]  # fmt: skip
     counts = re.findall(r"(\d+) (?:written|quarantined)", report)
     assert sum(map(int, counts)) == 20
     assert "20 of 20 documents" in capsys.readouterr().err
-
-
-def test_the_share_of_the_constraint_is_measured_for_each_kind() -> None:
-    report = "\n".join(constraint(ReadingModel(100_000), SAMPLES, "instant", repeat=1))
-    assert len(re.findall(r"^\| .*% \|$", report, re.MULTILINE)) == 6
 
 
 def test_a_table_is_markdown() -> None:

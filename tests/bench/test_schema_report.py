@@ -14,7 +14,8 @@ HERE = Path(__file__).resolve().parent
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(HERE.parent / "engine"))
+    for folder in ("engine", "engine/diffusion"):
+        monkeypatch.syspath_prepend(str(HERE.parent / folder))
     return importlib.import_module("bench.schema_report")
 
 

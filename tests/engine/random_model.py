@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from cinnabar.engine.canvas import MORE, PAD, VOCABULARY, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.models.base import Candidate, Row, Scores
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas.automata.automaton import Automaton
@@ -69,19 +69,17 @@ def _bytes(automaton: Automaton, kind: int) -> list[int]:
 class RandomModel:
     """A model of random scores, which depend on the seed, the passage and the request's part of the canvas.
 
-    `scales` are the spreads of its logits. `generates` and `points` are the shares of slots for which it offers
-    spelling out and candidates.
+    `scales` are the spreads of its logits. `points` is the share of slots for which it offers candidates.
     """
 
     def __init__(
         self,
         seed: int = 0,
         scales: Sequence[float] = (0.3, 3.0, 30.0, 1e4),
-        generates: float = 0.7,
-        points: float = 0.7,
+        points: float = 0.85,
         most_rows: int = 3,
     ) -> None:
-        self.seed, self.scales, self.generates, self.points = seed, scales, generates, points
+        self.seed, self.scales, self.points = seed, scales, points
         self.most_rows = most_rows
         self.fingerprint = f"random {seed}"
         self.calibration = None
@@ -120,11 +118,9 @@ class RandomModel:
     def score(
         self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
-        width, size = canvas.tokens.shape[1], len(canvas.instances)
+        size = len(canvas.instances)
         candidates: list[list[Candidate]] = []
-        absent, spelled = torch.zeros(size), torch.full((size,), float("-inf"))
-        refused = torch.full((size,), float("-inf"))
-        generating, token_logits = [], []
+        absent, refused = torch.zeros(size), torch.full((size,), float("-inf"))
         spread: list[float] = []
         draw, request, first, own_number = random.Random(0), -1, 0, list[int]()
         for at, instance in enumerate(canvas.instances):
@@ -139,34 +135,13 @@ class RandomModel:
             absent[at] = draw.gauss(0, scale) if draw.random() < 0.9 else float("-inf")
             if draw.random() < 0.2:
                 refused[at] = draw.gauss(0, scale)
-            if draw.random() < self.generates:
-                spelled[at] = draw.gauss(0, scale)
-                generating.append(at)
-                logits = torch.zeros(width, VOCABULARY)
-                own = int(canvas.length[at])
-                noise = np.random.default_rng(draw.getrandbits(64)).standard_normal((own, VOCABULARY))
-                logits[:own] = torch.from_numpy(noise).float() * scale
-                # Without this no value would ever end.
-                if draw.random() < 0.5:
-                    logits[:, PAD] += 3 * scale
-                elif draw.random() < 0.3:
-                    logits[own - 1, MORE] += 9 * scale
-                token_logits.append(logits)
         most = max((len(texts) for texts in candidates), default=0)
         logits = torch.full((size, most), float("-inf"))
         for at, texts in enumerate(candidates):
             for k, candidate in enumerate(texts):
                 own_draw = self._draw(candidate.text, own_number[at], spread[at])
                 logits[at, k] = own_draw.gauss(0, spread[at])
-        return Scores(
-            candidates,
-            logits,
-            absent,
-            spelled,
-            torch.tensor(generating, dtype=torch.long),
-            torch.stack(token_logits) if token_logits else torch.zeros(0, width, VOCABULARY),
-            refused,
-        )
+        return Scores(candidates, logits, absent, refused)
 
     def candidates(self, slot: Slot, draw: random.Random) -> list[bytes]:
         if slot.options:
@@ -179,21 +154,18 @@ class RandomModel:
     def _own(self, canvas: Canvas, request: int) -> list[object]:
         """The request's own part of the canvas, without its neighbours."""
         return [
-            (canvas.values[at], canvas.left_out[at], canvas.tokens[at, : int(canvas.length[at])].tolist())
+            (canvas.values[at], canvas.left_out[at])
             for at, instance in enumerate(canvas.instances)
             if instance.request == request
         ]
 
 
 class SteeredModel(RandomModel):
-    """A model that is sure of one record, which is the JSON in the passage's text.
+    """A model that is sure of one record, which is the JSON in the passage's text."""
 
-    `how` says whether it will "spell" the record out or "copy" it.
-    """
-
-    def __init__(self, how: str = "spell", peak: float = 30.0) -> None:
+    def __init__(self, peak: float = 30.0) -> None:
         super().__init__()
-        self.how, self.peak = how, peak
+        self.peak = peak
 
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
         return [json.loads(passage.text, parse_float=Decimal) for passage in passages]
@@ -207,36 +179,21 @@ class SteeredModel(RandomModel):
     def score(
         self, forms: Sequence[Form], memories: Sequence[Any], rows: Sequence[Sequence[Row]], canvas: Canvas
     ) -> Scores:
-        size, width = canvas.tokens.shape
         wanted = [wished(form, record).texts for form, record in zip(forms, memories, strict=True)]
         texts = [_text(instance, wanted[instance.request]) for instance in canvas.instances]
         there = torch.tensor([self.peak if text is not None else -self.peak for text in texts])
-        copied = [
-            self.how == "copy" and text is not None and instance.slot.accepts(text)
+        offered = [
+            text is not None and instance.slot.accepts(text)
             for text, instance in zip(texts, canvas.instances, strict=True)
         ]
-        # A copied value needs no spelling; a value that is not allowed can only be spelled.
-        generating = [at for at in range(size) if not copied[at] and (self.how == "spell" or texts[at])]
-        spelled = torch.full((size,), float("-inf"))
-        spelled[generating] = there[generating]
-        token_logits = torch.zeros(len(generating), width, VOCABULARY)
-        for row, at in enumerate(generating):
-            text, length = texts[at], int(canvas.length[at])
-            for i in range(length):
-                token_logits[row, i, PAD if text is None or i >= len(text) else text[i]] = self.peak
-            if text is not None and len(text) > length:
-                token_logits[row, length - 1, MORE] = 2 * self.peak
         return Scores(
             candidates=[
                 [Candidate(text, ((0, 2),))] if text is not None and here else []
-                for text, here in zip(texts, copied, strict=True)
+                for text, here in zip(texts, offered, strict=True)
             ],
-            candidate_logits=torch.where(torch.tensor(copied), there, float("-inf")).unsqueeze(1),
+            candidate_logits=torch.where(torch.tensor(offered), there, float("-inf")).unsqueeze(1),
             absent_logit=-there,
-            generate_logit=spelled,
-            generating=torch.tensor(generating, dtype=torch.long),
-            token_logits=token_logits,
-            refused_logit=torch.full((size,), float("-inf")),
+            refused_logit=torch.full((len(texts),), float("-inf")),
         )
 
 

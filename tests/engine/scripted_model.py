@@ -10,7 +10,7 @@ import torch
 from random_model import RandomModel, request
 from random_schemas import forms as random_forms
 
-from cinnabar.engine.canvas import VOCABULARY, Canvas
+from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
@@ -33,43 +33,19 @@ def filled(result: Result) -> Filled:
 
 
 class Scripted(RandomModel):
-    """A model that offers these candidates for every slot, with the logits of the step; it spells nothing out."""
+    """A model that offers these candidates for every slot, with the logits of the step."""
 
     def __init__(self, texts: list[str], steps: list[list[float]], absent: float = -20.0) -> None:
         super().__init__()
         self.texts, self.script, self.absent, self.step = texts, steps, absent, 0
 
     def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
-        size, width = canvas.tokens.shape
+        size = len(canvas.instances)
         logits = self.script[min(self.step, len(self.script) - 1)]
         self.step += 1
-        nothing = torch.full((size,), float("-inf"))
         return Scores(
             candidates=[[Candidate(text.encode(), ((2, 5),)) for text in self.texts] for _ in range(size)],
             candidate_logits=torch.tensor([[*logits]] * size),
             absent_logit=torch.full((size,), self.absent),
-            generate_logit=nothing,
-            generating=torch.zeros(0, dtype=torch.long),
-            token_logits=torch.zeros(0, width, VOCABULARY),
-            refused_logit=nothing,
+            refused_logit=torch.full((size,), float("-inf")),
         )
-
-
-class Spelling(Scripted):
-    """Spell the first slot out with these logits, and offer `"A"` with certainty `sure` for the others."""
-
-    def __init__(self, token_logits: torch.Tensor, spelled: float, absent: float, sure: float) -> None:
-        super().__init__(['"A"'], [[sure]], absent=0.0)
-        self.token_logits, self.spelled, self.nothing = token_logits, spelled, absent
-        self.seen: list[tuple[bytes | None, list[int]]] = []
-
-    def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
-        self.seen.append((canvas.values[0], canvas.tokens[0].tolist()))
-        scores = super().score(forms, memories, rows, canvas)
-        scores.candidate_logits[0] = float("-inf")
-        scores.candidates[0] = []
-        scores.generate_logit = torch.tensor([self.spelled, *[float("-inf")] * (len(canvas.instances) - 1)])
-        scores.absent_logit[0] = self.nothing
-        scores.generating = torch.tensor([0])
-        scores.token_logits = self.token_logits.unsqueeze(0)
-        return scores

@@ -66,7 +66,12 @@ def objections(
         return
     if result.record != states[-1]:
         yield "the record is not the last state"
-    for text in dict.fromkeys(states):
+    yield from refusals(compiled, other, states)
+
+
+def refusals(compiled: CompiledSchema, other: Judge | None, texts: Sequence[str]) -> Iterator[str]:
+    """The texts that either judge refuses."""
+    for text in dict.fromkeys(texts):
         if not compiled.accepts(text):
             yield f"not valid: {text[:160]}"
         if other is not None and not other(text):

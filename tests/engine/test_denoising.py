@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -13,98 +14,81 @@ INF = float("inf")
 
 
 def shares(
-    absent: float, candidates: list[float], spelled: float, mass: float = 0.0, **more: list[bool]
+    absent: float, candidates: list[float], refused: float = -INF, ruled_out: Sequence[bool] = ()
 ) -> Shares:
-    ruled_out = torch.tensor([more.get("ruled_out", [False] * (len(candidates) + 2))])
-    refused = torch.tensor([-INF])
-    return weigh(
-        torch.tensor([absent]),
-        torch.tensor([candidates]),
-        torch.tensor([spelled]),
-        torch.tensor([mass]),
-        refused,
-        ruled_out,
-    )
+    given_up = torch.tensor([[*ruled_out] or [False] * (len(candidates) + 1)])
+    return weigh(torch.tensor([absent]), torch.tensor([candidates]), torch.tensor([refused]), given_up)
 
 
-def test_the_posterior_is_a_softmax_in_which_spelling_out_has_its_allowed_mass() -> None:
-    got = shares(0.0, [1.0, -INF], 2.0, math.log(0.25))
-    weights = [1.0, math.e, 0.0, math.e**2 / 4]
+def test_the_posterior_is_a_softmax_over_absence_and_candidates() -> None:
+    got = shares(0.0, [1.0, -INF, 2.0])
+    weights = [1.0, math.e, 0.0, math.e**2]
     want = torch.tensor([w / sum(weights) for w in weights])
     assert torch.allclose(got.posterior[0], want, atol=6e-5)
     assert got.possible[0].tolist() == [True, True, False, True]
-    everything = 1 + math.e + math.e**2
-    assert float(got.log_allowed[0]) == pytest.approx(math.log(sum(weights) / everything), abs=1e-4)
+    assert float(got.log_allowed[0]) == 0.0
 
 
-def test_excluded_choices_have_no_share() -> None:
-    got = shares(9.0, [1.0], 1.0, ruled_out=[True, False, False])
+def test_choices_that_are_given_up_have_no_share() -> None:
+    got = shares(9.0, [1.0, 1.0], ruled_out=[True, False, False])
     assert got.posterior[0].tolist() == [0.0, 0.5, 0.5]
-    assert float(got.log_allowed[0]) < -6
+    everything = math.exp(9) + 2 * math.e
+    assert float(got.log_allowed[0]) == pytest.approx(math.log(2 * math.e / everything), abs=1e-4)
 
 
 def test_refused_candidates_lower_the_allowed_mass_only() -> None:
-    one = torch.zeros(1)
-    got = weigh(
-        one, torch.zeros(1, 1), one - INF, one, one + math.log(2.0), torch.zeros(1, 3, dtype=torch.bool)
-    )
-    assert got.posterior[0].tolist() == [0.5, 0.5, 0.0]
+    got = shares(0.0, [0.0], math.log(2.0))
+    assert got.posterior[0].tolist() == [0.5, 0.5]
     assert float(got.log_allowed[0]) == pytest.approx(math.log(0.5), abs=1e-5)
 
 
 def test_probabilities_are_rounded_so_that_last_bits_decide_nothing() -> None:
-    one, other = shares(0.0, [1e-6], -INF), shares(0.0, [0.0], -INF)
-    none = torch.zeros(1, 3, dtype=torch.bool)
+    one, other = shares(0.0, [1e-6]), shares(0.0, [0.0])
+    none = torch.zeros(1, 2, dtype=torch.bool)
     assert torch.equal(one.posterior, other.posterior)
     assert one.best(none)[0].item() == other.best(none)[0].item() == 0
 
 
 def test_the_best_choice_is_never_an_excluded_one() -> None:
-    got = shares(3.0, [1.0, 2.0], -INF)
-    assert got.best(torch.tensor([[False] * 4]))[0].item() == 0
-    assert got.best(torch.tensor([[True, False, False, False]]))[0].item() == 2
-    index, sure = got.best(torch.tensor([[True, True, True, False]]))
+    got = shares(3.0, [1.0, 2.0])
+    assert got.best(torch.tensor([[False] * 3]))[0].item() == 0
+    assert got.best(torch.tensor([[True, False, False]]))[0].item() == 2
+    index, sure = got.best(torch.tensor([[True] * 3]))
     assert (index.item(), sure.item()) == (-1, 0.0)
 
 
 def pick(
-    confidence: list[list[float]],
+    confidence: list[float],
     request: list[int],
     remaining: list[int],
     absent: list[bool] | None = None,
     threshold: float = 0.9,
-) -> list[list[bool]]:
+) -> list[bool]:
+    """Which slots are committed; those with a negative confidence are not offered."""
     table = torch.tensor(confidence)
-    return select(
-        table >= 0,
-        table,
-        torch.tensor(absent or [False] * len(confidence)),
-        torch.tensor(request),
-        torch.tensor(remaining),
-        threshold,
+    first = torch.tensor(absent or [False] * len(confidence))
+    found: list[bool] = select(
+        table >= 0, table, first, torch.tensor(request), torch.tensor(remaining), threshold
     ).tolist()
+    return found
 
 
 def test_everything_at_the_threshold_is_committed() -> None:
-    assert pick([[0.9, -1], [0.95, 0.2], [-1, 0.89994]], [0, 0, 0], [100]) == [
-        [True, False],
-        [True, False],
-        [False, False],
-    ]
+    assert pick([0.9, 0.95, -1, 0.2, 0.89994], [0] * 5, [100]) == [True, True, False, False, False]
 
 
 def test_at_least_an_equal_share_is_committed_the_most_confident_first() -> None:
-    assert pick([[0.1], [0.3], [0.2], [0.4]], [0] * 4, [2]) == [[False], [True], [False], [True]]
-    assert pick([[0.1], [0.3], [0.2]], [0] * 3, [2]) == [[False], [True], [True]]
+    assert pick([0.1, 0.3, 0.2, 0.4], [0] * 4, [2]) == [False, True, False, True]
+    assert pick([0.1, 0.3, 0.2], [0] * 3, [2]) == [False, True, True]
 
 
 def test_the_last_step_commits_everything_of_its_request_only() -> None:
-    assert pick([[0.0, 0.1], [0.1, 0.3]], [0, 1], [1, 2]) == [[True, True], [False, True]]
+    assert pick([0.0, 0.1, 0.1, 0.3], [0, 0, 1, 1], [1, 2]) == [True, True, False, True]
 
 
 def test_ties_go_to_the_absent_and_then_by_place() -> None:
-    assert pick([[0.3], [0.3], [0.3]], [0] * 3, [3], [False, False, True]) == [[False], [False], [True]]
-    assert pick([[-1, 0.3], [0.3, -1]], [0] * 2, [2]) == [[False, True], [False, False]]
+    assert pick([0.3, 0.3, 0.3], [0] * 3, [3], [False, False, True]) == [False, False, True]
+    assert pick([-1, 0.3, 0.3], [0] * 3, [2]) == [False, True, False]
 
 
 def test_only_a_clearly_better_alternative_causes_doubt() -> None:

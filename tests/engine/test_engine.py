@@ -107,7 +107,7 @@ def test_the_fingerprint_names_model_and_effort() -> None:
 def test_timings_are_kept_by_stage() -> None:
     engine = Engine(RandomModel())
     engine.fill(many(2))
-    assert list(engine.timings) == ["encode", "rows", "score", "constrain", "commit"]
+    assert list(engine.timings) == ["encode", "rows", "score", "commit"]
     assert all(seconds > 0 for seconds in engine.timings.values())
 
 

@@ -106,7 +106,7 @@ def test_scores_that_are_not_numbers_fail_their_request_only() -> None:
     requests = [request(form_of(a={"type": "string"}), f"r{k}") for k in range(3)]
     got = Engine(Broken(3)).fill(requests)
     assert [type(result) for result in got] == [Filled, Failed, Filled]
-    assert got[1] == Failed("r1", "model", "expected finite scores, got NaN or infinity")
+    assert got[1] == Failed("r1", "model", "expected numbers as scores, got NaN")
 
 
 def test_a_candidate_that_the_schema_does_not_allow_fails_its_request() -> None:
@@ -114,5 +114,5 @@ def test_a_candidate_that_the_schema_does_not_allow_fails_its_request() -> None:
         def candidates(self, slot: Any, draw: random.Random) -> list[bytes]:
             return [b"12"]
 
-    (got,) = Engine(Wrong(generates=0.0)).fill([request(form_of(a={"type": "string"}))])
+    (got,) = Engine(Wrong()).fill([request(form_of(a={"type": "string"}))])
     assert isinstance(got, Failed) and got.code == "model" and "/a: the candidate 12" in got.detail

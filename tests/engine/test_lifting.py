@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.engine import lifting
-from cinnabar.engine.canvas import MORE, PAD
-from cinnabar.engine.lifting import BYTES, Lifted, Vocabulary, lift
+from cinnabar.engine.lifting import Lifted, Vocabulary, lift
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton, empty
 from cinnabar.schemas.errors import ModelError
@@ -30,34 +29,33 @@ TEXTS = [
     b"l", b"true", b"t", b"rue", b"no", b'o"', b'"n', b"\xc3", b"\xa4", b"\xc3\xa4", b".", b"1.5", b"e",
     b"-0", b"2024-0", b"2-29",
 ]  # fmt: skip
-TOKENS = Vocabulary([*TEXTS, None, None, None], len(TEXTS), len(TEXTS) + 2)
+TOKENS = Vocabulary([*TEXTS, None, None, None], len(TEXTS))
+BYTES = Vocabulary([*(bytes([byte]) for byte in range(256)), None], 256)
 
 
-def automaton_of(schema: dict[str, object]) -> tuple[Automaton, bool]:
+def automaton_of(schema: dict[str, object]) -> Automaton:
     (slot,) = compile_schema(schema).form.slots
-    return slot.automaton, slot.nullable
+    return slot.automaton
 
 
-def accepts(lifted: Lifted, tokens: list[int], length: int, pad: int) -> bool:
-    """Whether the tokens, padded to a length, lead from the start to a final state."""
+def accepts(lifted: Lifted, tokens: list[int], ends: int = 1) -> bool:
+    """Whether the tokens and so many end tokens lead from the start to the end."""
     states = {0}
-    for token in [*tokens, *[pad] * (length - len(tokens))]:
+    for token in [*tokens, *[TOKENS.end] * ends]:
         kind = lifted.token_class[token]
         edges = (lifted.label == kind) & np.isin(lifted.source, list(states))
         states = set(lifted.target[edges].tolist()) if kind >= 0 else set()
-    return any(lifted.final[state] for state in states)
+    return len(lifted.states) in states
 
 
-@pytest.mark.parametrize("without_null", [False, True])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=str)
 @examples(60)
 @given(data=st.data())
 def test_tokens_are_accepted_where_the_bytes_that_they_spell_are(
-    schema: dict[str, object], without_null: bool, data: st.DataObject
+    schema: dict[str, object], data: st.DataObject
 ) -> None:
-    automaton, nullable = automaton_of(schema)
-    without_null &= nullable
-    lifted = lift(automaton, TOKENS, without_null)
+    automaton = automaton_of(schema)
+    lifted = lift(automaton, TOKENS)
     tokens = data.draw(st.lists(st.sampled_from(TOKENS.tokens.tolist()), max_size=6))
     if data.draw(st.booleans()):
         # A text that the automaton holds, cut into tokens at random where the vocabulary allows it.
@@ -67,25 +65,23 @@ def test_tokens_are_accepted_where_the_bytes_that_they_spell_are(
             tokens.append(data.draw(st.sampled_from(fits)))
             left = left[len(TEXTS[tokens[-1]]) :]
     text = b"".join(TEXTS[token] for token in tokens)
-    wanted = automaton.accepts(text) and not (without_null and text == b"null")
-    assert accepts(lifted, tokens, len(tokens) + 2, TOKENS.pad) == wanted
+    assert accepts(lifted, tokens, data.draw(st.integers(1, 3))) == automaton.accepts(text)
+    assert not accepts(lifted, tokens, 0), "a text ends with the end token"
 
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=str)
 def test_bytes_are_the_automaton_itself(schema: dict[str, object]) -> None:
-    automaton, _ = automaton_of(schema)
-    lifted = lift(automaton)
+    automaton = automaton_of(schema)
+    lifted = lift(automaton, BYTES)
     assert lifted.classes == len(np.unique(automaton.byte_class[np.isin(
-        automaton.byte_class, np.flatnonzero((automaton.transitions >= 0).any(0)))])) + 2  # fmt: skip
-    assert (lifted.token_class[PAD], lifted.token_class[MORE]) == (lifted.classes - 2, lifted.classes - 1)
+        automaton.byte_class, np.flatnonzero((automaton.transitions >= 0).any(0)))])) + 1  # fmt: skip
+    assert lifted.token_class[BYTES.end] == lifted.classes - 1
     inner = int((automaton.transitions >= 0).sum())
-    assert len(lifted.source) == inner + int(automaton.accepting.sum()) + 1 + len(
-        np.flatnonzero((automaton.transitions >= 0).any(1))
-    )
+    assert len(lifted.source) == inner + int(automaton.accepting.sum()) + 1
 
 
 def test_tokens_that_no_state_tells_apart_are_one_class() -> None:
-    automaton, _ = automaton_of({"type": "string"})
+    automaton = automaton_of({"type": "string"})
     lifted = lift(automaton, TOKENS)
     kinds = [lifted.token_class[TEXTS.index(text)] for text in (b"-", b"l", b".", b"ll", b"-1")]
     assert len(set(kinds)) == 1 and kinds[0] >= 0
@@ -97,7 +93,7 @@ def test_tokens_that_no_state_tells_apart_are_one_class() -> None:
 def test_a_lift_in_small_pieces_is_the_same(
     schema: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    automaton, _ = automaton_of(schema)
+    automaton = automaton_of(schema)
     at_once = lift(automaton, TOKENS)
     monkeypatch.setattr(lifting, "CELLS", 1)
     in_pieces = lift(automaton, TOKENS)
@@ -106,13 +102,12 @@ def test_a_lift_in_small_pieces_is_the_same(
 
 
 def test_states_without_an_end_in_tokens_are_left_out() -> None:
-    automaton, _ = automaton_of({"enum": ["ab", "zz"]})
+    automaton = automaton_of({"enum": ["ab", "zz"]})
     lifted = lift(automaton, TOKENS)
-    assert not accepts(lifted, [0], 3, TOKENS.pad)
-    reached = set(lifted.source.tolist())
-    # No token has "z", so only the states of "ab" are left, and the two after its end.
-    assert len(lifted.final) == 5 + 2 and reached <= set(range(6))
-    allowed = {TEXTS.index(text) for text in (b'"', b"a", b"b", b"ab", b'"a')} | {TOKENS.pad, TOKENS.more}
+    assert not accepts(lifted, [0])
+    # No token has "z", so only the states of "ab" are left, and the one after its end.
+    assert len(lifted.states) == 5 and set(lifted.source.tolist()) == set(range(6))
+    allowed = {TEXTS.index(text) for text in (b'"', b"a", b"b", b"ab", b'"a')} | {TOKENS.end}
     assert set(lifted.tokens.tolist()) == allowed
     assert [token for token in range(TOKENS.size) if lifted.token_class[token] == -1] == sorted(
         set(range(TOKENS.size)) - allowed
@@ -122,13 +117,11 @@ def test_states_without_an_end_in_tokens_are_left_out() -> None:
 
 @pytest.mark.parametrize("schema", [*SCHEMAS, {"enum": ["ab", "zb", "az", "bza", "zab"]}], ids=str)
 def test_every_state_is_reached_and_can_end(schema: dict[str, object]) -> None:
-    lifted = lift(automaton_of(schema)[0], TOKENS)
+    lifted = lift(automaton_of(schema), TOKENS)
     edges = list(zip(lifted.source.tolist(), lifted.target.tolist(), strict=True))
-    every = set(range(len(lifted.final)))
-    for begin, pairs in (
-        ({0}, edges),
-        (set(np.flatnonzero(lifted.final).tolist()), [(t, s) for s, t in edges]),
-    ):
+    end = len(lifted.states)
+    every = set(range(end + 1))
+    for begin, pairs in (({0}, edges), ({end}, [(t, s) for s, t in edges])):
         found = set(begin)
         while more := {t for s, t in pairs if s in found} - found:
             found |= more
@@ -137,7 +130,7 @@ def test_every_state_is_reached_and_can_end(schema: dict[str, object]) -> None:
 
 def test_an_empty_language_has_no_text() -> None:
     lifted = lift(empty(), TOKENS)
-    assert not accepts(lifted, [], 2, TOKENS.pad) and not accepts(lifted, [1], 2, TOKENS.pad)
+    assert not accepts(lifted, []) and not accepts(lifted, [1])
 
 
 def test_columns_of_one_hash_are_told_apart() -> None:
@@ -149,26 +142,10 @@ def test_columns_of_one_hash_are_told_apart() -> None:
     assert first.tolist() == [0, 1] and kind.tolist() == [0, 1, 0]
 
 
-@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
-def test_without_more_an_accepted_text_ends_with_the_end_token_alone(schema: dict[str, object]) -> None:
-    automaton, _ = automaton_of(schema)
-    slot, answer = lift(automaton, TOKENS), lift(automaton, Vocabulary([*TEXTS, None], len(TEXTS)))
-    more = slot.label == slot.classes - 1
-    for name in ("source", "target", "label"):
-        assert np.array_equal(getattr(answer, name), getattr(slot, name)[~more])
-    assert (answer.classes, len(answer.final)) == (slot.classes - 1, len(slot.final) - 1)
-    assert answer.token_class[len(TEXTS)] == answer.classes - 1
-    assert len(answer.states) == len(answer.final) - 1
-
-
-def test_a_vocabulary_needs_two_tokens_without_a_text() -> None:
-    assert Vocabulary([b"a", None, None], 2, 1).pad == 2, "in either order"
-    with pytest.raises(ModelError, match="PAD and MORE"):
-        Vocabulary([b"a", None, None], 1, 1)
-    with pytest.raises(ModelError, match="PAD and MORE"):
-        Vocabulary([b"a", None], 0, 1)
-    with pytest.raises(ModelError, match="PAD and MORE"):
+def test_a_vocabulary_needs_an_end_token_without_a_text() -> None:
+    assert Vocabulary([b"a", None, None], 2).end == 2
+    with pytest.raises(ModelError, match="token 0: expected an end token"):
         Vocabulary([b"a", None], 0)
-    with pytest.raises(ModelError, match="token 0"):
-        Vocabulary([b"", None, None], 1, 2)
-    assert BYTES.size == 258 and BYTES.longest == 1
+    with pytest.raises(ModelError, match="token 0: expected a text"):
+        Vocabulary([b"", None], 1)
+    assert BYTES.size == 257 and BYTES.longest == 1

@@ -35,7 +35,7 @@ def obj(required: list[str], rules: dict[str, Any], **properties: Any) -> dict[s
 def steered(schema: dict[str, Any], record: Any) -> Filled:
     """The record written when the scores peak on this one, allowed or not."""
     compiled = compile_schema(schema)
-    (got,) = Engine(SteeredModel("copy"), "low").fill([request(compiled.form, text=json.dumps(record))])
+    (got,) = Engine(SteeredModel(), "low").fill([request(compiled.form, text=json.dumps(record))])
     assert isinstance(got, Filled), got
     assert compiled.accepts(got.record)
     return got
@@ -112,7 +112,7 @@ def test_known_values_that_no_record_may_have_together_fail_their_request_only()
         request(compiled.form, str(k), known=known, text='{"c":"z"}')
         for k, known in enumerate([{"/a": '"x"'}, {"/a": '"x"', "/b": '"y"'}, {}])
     ]
-    one, both, none = Engine(SteeredModel("copy"), "low").fill(requests)
+    one, both, none = Engine(SteeredModel(), "low").fill(requests)
     assert isinstance(one, Filled) and json.loads(one.record) == {"a": "x", "c": "z"}
     assert isinstance(both, Failed) and both.code == "known"
     assert isinstance(none, Filled) and json.loads(none.record) == {"c": "z"}

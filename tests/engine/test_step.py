@@ -11,12 +11,10 @@ import torch
 from random_model import request
 
 from cinnabar.engine.batch_state import BatchState
-from cinnabar.engine.canvas import MASK, MORE, PAD, VOCABULARY
-from cinnabar.engine.constraint import Constraint
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.models.base import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
-from cinnabar.engine.step import commit, constrain
+from cinnabar.engine.step import commit
 from cinnabar.engine.writing import Value
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import EngineFailure
@@ -33,38 +31,23 @@ def state_of(required: Sequence[str] = (), **properties: Any) -> BatchState:
     return BatchState([request(compile_schema(schema).form)], ["m"], [[]], CPU)
 
 
-def scores_of(
-    state: BatchState, *offers: Offer, spelled: dict[int, tuple[str, float]] | None = None, refused: float = -INF
-) -> Scores:
-    """Candidates by their logits; for the slots in `spelled` the token logits peak on this text."""
-    spelled = spelled or {}
-    size, width = state.canvas.tokens.shape
+def scores_of(state: BatchState, *offers: Offer, refused: float = -INF) -> Scores:
+    """Candidates by their logits."""
+    size = len(state.canvas.instances)
     texts = [[text for text in offer if text] for offer in offers]
     logits = torch.full((size, max(map(len, texts))), -INF)
     for row, (offer, own) in enumerate(zip(offers, texts, strict=True)):
         logits[row, : len(own)] = torch.tensor([offer[text] for text in own])
-    generate = torch.full((size,), -INF)
-    tokens = torch.zeros(len(spelled), width, VOCABULARY)
-    for row, (slot, (text, logit)) in enumerate(sorted(spelled.items())):
-        generate[slot] = logit
-        length = int(state.canvas.length[slot])
-        for at in range(length):
-            tokens[row, at, text.encode()[at] if at < len(text) else PAD] = 40.0
-        if len(text) > length:
-            tokens[row, length - 1, MORE] = 80.0
     return Scores(
         candidates=[[Candidate(text.encode(), SPAN) for text in own] for own in texts],
         candidate_logits=logits,
         absent_logit=torch.tensor([float(offer.get("", -INF)) for offer in offers]),
-        generate_logit=generate,
-        generating=torch.tensor(sorted(spelled), dtype=torch.long),
-        token_logits=tokens,
         refused_logit=torch.full((size,), refused),
     )
 
 
 def step(state: BatchState, scores: Scores, effort: str = "medium", **more: Any) -> Alternatives:
-    return commit(state, constrain(state, scores, Constraint(CPU)), effort_of(effort, **more))
+    return commit(state, scores, effort_of(effort, **more))
 
 
 def test_the_surest_value_is_committed_and_all_are_noted() -> None:
@@ -163,7 +146,7 @@ def test_the_alternatives_are_absence_the_candidates_and_the_least() -> None:
 def test_every_candidate_of_a_slot_is_among_its_alternatives() -> None:
     state = state_of(["a"], a=TEXT, b={"enum": ["x", "y"]})
     offers = {"": 0.0, '"A"': 2.0, '"B"': 1.0, '"C"': 0.5, '"D"': 0.1}, {'"y"': 0.0}
-    others = step(state, scores_of(state, *offers, spelled={0: ('"C"', 0.0)}))
+    others = step(state, scores_of(state, *offers))
     assert [value.text for chance, value in others(0) if value.origin == "copied" and not value.absent] == [
         b'"A"', b'"B"', b'"C"', b'"D"',
     ]  # fmt: skip
@@ -171,36 +154,11 @@ def test_every_candidate_of_a_slot_is_among_its_alternatives() -> None:
     assert [value.text for _, value in others(1)] == [b'"y"', b'"y"', b'"x"']
 
 
-def test_a_spelled_value_is_its_own_alternative() -> None:
-    state = state_of(["a"], a=TEXT)
-    others = step(state, scores_of(state, {"": 0.0}, spelled={0: ('"xy"', 2.0)}), "instant")
-    share = round(math.exp(2) / (1 + math.exp(2)), 4)
-    assert state.canvas.values == [b'"xy"'] and state.values[0].origin == "generated"
-    assert state.values[0].confidence == share and state.values[0].absent_confidence == round(1 - share, 4)
-    assert [(value.text, value.origin) for _, value in others(0)][1:] == [
-        (b'"xy"', "generated"), (b'""', "minimal"),
-    ]  # fmt: skip
-
-
 def test_a_candidate_that_is_not_allowed_fails_the_request_only_as_the_best_choice() -> None:
     state = state_of(["a"], a=TEXT)
     step(state, scores_of(state, {"12": 0.0, '"A"': 1.0}))
     with pytest.raises(EngineFailure, match="/a: the candidate 12"):
         step(state_of(["a"], a=TEXT), scores_of(state, {"12": 1.0, '"A"': 0.0}))
-
-
-@pytest.mark.parametrize(("length", "grows"), [(16, True), (32, True), (64, False)])
-def test_a_slot_grows_with_its_value_up_to_the_longest(length: int, grows: bool) -> None:
-    state = state_of(["a"], a=TEXT)
-    while int(state.canvas.length[0]) < length:
-        state.grow(torch.tensor([True]))
-    step(state, scores_of(state, {"": 0.0}, spelled={0: (f'"{"x" * 90}"', 9.0)}), "instant")
-    assert int(state.canvas.length[0]) == (2 * length if grows else length)
-    assert state.closed.tolist() == [not grows]
-    if grows:
-        assert bool((state.canvas.tokens == MASK).all()) and not bool(state.firm.any())
-    else:
-        assert state.canvas.values == [b'"' + b"x" * 62 + b'"']
 
 
 def test_the_last_step_commits_everything_and_earlier_steps_a_share() -> None:
@@ -231,18 +189,14 @@ def test_a_value_is_doubted_where_another_is_clearly_likelier(now: tuple[float, 
     assert state.values[0].text == (b'"B"' if opened else b'"A"')
 
 
-def test_no_slot_is_reopened_too_often_or_beyond_the_steps_of_the_effort() -> None:
+def test_no_slot_is_reopened_too_often() -> None:
     other = {'"A"': 0, '"B"': 5}, {'"A"': 0, '"B"': 0}
-    late = committed()
-    late.steps = [4]
-    step(late, scores_of(late, *other))
-    assert late.reopenings.values == 0 and late.steps == [5]
     often = committed()
-    often.value_reopened[0] = 2
+    often.reopened_times[0] = 2
     step(often, scores_of(often, *other))
     assert often.reopenings.values == 0
     once = committed()
-    once.value_reopened[0] = 1
+    once.reopened_times[0] = 1
     step(once, scores_of(once, *other))
     assert once.reopenings.values == 1
 
@@ -286,31 +240,16 @@ def test_a_value_that_is_no_longer_offered_is_reopened() -> None:
 def test_known_values_are_never_judged() -> None:
     schema = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a", "b"]}
     state = BatchState([request(compile_schema(schema).form, known={"/a": '"A"'})], ["m"], [[]], CPU)
-    scores = scores_of(state, {'"B"': 5}, {'"B"': 0, '"C"': 0}, spelled={0: ('"xy"', 9.0)})
+    scores = scores_of(state, {'"B"': 5}, {'"B"': 0, '"C"': 0})
     step(state, scores)
     assert state.reopenings.values == 0 and state.canvas.values[0] == b'"A"'
 
 
-@pytest.mark.parametrize("field", ["absent_logit", "candidate_logits", "generate_logit", "refused_logit"])
+@pytest.mark.parametrize("field", ["absent_logit", "candidate_logits", "refused_logit"])
 def test_scores_that_are_no_numbers_are_refused(field: str) -> None:
     state = state_of(a=TEXT, b=TEXT)
-    scores = scores_of(state, {"": 0, '"A"': 0}, {"": 0, '"A"': 0}, spelled={1: ('"x"', 0.0)})
+    scores = scores_of(state, {"": 0, '"A"': 0}, {"": 0, '"A"': 0})
     getattr(scores, field)[1] = float("nan")
-    with pytest.raises(EngineFailure, match="expected finite scores"):
-        constrain(state, scores, Constraint(CPU))
-    for value in (float("nan"), INF):
-        scores = scores_of(state, {"": 0, '"A"': 0}, {"": 0, '"A"': 0}, spelled={1: ('"x"', 0.0)})
-        scores.token_logits[0, 3, 65] = value
-        with pytest.raises(EngineFailure, match="expected finite scores"):
-            constrain(state, scores, Constraint(CPU))
-
-
-def test_slots_that_are_not_spelled_have_an_empty_outlook() -> None:
-    state = state_of(["a", "b"], a=TEXT, b=TEXT)
-    judged = constrain(state, scores_of(state, {"": 0}, {"": 0}, spelled={1: ('"x"', 1.0)}), Constraint(CPU))
-    assert judged.spelled_logit.tolist() == [-INF, 1.0] and judged.outlook.complete.tolist() == [False, True]
-    assert judged.outlook.witness[0].tolist() == [PAD] * 16
-    assert judged.outlook.witness[1].tolist() == [*b'"x"', *[PAD] * 13]
-    assert float(judged.outlook.log_mass[0]) < -1e8 and float(judged.outlook.log_mass[1]) > -1
-    assert judged.outlook.posterior[0].tolist() == judged.outlook.choices[0].tolist() == [1.0] * 16
-    assert judged.outlook.runner_up[0].tolist() == [0.0] * 16 and judged.outlook.more[0] == 0.0
+    with pytest.raises(EngineFailure, match="expected numbers as scores"):
+        step(state, scores)
+    assert state.steps == [0] and not bool(state.closed.any())

@@ -12,11 +12,9 @@ from plain_step import PlainSlot, plain_step
 from random_model import random_text, request
 
 from cinnabar.engine.batch_state import BatchState
-from cinnabar.engine.canvas import MORE, PAD, VOCABULARY
-from cinnabar.engine.constraint import Constraint
 from cinnabar.engine.effort import Effort
 from cinnabar.engine.models.base import Candidate, Scores
-from cinnabar.engine.step import commit, constrain
+from cinnabar.engine.step import commit
 from cinnabar.schemas import compile_schema
 
 CPU, NONE = torch.device("cpu"), float("-inf")
@@ -55,21 +53,16 @@ def logits(draw: random.Random, count: int) -> list[float]:
 
 
 def scores_of(state: BatchState, pools: dict[int, list[bytes]], draw: random.Random) -> Scores:
-    """A model that wavers between a few texts of each slot from step to step, at each of its positions."""
-    size, width = state.canvas.tokens.shape
+    """A model that wavers between a few texts of each slot from step to step."""
+    size = len(state.canvas.instances)
     offered = [draw.sample(pools[at], draw.randint(0, len(pools[at]))) for at in range(size)]
     table = torch.full((size, max(1, *map(len, offered))), NONE)
-    absent, spelled, generating, tokens = [], [], list[int](), list[torch.Tensor]()
+    absent = []
     for at, texts in enumerate(offered):
-        first, second, *rest = logits(draw, len(texts) + 2)
+        first, *rest = logits(draw, len(texts) + 1)
         absent.append(first)
         if rest:
             table[at, : len(rest)] = torch.tensor(rest)
-        spelled.append(NONE)
-        if draw.random() < 0.7:
-            spelled[at] = second + draw.choice((0.0, 3.0))
-            generating.append(at)
-            tokens.append(_peaked(pools[at], int(state.canvas.length[at]), width, draw))
     return Scores(
         candidates=[
             [
@@ -80,24 +73,8 @@ def scores_of(state: BatchState, pools: dict[int, list[bytes]], draw: random.Ran
         ],
         candidate_logits=table,
         absent_logit=torch.tensor(absent),
-        generate_logit=torch.tensor(spelled),
-        generating=torch.tensor(generating, dtype=torch.long),
-        token_logits=torch.stack(tokens) if tokens else torch.zeros(0, width, VOCABULARY),
         refused_logit=torch.tensor([draw.choice((NONE, -1.0)) for _ in range(size)]),
     )
-
-
-def _peaked(pool: list[bytes], length: int, width: int, draw: random.Random) -> torch.Tensor:
-    text, other = draw.choice(pool), draw.choice(pool)
-    found = torch.zeros(width, VOCABULARY)
-    for at in range(length):
-        peak = draw.choice((6.0, 9.0, 14.0))
-        for one, share in ((text, 0.0), (other, draw.choice((-0.5, -1.5, -4.0, 1.0)))):
-            token = one[at] if at < len(one) else PAD
-            found[at, token] = max(float(found[at, token]), peak + share)
-    if len(text) > length:
-        found[length - 1, MORE] = draw.choice((0.0, 12.0, 30.0))
-    return found
 
 
 def texts_for(state: BatchState, draw: random.Random) -> dict[int, list[bytes]]:
@@ -113,18 +90,17 @@ def texts_for(state: BatchState, draw: random.Random) -> dict[int, list[bytes]]:
 
 @pytest.mark.parametrize("seed", first(4, range(10)))
 def test_a_step_does_to_each_slot_what_plain_python_does(seed: int) -> None:
-    constraint = Constraint(CPU)
     for number in range(8):
         draw = random.Random(100 * seed + number)
         state = state_of(draw)
         pools = texts_for(state, draw)
         steps = draw.choice((1, 2, 3, 5, 8))
         effort = Effort("some", steps, draw.choice((0.5, 0.9, 0.97)), reopenings=draw.choice((0, 1, 2)))
-        for _ in range(steps + 2):
-            judged = constrain(state, scores_of(state, pools, draw), constraint)
-            expected = plain_step(state, judged, effort)
+        for _ in range(steps):
+            scores = scores_of(state, pools, draw)
+            expected = plain_step(state, scores, effort)
             done = list(state.steps)
-            commit(state, judged, effort)
+            commit(state, scores, effort)
             for at, slot in enumerate(expected):
                 assert PlainSlot(state, at).same() == slot.same(), (number, at)
             assert state.steps == [count + 1 for count in done]

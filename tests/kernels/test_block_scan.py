@@ -1,15 +1,13 @@
-"""The scan of one block gives what the definition of the constrained scan gives."""
+"""The scan of one block gives what its definition gives, and the best text has the score that it claims."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-import torch
 
 from cinnabar.kernels.block_scan import block_scan, part_tables
-from cinnabar.kernels.constrained_scan import constrained_scan_reference
-from cinnabar.kernels.tables import FLOOR, POSSIBLE, Edges, ScanTables
+from cinnabar.kernels.block_scan_reference import block_scan_reference
+from cinnabar.kernels.bounds import FLOOR, POSSIBLE
 
 #: States, classes, edges, positions, and why.
 SHAPES = [
@@ -22,42 +20,11 @@ SHAPES = [
 ]
 
 
-def reference_tables(
-    states: int,
-    classes: int,
-    edges: npt.NDArray[np.int64],
-    start: int,
-    final: npt.NDArray[np.float32],
-    length: int,
-) -> ScanTables:
-    """The tables of the definition for one slot."""
-
-    def ordered(by: int, segments: int) -> Edges:
-        order = np.argsort(edges[by], kind="stable")
-        source, target, label = (torch.from_numpy(part[order]) for part in edges)
-        segment = torch.from_numpy(edges[by][order])
-        offsets = torch.from_numpy(np.searchsorted(edges[by][order], np.arange(segments + 1)))
-        return Edges(source, target, label, segment, offsets)
-
-    return ScanTables(
-        by_target=ordered(1, states),
-        by_source=ordered(0, states),
-        by_label=ordered(2, classes),
-        start=torch.tensor([start]),
-        final=torch.from_numpy(final),
-        state_offsets=torch.tensor([0, states]),
-        state_slot=torch.zeros(states, dtype=torch.long),
-        class_offsets=torch.tensor([0, classes]),
-        class_slot=torch.zeros(classes, dtype=torch.long),
-        length=torch.tensor([length]),
-        active=((1, states, classes, edges.shape[1]),) * length,
-    )
-
-
+@pytest.mark.parametrize("local", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("states", "classes", "count", "length"), [shape[:4] for shape in SHAPES])
 def test_the_scan_of_a_block_equals_its_definition(
-    states: int, classes: int, count: int, length: int, seed: int
+    states: int, classes: int, count: int, length: int, seed: int, local: float
 ) -> None:
     draw = np.random.default_rng(seed)
     pairs = draw.choice(states * classes, min(count, states * classes), replace=False)
@@ -78,22 +45,19 @@ def test_the_scan_of_a_block_equals_its_definition(
             fixed[at], sharp[at] = FLOOR, FLOOR
             fixed[at, edges[2, way]] = sharp[at, edges[2, way]] = 0.0
         state = int(edges[1, way])
-    expected = constrained_scan_reference(
-        reference_tables(states, classes, edges, start, final, length),
-        *(torch.from_numpy(part) for part in (fixed, free, sharp)),
-    )
     judged = np.flatnonzero(draw.random(length) < 0.7)
-    tables = part_tables(states, classes, *edges)
     opened = fixed[judged].min(1) > FLOOR
-    found = block_scan(tables, start, final, fixed, free[judged], sharp, judged, opened)
-    possible = float(expected.best[0]) > POSSIBLE
+    given = (start, final, fixed, free[judged], sharp, judged, opened, local)
+    expected = block_scan_reference(states, (edges[0], edges[1], edges[2]), *given)
+    found = block_scan(part_tables(states, classes, *edges), *given)
+    possible = expected.best > POSSIBLE
     assert (found.best > POSSIBLE) == possible
     if possible:
-        assert found.log_mass == pytest.approx(float(expected.log_mass[0]), abs=1e-3)
-        assert found.best == pytest.approx(float(expected.best[0]), abs=1e-3)
-        assert found.path.tolist() == expected.path[:, 0].tolist()
-        shares = np.exp(expected.posterior.numpy()[judged])
-        np.testing.assert_allclose(np.exp(found.posterior), shares, atol=1e-4)
+        assert found.log_mass == pytest.approx(expected.log_mass, abs=1e-3)
+        assert found.best == pytest.approx(expected.best, abs=1e-3)
+        assert found.allowed == pytest.approx(expected.allowed, abs=2e-3)
+        assert found.path.tolist() == expected.path.tolist()
+        np.testing.assert_allclose(np.exp(found.posterior), np.exp(expected.posterior), atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(4))

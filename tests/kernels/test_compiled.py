@@ -24,10 +24,6 @@ KERNELS = {
     "block_scan_triton._recursions": ("ILLFFFFif", (32, 32)),
     "block_scan_triton._trace": ("ILFFiII", (256,)),
     "block_scan_triton._shares": ("ILLFFIFBFFiIfIF", (256, 32, 32)),
-    "class_logits_triton._reduce": ("FLLFFiii", (64,)),
-    "constrained_scan_triton._passes": ("FFFFFLLLLLLLLii", (64,)),
-    "constrained_scan_triton._shares": ("FFFFLLLLLii", (64,)),
-    "constrained_scan_triton._trace": ("FFFLFLLLLLiiii", (64,)),
 }
 TYPES = {"i": "i32", "l": "i64", "h": "bf16", "f": "fp32", "b": "i1"}
 

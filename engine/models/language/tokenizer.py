@@ -121,10 +121,7 @@ class Tokenizer:
                 " take the files of one release"
             )
         self._texts: list[bytes | None] = [spelled.get(token) for token in range(size)]
-        spare = [token for token, text in enumerate(self._texts) if text is None and token != self.end]
-        if not spare:
-            raise ModelError(f"{path}: expected a special token besides {end!r}, found none")
-        self.vocabulary = Vocabulary(self._texts, self.end, spare[0] if mask is None else mask)
+        self.vocabulary = Vocabulary(self._texts, self.end)
         digest = hashlib.sha256(path.read_bytes())
         digest.update(json.dumps([size, self.end, mask]).encode())
         self.fingerprint = digest.hexdigest()[:16]

@@ -275,7 +275,7 @@ class Reader:
         """Returns the probability that the whole passage is one item with these slots; 0 if it has too few of them."""
         canvas, own = object_canvas(slots), range(len(slots))
         (found,) = self._window_scores([FormRequest(form, self.form(form), memory, canvas, own, {})])
-        out = Answers(len(slots), 1)
+        out = Answers(len(slots))
         for k in own:
             answer(k, found[k], memory, canvas, out)
         return single_item_chance(out.absent, self.config.single_item)
@@ -291,7 +291,7 @@ class Reader:
         own: list[list[int]] = [[] for _ in forms]
         for k, instance in enumerate(canvas.instances):
             own[instance.request].append(k)
-        out = Answers(len(canvas.instances), canvas.tokens.shape[1])
+        out = Answers(len(canvas.instances))
         requests: list[FormRequest] = []
         judged: list[FormRequest] = []
         listed: dict[int, ListedOption] = {}
@@ -335,7 +335,7 @@ class Reader:
 
         judged: a request for mixed choices with their options; canvas: the one on which they are pointed at.
         """
-        options = Answers(len(out.logits), out.length)
+        options = Answers(len(out.logits))
         for k in judged.own:
             if not judged.is_frozen(k):
                 answer(k, scores[k], judged.memory, judged.canvas, options)

@@ -15,7 +15,7 @@ from cinnabar.engine.diffusion.greedy_outlook import GreedyConstraint
 from cinnabar.engine.diffusion.outlook import Constraint, Span
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.diffusion.text_languages import any_text, text_until
-from cinnabar.kernels.tables import FLOOR
+from cinnabar.kernels.bounds import FLOOR
 
 GRAPH = graph_of(any_text(), VOCABULARY)
 WORDS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12) | st.text("a`\n", max_size=8)

@@ -25,7 +25,7 @@ PIECES = [
 ]  # fmt: skip
 TEXTS: list[bytes | None] = [*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in PIECES)]
 END, MASK = len(TEXTS), len(TEXTS) + 1
-VOCABULARY = Vocabulary([*TEXTS, None, None], END, MASK)
+VOCABULARY = Vocabulary([*TEXTS, None, None], END)
 
 
 class TinyTokenizer:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from cinnabar.engine.canvas import VOCABULARY
 from cinnabar.engine.models.base import Candidate, Scores
 
 
@@ -63,8 +62,7 @@ class WindowScores:
 class Answers:
     """The scores of a canvas while they are gathered."""
 
-    def __init__(self, slots: int, length: int) -> None:
-        self.length = length
+    def __init__(self, slots: int) -> None:
         self.candidates: list[list[Candidate]] = [[] for _ in range(slots)]
         self.logits: list[list[float]] = [[] for _ in range(slots)]
         # A passage without text has no values.
@@ -73,16 +71,13 @@ class Answers:
         self.classes: set[int] = set()
 
     def scores(self, device: torch.device) -> Scores:
-        """Returns all scores as tensors. The reader generates no tokens."""
+        """Returns all scores as tensors."""
         most = max((len(c) for c in self.logits), default=0)
         logits = [[*own, *[-math.inf] * (most - len(own))] for own in self.logits]
         return Scores(
             candidates=self.candidates,
             candidate_logits=torch.tensor(logits, dtype=torch.float32, device=device).view(len(logits), most),
             absent_logit=torch.tensor(self.absent, device=device),
-            generate_logit=torch.full((len(logits),), -math.inf, device=device),
-            generating=torch.zeros(0, dtype=torch.long, device=device),
-            token_logits=torch.zeros(0, self.length, VOCABULARY, device=device),
             refused_logit=torch.tensor(self.refused, device=device),
             classes=frozenset(self.classes),
         )

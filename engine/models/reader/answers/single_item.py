@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import torch
-
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.models.reader.priors.config import SingleItemConfig
 from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, enclosing
 
@@ -40,8 +38,6 @@ def object_canvas(slots: Sequence[Slot]) -> Canvas:
         instances=[SlotInstance(0, slot, -1) for slot in slots],
         values=[None] * count,
         left_out=[False] * count,
-        tokens=torch.full((count, 1), MASK, dtype=torch.long),
-        length=torch.ones(count, dtype=torch.long),
         spans=[()] * count,
         known=[False] * count,
     )

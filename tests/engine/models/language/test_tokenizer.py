@@ -111,13 +111,12 @@ def test_the_vocabulary_has_the_bytes_of_every_plain_token(both: dict[str, Token
     for tokenizer in both.values():
         vocabulary = tokenizer.vocabulary
         assert vocabulary.size == tokenizer.size
-        assert vocabulary.pad == tokenizer.end
-        assert vocabulary.more != tokenizer.end
+        assert vocabulary.end == tokenizer.end
         texts = {tokenizer.decode([token]) for token in vocabulary.tokens.tolist()}
         assert {bytes([byte]) for byte in range(256)} <= texts
         spelled = set(vocabulary.tokens.tolist())
         assert not spelled & {one.id for one in tokenizer.added.values()}
-    assert both["bytes"].vocabulary.more == both["bytes"].mask == 303
+    assert both["bytes"].mask == 303
 
 
 def test_the_fingerprint_follows_file_end_and_mask(folder: Path, both: dict[str, Tokenizer]) -> None:

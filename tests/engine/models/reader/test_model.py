@@ -11,7 +11,7 @@ import pytest
 import torch
 from tiny_network import BILL, bill, form_of, passage_of, tiny_model
 
-from cinnabar.engine.canvas import MASK, VOCABULARY, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Row
@@ -176,8 +176,7 @@ def test_slots_look_again_at_the_windows_that_are_likeliest_to_hold_their_values
     memory = model.encode([passage_of(LONG * 4)])[0]
     scalars = [s for s in form.slots if "*" not in s.path]
     canvas = Canvas(
-        [SlotInstance(0, s, -1) for s in scalars], [None] * len(scalars), [False] * len(scalars),
-        torch.full((len(scalars), 16), MASK), torch.full((len(scalars),), 16), [()] * len(scalars),
+        [SlotInstance(0, s, -1) for s in scalars], [None] * len(scalars), [False] * len(scalars), [()] * len(scalars),
     )  # fmt: skip
     model.score([form], [memory], [[]], canvas)
     (promising,) = memory.promising.values()
@@ -192,7 +191,7 @@ def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: 
     instances = [SlotInstance(0, s, 0 if "*" in s.path else -1) for s in form.slots]
     count = len(instances)
     canvas = Canvas(
-        instances, [None] * count, [False] * count, torch.full((count, 16), MASK), torch.full((count,), 16),
+        instances, [None] * count, [False] * count,
         [()] * count,
     )  # fmt: skip
     scores = model.score([form], memory, [[Row(0, -1, bill(1)[0].index("1  "), 0.9)]], canvas)
@@ -204,20 +203,6 @@ def test_candidates_are_accepted_texts_and_probabilities_are_at_most_one(model: 
         assert logits.isfinite().sum() == len(candidates)
     mass = torch.cat([scores.candidate_logits, scores.absent_logit[:, None]], 1).logsumexp(1)
     assert (mass <= 1e-3).all() and mass.isfinite().all()
-
-
-def test_nothing_is_spelled_out(model: Reader) -> None:
-    form = compile_schema(BILL).form
-    for text in (bill(1)[0], "x", ""):
-        slots = [s for s in form.slots if "*" not in s.path]
-        count = len(slots)
-        canvas = Canvas(
-            [SlotInstance(0, s, -1) for s in slots], [None] * count, [False] * count,
-            torch.full((count, 16), MASK), torch.full((count,), 16), [()] * count,
-        )  # fmt: skip
-        scores = model.score([form], model.encode([passage_of(text)]), [[]], canvas)
-        assert scores.generate_logit.tolist() == [float("-inf")] * count
-        assert (len(scores.generating), scores.token_logits.shape) == (0, (0, 16, VOCABULARY))
 
 
 def test_a_demanded_value_without_a_candidate_is_the_least_one_and_missing() -> None:

@@ -12,7 +12,7 @@ from pages import given
 from tests.engine.models.reader.priors.test_tables import TABLE, list_of
 from tests.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.models.base import Row, Scores
 from cinnabar.engine.models.reader.answers.reranking import RERANKERS
 from cinnabar.engine.models.reader.inputs.windows import Window
@@ -49,7 +49,7 @@ def scores_of(model: Reader, text: str = PAGE) -> Scores:
     instances += [SlotInstance(0, s, i) for i in range(len(rows)) for s in FORM.slots if s.path.startswith("/goods")]
     count = len(instances)
     canvas = Canvas(
-        instances, [None] * count, [False] * count, torch.full((count, 16), MASK), torch.full((count,), 16),
+        instances, [None] * count, [False] * count,
         [()] * count,
     )  # fmt: skip
     return model.score([FORM], model.encode([passage_of(text)]), [rows], canvas)

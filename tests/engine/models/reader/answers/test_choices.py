@@ -8,7 +8,7 @@ import pytest
 import torch
 from tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.models.base import Scores
 from cinnabar.engine.models.reader.answers.choices import printed_options, tells_presence, text_near
 from cinnabar.engine.models.reader.inputs.questions import plain_words
@@ -24,8 +24,7 @@ def canvas_of(**committed: bytes) -> Canvas:
     values = [committed.get(name) for name in names]
     count = len(names)
     return Canvas(
-        [SlotInstance(0, slot, -1) for slot in FORM.slots], values, [False] * count,
-        torch.full((count, 16), MASK), torch.full((count,), 16), [()] * count,
+        [SlotInstance(0, slot, -1) for slot in FORM.slots], values, [False] * count, [()] * count,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.choices import code_choice, is_compared, ways_of_choices
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.answers.described_options import OptionComparer, option_texts, weighed
@@ -84,7 +84,7 @@ def test_options_and_passages_are_read_once() -> None:
     model = reader(fake)
     memories = model.encode([passage_of(TEXT)])
     slots = [SlotInstance(0, slot, -1) for slot in FORM.slots]
-    canvas = Canvas(slots, [None], [False], torch.full((1, 16), MASK), torch.full((1,), 16), [()])
+    canvas = Canvas(slots, [None], [False], [()])
     for _ in range(3):
         model.score([FORM], memories, [[]], canvas)
     assert len(fake.asked) == len(set(fake.asked)) == 2 * len(KIND["enum"]) + 1

@@ -101,7 +101,7 @@ def test_without_a_printed_code_the_value_is_null_where_null_is_allowed() -> Non
 
 
 def answers(texts: dict[bytes, float], absent: float) -> Answers:
-    out = Answers(1, 1)
+    out = Answers(1)
     out.candidates[0] = [Candidate(text, ((0, 3),) if text != b'"other"' else ()) for text in texts]
     out.logits[0], out.absent[0] = [math.log(p) for p in texts.values()], math.log(absent)
     return out

@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 from tiny_network import form_of, wordpieces
 
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.models.base import Candidate
 from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.answers.signs_and_defaults import settle_absences, settle_signs
@@ -42,8 +42,8 @@ def settled(field: dict[str, Any], **found: float) -> tuple[dict[str, Candidate]
     """The probabilities of the texts after sharing, by text, the rest being absence; and that of absence."""
     form = form_of(field=field)
     slot = form.slots[0]
-    canvas = Canvas([SlotInstance(0, slot, -1)], [None], [False], torch.full((1, 4), MASK), torch.tensor([4]))
-    out = Answers(1, 4)
+    canvas = Canvas([SlotInstance(0, slot, -1)], [None], [False])
+    out = Answers(1)
     out.candidates[0] = [Candidate(text.encode(), SPAN) for text in found]
     out.logits[0] = [math.log(p) for p in found.values()]
     out.absent[0] = math.log(1 - sum(found.values()))

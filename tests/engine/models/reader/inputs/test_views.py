@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_network import form_of, pieces_of, wordpieces
 
-from cinnabar.engine.canvas import MASK, Canvas, SlotInstance
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.models.base import Row
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
 from cinnabar.engine.models.reader.inputs.views import (
@@ -86,8 +85,7 @@ def test_the_slots_of_a_row_stay_together() -> None:
 def canvas_of(form: Form) -> Canvas:
     count = len(form.slots)
     return Canvas(
-        [SlotInstance(0, slot, -1) for slot in form.slots], [None] * count, [False] * count,
-        torch.full((count, 8), MASK), torch.full((count,), 8), [()] * count,
+        [SlotInstance(0, slot, -1) for slot in form.slots], [None] * count, [False] * count, [()] * count,
     )  # fmt: skip
 
 
