@@ -16,6 +16,7 @@ from cinnabar.engine.timing import timed
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_filling import fill_batch
 from cinnabar.extraction.committing import BackgroundCommits
+from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.sources import Place, named_folder
@@ -24,7 +25,6 @@ from cinnabar.extraction.storage.run import Run, RunSummary
 from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.tables import OTHER_KIND
-from cinnabar.extraction.storage.unread_corrections import unread_corrections
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from cinnabar.engine.filler import Metered
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.ingest.message import Message
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
@@ -26,7 +27,7 @@ from cinnabar.extraction.storage.folders import remember
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run_group import RunGroup
 from cinnabar.extraction.storage.spelling import Spelling
-from cinnabar.extraction.storage.store import PASSWORD_COUNT, UNAVAILABLE, Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT, UNAVAILABLE
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import UsageError
@@ -88,7 +89,7 @@ class Extraction(BatchedRun):
         self._settled = False
         with ExitStack() as stack:
             items = gather(paths, out, stack, parsers.passwords)
-            store = stack.enter_context(Store.open(out))
+            store = stack.enter_context(open_folder(out))
             stack.callback(self._end_metered)
             for part in self.assignment.parts:
                 store.check_united(part.source, part.compiled)

@@ -20,6 +20,7 @@ from cinnabar.extraction.backfill.estimate import BackfillEstimate, Cost, measur
 from cinnabar.extraction.backfill.outstanding import Item, Outstanding
 from cinnabar.extraction.backfill.rereading import Rereader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.inputs import Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.parser_settings import parser_settings
@@ -28,7 +29,7 @@ from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.choices import Choice, last_choices, refused_documents
-from cinnabar.extraction.storage.store import PASSWORD_COUNT, Store
+from cinnabar.extraction.storage.store import PASSWORD_COUNT
 from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, select
 from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.extraction.storage.tables import printable
@@ -83,7 +84,7 @@ class Backfill(BatchedRun):
         versions = {one.schema_fingerprint for one in found} - {""}
         self._changes = {one: self._compare(out, one) for one in versions}
         with ExitStack() as stack:
-            store = stack.enter_context(Store.open(out))
+            store = stack.enter_context(open_folder(out))
             fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
             passwords = len(parsers.passwords)
             done = store.done_keys(

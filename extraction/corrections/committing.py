@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from types import MappingProxyType
+from typing import Literal
 
 import orjson
 import pyarrow as pa
@@ -41,32 +42,15 @@ from cinnabar.extraction.corrections.stored import (
 from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, lies_within, text_at
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
-from cinnabar.extraction.storage.manifest import Manifest
+from cinnabar.extraction.storage.files import failures
 from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import DocumentInfo, Outcome, Record
+from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.tables import COMMAND, CORRECT, OTHER_KIND, Key, RecordColumns
+from cinnabar.extraction.storage.waiting import any_waiting
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, NotStored, RunError
-
-
-class OpenFolder(Protocol):
-    """An output folder that is open for writing (`extraction/storage/store.py`, which imports this file)."""
-
-    out: Path
-    mutex: Any
-
-    def committed(self) -> list[Manifest]:
-        """Returns the commits that count, in order."""
-
-    def new_run_id(self) -> str:
-        """Returns the id of a new run."""
-
-    def commit(
-        self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table], *, revises: bool = False
-    ) -> None:
-        """Writes and commits these tables, all or none; with `revises` the version becomes no later one."""
-
 
 _SAID = "a person said that it is not a document of this schema"
 
@@ -76,31 +60,11 @@ def corrections_after(state: CorrectedState, entry: WaitingCorrection) -> tuple[
     return taken_back((*state.corrections, *entry.corrections), entry.undone)
 
 
-@dataclass(slots=True)
-class _LastStep:
-    """The last step that `after_entry` made: a correction is made, and at once committed from the same state."""
-
-    made: tuple[CorrectedState, str, CorrectedState] | None = None
-    #: The last state that the columns were asked for, so that it is not asked for twice.
-    stored: CorrectedState | None = None
-
-
-_LAST_STEP = _LastStep()
-
-
 def after_entry(state: CorrectedState, entry: WaitingCorrection, rules: Rules) -> CorrectedState:
     """Returns a document's state after an entry: its corrections and its record, with what becomes of it.
 
     Raises NotAccepted if corrections are taken back, and the schema does not allow the record without them.
     """
-    if (last := _LAST_STEP.made) is not None and last[0] is state and last[1] == entry.identity != "":
-        return last[2]
-    found = _stepped(state, entry, rules)
-    _LAST_STEP.made = state, entry.identity, found
-    return found
-
-
-def _stepped(state: CorrectedState, entry: WaitingCorrection, rules: Rules) -> CorrectedState:
     now = corrections_after(state, entry)
     base, record = state.outcome, state.record
     if base is None or record is None:
@@ -137,11 +101,38 @@ def _told(left: Sequence[tuple[Correction, str]]) -> str:
     return "; ".join(f"correction {one.identity} at {one.pointer or '/'} left out: {why}" for one, why in left[:5])
 
 
-def commit_waiting(store: OpenFolder) -> int:
-    """Commits the corrections that wait and removes their files; returns the number of documents concerned.
+#: A step that is judged and fits its columns already: the state before an entry, and the one after it.
+Step = tuple[CorrectedState, CorrectedState]
+NO_STEPS: Mapping[str, Step] = MappingProxyType({})
 
-    The caller holds the folder's lock and the store's mutex. Raises RunError if the disk fails; then they wait on.
+
+def open_folder(out: Path, known: Mapping[str, Step] = NO_STEPS) -> Store:
+    """Opens an output folder for writing, and commits the corrections that wait there.
+
+    `known` are steps by the identities of their entries. Raises what `Store.open` raises.
     """
+    store = Store.open(out)
+    try:
+        if commit_waiting(store, known):
+            store.publish()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def commit_waiting(store: Store, known: Mapping[str, Step] = NO_STEPS) -> int:
+    """Commits the corrections that people made while the folder was locked; returns the number of documents.
+
+    Raises RunError if the disk fails; then they wait on.
+    """
+    if not any_waiting(store.out):
+        return 0
+    with store.mutex, failures(f"{store.out}: could not commit corrections"):
+        return _commit_waiting(store, known)
+
+
+def _commit_waiting(store: Store, known: Mapping[str, Step]) -> int:
     entries = journal.waiting(store.out)
     if not entries:
         return 0
@@ -157,8 +148,10 @@ def commit_waiting(store: OpenFolder) -> int:
         pair = entry.document, entry.schema_name
         state = found.get(pair, before[pair])
         try:
-            after = state_after(store.out, state, entry)
-            check_stored(store.out, after, entry)
+            before_it, after = known.get(entry.identity, (None, state))
+            if before_it is not state:
+                after = state_after(store.out, state, entry)
+                check_stored(store.out, after, entry)
             if not _version_of(after):
                 raise ValueError("there is no outcome of the document under this schema")
         except (RunError, OSError):  # its schema is lost, or the disk fails: it waits on
@@ -185,8 +178,6 @@ def _version_of(state: CorrectedState) -> str:
 
 def check_stored(out: Path, state: CorrectedState, entry: WaitingCorrection) -> None:
     """Asks the columns for a state after an entry. Raises NotStored, with the place, if one cannot hold a value."""
-    if _LAST_STEP.stored is state:
-        return
     _rows_of(entry, state, "")
     if state.base is not None:
         base_table([(state.document, state.schema_name, state.schema_fingerprint, "", state.base)])
@@ -198,7 +189,6 @@ def check_stored(out: Path, state: CorrectedState, entry: WaitingCorrection) -> 
             record_schema = _columns_of(out, state.schema_name, state.schema_fingerprint)
             tables.record_row(outcome, key, record_schema, RecordColumns.of(record_schema))
             tables.field_rows(outcome, key)
-    _LAST_STEP.stored = state
 
 
 def _columns_of(out: Path, name: str, fingerprint: str) -> pa.Schema:
@@ -221,7 +211,7 @@ def state_after(out: Path, state: CorrectedState, entry: WaitingCorrection) -> C
 
 
 def _commit(
-    store: OpenFolder,
+    store: Store,
     name: str,
     fingerprint: str,
     group: Sequence[CorrectedState],
@@ -244,7 +234,7 @@ def _rows_of(entry: WaitingCorrection, state: CorrectedState, run_id: str) -> pa
 
 
 def corrected_rows(
-    store: OpenFolder, name: str, fingerprint: str, group: Sequence[CorrectedState], run_id: str
+    store: Store, name: str, fingerprint: str, group: Sequence[CorrectedState], run_id: str
 ) -> dict[str, pa.Table]:
     """Returns the rows of corrected records, as those of a run without a model, by their folders."""
     now, folder = manifests.now(), f"{identifier(name)}/{fingerprint[:12]}"
@@ -300,7 +290,7 @@ def corrected_rows(
 
 
 def corrected_again(
-    store: OpenFolder, later: Sequence[tuple[CorrectedState, Outcome]], key: Key
+    store: Store, later: Sequence[tuple[CorrectedState, Outcome]], key: Key
 ) -> dict[str, pa.Table]:
     """Returns the rows of records of a run that was begun before the last correction of their documents.
 
@@ -323,11 +313,10 @@ def corrected_again(
     return corrected_rows(store, key.schema_name, key.schema_fingerprint, group, store.new_run_id())
 
 
-def renew(store: OpenFolder) -> int:
-    """Brings corrections in force into records that lost them with a broken batch; returns the number of records.
-
-    The caller holds the folder's lock.
-    """
+def renew_corrected(store: Store) -> int:
+    """Brings corrections in force into records that lost them with a broken batch; returns the number of records."""
+    if not store.files("corrections"):
+        return 0
     with store.mutex:
         rows = correction_rows(store.out, store.committed())
         wanted = [pair for pair in rows.pairs if in_force(rows.of(pair))]
@@ -364,7 +353,7 @@ class CorrectedRun:
     keeps: bool = False
 
     def revised(
-        self, store: OpenFolder, outcomes: Sequence[Outcome], rows: CorrectionRows
+        self, store: Store, outcomes: Sequence[Outcome], rows: CorrectionRows
     ) -> tuple[list[Outcome], dict[str, CorrectedState]]:
         """Returns the outcomes with the corrections in force, and the states before of these documents, by digest.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,14 @@ from cinnabar.extraction.corrections.changes import (
     Undo,
     in_force,
 )
-from cinnabar.extraction.corrections.committing import after_entry, check_stored, corrections_after, state_after
+from cinnabar.extraction.corrections.committing import (
+    Step,
+    after_entry,
+    check_stored,
+    corrections_after,
+    open_folder,
+    state_after,
+)
 from cinnabar.extraction.corrections.editing import Edited, edited
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of
@@ -25,7 +32,6 @@ from cinnabar.extraction.corrections.stored import CorrectedState, correction_ro
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.files import is_locked
-from cinnabar.extraction.storage.store import Store
 from cinnabar.schemas.errors import InUse, NotAccepted, NotStored, Refused, RunError, UsageError
 
 #: Returns a document by its digest and the name of its schema, None if it cannot be read now.
@@ -111,7 +117,7 @@ class Corrector:
                 found = after_entry(state, entry, self._rules(state))
                 self._ask_columns(found, entry)
                 journal.write(self._out, entry)
-            self._commit()
+            self._commit({entry.identity: (state, found)})
             return _reviewed(found, state)
 
     def _corrections(
@@ -183,7 +189,7 @@ class Corrector:
                     raise Refused(state.path, [(problem.pointer, str(problem))]) from problem
                 self._ask_columns(found, entry)
                 journal.write(self._out, entry)
-            self._commit()
+            self._commit({entry.identity: (state, found)})
             return _reviewed(found, state)
 
     def _ask_columns(self, state: CorrectedState, entry: WaitingCorrection) -> None:
@@ -198,15 +204,14 @@ class Corrector:
             return replace(state, corrections=corrections_after(state, entry))
         return after_entry(state, entry, self._rules(state))
 
-    def _commit(self) -> None:
+    def _commit(self, known: Mapping[str, Step]) -> None:
         """Commits and publishes what waits if no run holds the folder; else that run does it."""
         # Who finds the folder locked by another correction leaves it to that one, which looks again when it is done.
         for _ in range(_LOOKS):
             if not journal.waiting(self._out) or is_locked(self._out):
                 return
             try:
-                # Opening the store commits what waits, and publishes it.
-                Store.open(self._out).close()
+                open_folder(self._out, known).close()
             except InUse:
                 return
 

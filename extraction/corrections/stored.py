@@ -41,6 +41,7 @@ from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import literal
 from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
 from cinnabar.extraction.storage.snapshot import OFFLINE
+from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.stored_records import stored_of
 from cinnabar.extraction.storage.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.canonical import parse
@@ -167,6 +168,23 @@ def correction_rows(
         else:
             found.corrections[pair].append(_correction(row))
     return found
+
+
+class StoredCorrections:
+    """The corrections that a folder stores, read again when others were committed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._files: list[Path] = []
+        self._rows: CorrectionRows | None = None
+
+    def rows(self) -> CorrectionRows | None:
+        """Returns all stored corrections, None if there are none."""
+        with self._store.mutex:
+            files = self._store.files("corrections")
+            if files != self._files:
+                self._files, self._rows = files, correction_rows(self._store.out, self._store.committed())
+            return self._rows
 
 
 def _correction(row: dict[str, Any]) -> Correction:

@@ -14,8 +14,8 @@ from cinnabar.schemas.wording import counted
 
 def results_folder(out: Path) -> Iterator[Finding]:
     """The findings about this folder, which need not exist yet."""
+    from cinnabar.extraction.corrections.unread import unread_corrections
     from cinnabar.extraction.storage.housekeeping import runs, status
-    from cinnabar.extraction.storage.unread_corrections import unread_corrections
 
     check = f"folder {out}"
     if out.exists() and not out.is_dir():

@@ -24,6 +24,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.models.remote.journal import Journal
+from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.unread import aside_of
 from cinnabar.extraction.ingest.formats import ARCHIVE_SUFFIXES
 from cinnabar.extraction.ingest.ocr.page_store import PAGES
 from cinnabar.extraction.mailboxes.files import is_maildir
@@ -36,8 +38,6 @@ from cinnabar.extraction.storage.manifest import Manifest, StoredFile
 from cinnabar.extraction.storage.own_names import check_links, is_own
 from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.spelling import Spelling
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.unread_corrections import aside_of
 from cinnabar.extraction.storage.waiting import files_aside
 from cinnabar.extraction.watching.reports import naming_reports, remove_reports, write_anew
 from cinnabar.schemas.errors import UsageError
@@ -105,7 +105,7 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     check_links(out, everything=True)
     if dry_run:
         return _found(out, named(out, document), manifests.read_live(out))
-    with Store.open(out) as store:
+    with open_folder(out) as store:
         found = _found(store.out, named(store.out, document), store.committed())
         with failures(f"{out}: could not forget {document}"):
             _remove_caches(store.out, found)

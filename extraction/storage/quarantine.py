@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.checks.judgement import with_checks
 from cinnabar.extraction.records.validation import Validator, exact
@@ -18,7 +19,6 @@ from cinnabar.extraction.storage.reading import connect
 from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.storage.run import Run
 from cinnabar.extraction.storage.spelling import Spelling
-from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.canonical import json_text
@@ -134,7 +134,7 @@ def release(out: Path, chosen: Sequence[Held], allowed: Sequence[str] = ()) -> R
         compiled = compile_schema(source.schema)
         outcomes = with_checks(outcomes, Checks(source, compiled), "flag")
         paths = [outcome.path for outcome in outcomes]
-        with Store.open(out) as store:
+        with open_folder(out) as store:
             arguments = {"release": paths, "fields": list(allowed)}
             run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)

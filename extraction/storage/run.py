@@ -9,13 +9,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinnabar.extraction.corrections.committing import CorrectedRun, commit_waiting, corrected_again
+from cinnabar.extraction.corrections.revising import Rules
+from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
 from cinnabar.extraction.ingest.codes import CODES, told
+from cinnabar.extraction.records.checks.checks import Checks
+from cinnabar.extraction.records.validation import Validator
+from cinnabar.extraction.run_options import OnCheck
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.files import failures, reading, write_bytes
@@ -28,12 +34,6 @@ from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError, NotStored, RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.texts import schema_text
-
-# Only folders with corrections need them.
-if TYPE_CHECKING:
-    from cinnabar.extraction.corrections.committing import CorrectedRun
-    from cinnabar.extraction.corrections.stored import CorrectedState
-    from cinnabar.extraction.run_options import OnCheck
 
 #: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
 PUBLISH_EVERY = 2.0
@@ -87,6 +87,7 @@ class Run:
         # A backfill freezes the values that people corrected.
         self._keeps = "backfill" in arguments
         self._arguments = orjson.dumps(dict(arguments), default=str).decode()
+        self._stored_corrections = StoredCorrections(store)
         self._accounted: set[str] = set()
         self._written: dict[str, str] = {}
         self._folder = f"{identifier(source.name)}/{source.fingerprint[:12]}"
@@ -166,7 +167,7 @@ class Run:
         RunError if the disk fails; then nothing of the batch counts.
         """
         with self._store.mutex:
-            self._store.commit_waiting()
+            commit_waiting(self._store)
             batch, corrected = self._corrected(batch)
             accepted, records, leaves = self._accept(batch)
             if not accepted:
@@ -189,18 +190,13 @@ class Run:
 
     def _corrected(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, CorrectedState]]:
         """Returns the outcomes with the corrections in force, and the states of the corrected documents by digest."""
-        rows = self._store.correction_rows()
+        rows = self._stored_corrections.rows()
         if rows is None:
             return batch, {}
         return self._corrections.revised(self._store, batch, rows)
 
     @cached_property
     def _corrections(self) -> CorrectedRun:
-        from cinnabar.extraction.corrections.committing import CorrectedRun
-        from cinnabar.extraction.corrections.revising import Rules
-        from cinnabar.extraction.records.checks.checks import Checks
-        from cinnabar.extraction.records.validation import Validator
-
         source, compiled = self._source, self._compiled
         checks, out = Checks(source, compiled), self._store.out
         rules = Rules(source, compiled, Validator(source), checks, self._on_check, out)
@@ -213,9 +209,6 @@ class Run:
         own = [(corrected[one.digest], one) for one in accepted if one.status != "skipped" and one.digest in corrected]
         if not own:
             return content
-        from cinnabar.extraction.corrections.committing import corrected_again
-        from cinnabar.extraction.corrections.stored import base_table
-
         name, fingerprint = self.key.schema_name, self.key.schema_fingerprint
         bases = [(state.document, name, fingerprint, self.id, state.base) for state, _ in own if state.base]
         tables_of = [content, {"uncorrected": base_table(bases)}]
@@ -229,7 +222,7 @@ class Run:
 
     def refused(self, digest: str) -> bool:
         """Returns True if a person said that this document is not of this schema."""
-        rows = self._store.correction_rows()
+        rows = self._stored_corrections.rows()
         if rows is None:
             return False
         found = rows.of((digest, self.key.schema_name))
@@ -274,7 +267,7 @@ class Run:
         RunError if an input has no outcome, or the stored outcomes differ from the accepted ones.
         """
         with self._store.mutex:
-            self._store.commit_waiting()
+            commit_waiting(self._store)
             outcomes, codes = self._stored_outcomes()
             self._check_sum(outcomes)
             self._commit({"runs": self._run_row(manifests.now(), outcomes, usage or {})})

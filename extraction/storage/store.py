@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,16 +31,11 @@ from cinnabar.extraction.storage.records import EMPTY_RECORD
 from cinnabar.extraction.storage.schema_versions import stored_columns
 from cinnabar.extraction.storage.snapshot import DATABASE, publish, published_number
 from cinnabar.extraction.storage.tables import OTHER_KIND, RecordColumns
-from cinnabar.extraction.storage.waiting import any_waiting
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.compile import CompiledSchema
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.loading import SchemaSource
 from cinnabar.schemas.united_columns import united_columns
-
-# Only folders with corrections need them.
-if TYPE_CHECKING:
-    from cinnabar.extraction.corrections.stored import CorrectionRows
 
 #: How long the files of a replaced batch stay at most, for readers that hold an older snapshot: a day.
 KEEP_REPLACED = timedelta(days=1)
@@ -99,7 +94,6 @@ class Store:
         self._looked = time.monotonic()
         self._held: HeldSnapshots | None = None
         self._shown: int | None = None
-        self._corrections: tuple[list[Path], CorrectionRows] | None = None
         check_links(self.out, everything=True)
         try:
             make_folder(self.out)
@@ -129,10 +123,8 @@ class Store:
         # A snapshot without a number was made elsewhere or is broken; it may name all commits until now.
         self._shown = shown = published_number(self.out)
         self._held.published(self.out / DATABASE, self._next - 1 if shown is None else shown)
-        if self._trusting and self._manifests:
-            self.commit_waiting()
-            if shown != max(self._manifests):
-                self._publish()
+        if self._trusting and self._manifests and shown != max(self._manifests):
+            self._publish()
         by_number = {entry.number: entry for entry in found}
         for entry in manifests.replaced(found, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
@@ -335,36 +327,6 @@ class Store:
                     with contextlib.suppress(ValueError, OverflowError):  # no run of ours began then
                         stamp = max(stamp, time_of(str(run_id)) + timedelta(milliseconds=1))
         return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
-
-    def commit_waiting(self) -> int:
-        """Commits the corrections that people made while this folder was locked; returns the number of documents."""
-        if not any_waiting(self.out):
-            return 0
-        # Only a folder with such corrections needs their rules.
-        from cinnabar.extraction.corrections.committing import commit_waiting
-
-        with self.mutex, failures(f"{self.out}: could not commit corrections"):
-            return commit_waiting(self)
-
-    def renew_corrected(self) -> None:
-        """Corrects records again whose corrected form was lost with a broken batch."""
-        if self.correction_rows() is not None:
-            from cinnabar.extraction.corrections.committing import renew
-
-            if renew(self):
-                self.publish()
-
-    def correction_rows(self) -> CorrectionRows | None:
-        """Returns all stored corrections, None if there are none."""
-        files = self.files("corrections")
-        if not files:
-            return None
-        from cinnabar.extraction.corrections.stored import correction_rows
-
-        with self.mutex:
-            if self._corrections is None or self._corrections[0] != files:
-                self._corrections = files, correction_rows(self.out, self.committed())
-            return self._corrections[1]
 
     def commit(
         self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table], *, revises: bool = False

@@ -15,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinnabar.extraction.corrections.committing import open_folder, renew_corrected
+from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.broken_files import FileProblem, set_aside, within
@@ -22,9 +24,7 @@ from cinnabar.extraction.storage.contents import content_problem
 from cinnabar.extraction.storage.files import is_locked
 from cinnabar.extraction.storage.held_snapshots import hold
 from cinnabar.extraction.storage.manifest import BrokenManifest, Manifest, StoredFile
-from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.tables import COMMAND, CORRECT
-from cinnabar.extraction.storage.unread_corrections import unread_corrections
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.reading.metaschema import fingerprint
@@ -71,9 +71,9 @@ def verify(out: Path, clean: bool = False) -> Verified:
         problems += [problem for problem in wrong.problems if problem not in problems]
     removed: list[str] = []
     if aside or clean:
-        with Store.open(out) as store:
-            if aside:
-                store.renew_corrected()
+        with open_folder(out) as store:
+            if aside and renew_corrected(store):
+                store.publish()
     if clean:
         removed = sorted(lying - set(_leftovers(out)))
     # A going run has files of uncommitted batches, which are no leftovers.

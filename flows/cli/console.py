@@ -62,7 +62,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
 
 def tell_unread(out: Path) -> None:
     """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
-    from cinnabar.extraction.storage.unread_corrections import unread_corrections
+    from cinnabar.extraction.corrections.unread import unread_corrections
 
     for path, why in unread_corrections(out).items():
         print(harmless(f"cinnabar: {path}: {why}"), file=sys.stderr)

@@ -186,15 +186,15 @@ def _check_flow(
     from contextlib import ExitStack
 
     from cinnabar.extraction.cluster.connection import check_cluster
+    from cinnabar.extraction.corrections.committing import open_folder
     from cinnabar.extraction.inputs import gather
-    from cinnabar.extraction.storage.store import Store
     from cinnabar.schemas import compile_schema
 
     if ray is not None:
         check_cluster(ray, model, escalation, engines=engines)
     with ExitStack() as connections:
         gather(locations, out, connections)
-    with Store.open(out) as store:
+    with open_folder(out) as store:
         for source in sources:
             store.check_united(source, compile_schema(source.schema))
 

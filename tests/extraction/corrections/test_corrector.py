@@ -12,6 +12,7 @@ import pytest
 from corrected_folder import LATER, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
+from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.documents import Span
 from cinnabar.extraction.storage import manifest as manifests
 from cinnabar.extraction.storage.forgetting import forget
@@ -262,7 +263,7 @@ def test_opening_the_folder_commits_corrections_that_wait(out):
     with Store.open(out):
         correct(out, (Action.VALUE, "/number", '"N"'))
     assert record(out)["number"] == "a-e1" and len(list(out.glob("waiting/*.json"))) == 1
-    Store.open(out).close()
+    open_folder(out).close()
     assert record(out)["number"] == "N" and list(out.glob("waiting/*.json")) == []
 
 
@@ -272,9 +273,9 @@ def test_a_committed_correction_whose_file_is_still_there_counts_once(out):
         correct(out, (Action.VALUE, "/number", '"N"'))
     (path,) = out.glob("waiting/*.json")
     data = path.read_bytes()
-    Store.open(out).close()
+    open_folder(out).close()
     path.write_bytes(data)
-    Store.open(out).close()
+    open_folder(out).close()
     assert query(out, "SELECT count(*) FROM corrections").rows == [(1,)] and not path.exists()
 
 
@@ -371,7 +372,7 @@ def test_a_waiting_correction_that_cannot_be_read_stops_nothing_and_counts_once_
         path.rmdir()
     path.write_bytes(whole)
     assert verify(out, clean=True).problems == []
-    Store.open(out).close()
+    open_folder(out).close()
     assert (record(out)["number"], record(out)["total"]) == ("N", 7)
     assert not path.exists() and len(corrections(out)) == 2
 
@@ -383,7 +384,7 @@ def test_a_correction_that_was_committed_before_its_file_went_is_not_committed_a
         correct(out, (Action.VALUE, "/number", '"N"'))
     batches = len(manifests.read_live(out))
     assert len(list(out.glob("waiting/2*.json"))) == 1
-    Store.open(out).close()
+    open_folder(out).close()
     assert list(out.glob("waiting/2*.json")) == [] and len(manifests.read_live(out)) == batches
 
 

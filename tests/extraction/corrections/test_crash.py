@@ -17,8 +17,8 @@ from bench.faulty_disk import Faults
 from corrected_folder import digest_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
+from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.verification import verify
 
 A = digest_of("a.txt")
@@ -93,7 +93,7 @@ def test_a_process_killed_at_any_step_leaves_a_correction_whole_or_none(tmp_path
             status = in_child(lambda out=out, point=point, way=way: (Faults(point, way).install(), act(out)))
             assert status in (-signal.SIGKILL, -signal.SIGXFSZ)
             durable = len(list(out.glob("waiting/2*.json"))) == 1 or number(out) == values[1]
-            Store.open(out).close()
+            open_folder(out).close()
             assert number(out) == values[durable]
             assert len(corrections(out)) == (0 if durable == undoes else 1)
             assert query(out, "SELECT count(*) FROM corrections").rows[0][0] == (1 if undoes else int(durable))

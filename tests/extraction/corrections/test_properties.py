@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
+from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.storage.housekeeping import compact
 from cinnabar.extraction.storage.reading import query
@@ -79,7 +80,7 @@ def do(out, step):
 
 
 def check(out):
-    Store.open(out).close()
+    open_folder(out).close()
     validator = Validator(load_schema(SCHEMA))
     shown = {document: json.loads(text) for document, text in query(out, "SELECT document, record_json FROM bill").rows}
     for document, value in shown.items():

@@ -9,12 +9,13 @@ import pytest
 from corrected_folder import digest_of, outcome_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
+from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.diagnosis.results_folder import results_folder
 from cinnabar.extraction.storage.forgetting import forget
 from cinnabar.extraction.storage.housekeeping import compact
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.unread_corrections import unread_corrections
 from cinnabar.extraction.storage.verification import verify
 from cinnabar.schemas.errors import UsageError
 
@@ -155,7 +156,7 @@ def test_while_a_run_goes_an_entry_that_cannot_be_stored_stops_no_correction_of_
     with Store.open(out, trusting=False):
         correct(out, "/number", '"mine"')
         assert path.exists()
-    Store.open(out).close()
+    open_folder(out).close()
     assert query(out, f"SELECT number, count FROM bill WHERE document = '{A}'").rows == [("mine", None)]
 
 

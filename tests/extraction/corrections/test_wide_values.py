@@ -15,6 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.storage.housekeeping import compact
 from cinnabar.extraction.storage.reading import query
 from cinnabar.extraction.storage.store import Store
@@ -108,7 +109,7 @@ def test_a_correction_that_the_schema_allows_is_stored_and_readable_or_refused_w
                         assert tree(out) == before, (pointer, text)
                     else:
                         stored[pointer] = text
-        Store.open(out).close()
+        open_folder(out).close()
         assert not list((out / "waiting").glob("*.json")) and not (out / "aside").exists()
         shown = parse(query(out, f"SELECT record_json FROM bill WHERE document = '{A}'").rows[0][0])
         for pointer, text in stored.items():

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.storage.waiting import any_waiting, files_aside
 from cinnabar.schemas.errors import shortened
 
@@ -18,9 +19,6 @@ def unread_corrections(out: Path) -> dict[Path, str]:
     """
     found: dict[Path, str] = {}
     if any_waiting(out):
-        # Only a folder with such corrections needs their rules.
-        from cinnabar.extraction.corrections import journal
-
         found |= journal.broken(out)
     return found | {path: _told(path) for path in files_aside(out)}
 
