@@ -32,7 +32,7 @@ POSITIONS, ENDLESS = 32, 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of the processor, and the most bytes that the process held; `problem` says why there is no form."""
+    """Processor seconds, and the most bytes that the process held; `problem` is the reason if there is no form."""
 
     seconds: float
     memory: int
