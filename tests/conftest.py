@@ -45,6 +45,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
+@pytest.fixture(scope="session")
+def _parsers() -> Iterator[Any]:
+    import warm_parsers
+
+    yield warm_parsers
+    warm_parsers.end_all()
+
+
+@pytest.fixture(autouse=True)
+def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs share parser processes, but for the tests of ingest."""
+    if not {"extraction", "flows", "interface"} & {*request.path.parts} or "ingest" in request.path.parts:
+        yield
+        return
+    parsers = request.getfixturevalue("_parsers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cinnabar.extraction.ingest.sandbox._Parser", parsers.started)
+        yield
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A server that speaks Mercury's contract, with its key (mercury_server.py)."""
