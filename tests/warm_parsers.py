@@ -6,10 +6,9 @@ the same command, settings and environment is the same process to its pool. The 
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from cinnabar.engine.child_environment import child_environment
@@ -34,7 +33,7 @@ class WarmParser(_Fresh):
     def ask(self, path: PurePath, data: bytes | None, drawn_from: int) -> Document | DocumentError:
         self.trusted = False
         # Its working folder is that of the test that started it.
-        found = super().ask(PurePath(os.path.abspath(path)) if data is None else path, data, drawn_from)
+        found = super().ask(Path.cwd() / path if data is None else path, data, drawn_from)
         self.trusted = not (isinstance(found, DocumentError) and found.code in _FATAL)
         return replace(found, path=str(path)) if isinstance(found, Document) else found
 

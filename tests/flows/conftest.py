@@ -99,4 +99,5 @@ def done(_extracted: Path, notes: Path, tmp_path: Path, monkeypatch: pytest.Monk
     """A folder with results of three notes, and a broken file in quarantine; their paths hold in `tmp_path`."""
     monkeypatch.chdir(notes.parent)
     shutil.copytree(_extracted / "out", tmp_path / "out")
-    return tmp_path / "out"
+    with Store.open(tmp_path / "out"):  # its snapshot names the files of the copy
+        return tmp_path / "out"
