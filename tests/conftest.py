@@ -37,12 +37,38 @@ os.environ["CINNABAR_CACHE"] = ""
 os.environ["CINNABAR_PRECISION"] = "int8"
 
 
+#: Fixtures that start servers of several processes, which takes ten seconds and more.
+SERVERS = {"prefect_server", "cluster"}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each property that draws all of its examples as slow."""
+    """Mark as slow each property that draws all of its examples, and each test of a real Prefect or Ray server."""
     for item in items:
+        if SERVERS & {*getattr(item, "fixturenames", ())}:
+            item.add_marker("slow")
         if not QUICK and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("slow")
+
+
+@pytest.fixture(scope="session")
+def _parsers() -> Iterator[Any]:
+    import warm_parsers
+
+    yield warm_parsers
+    warm_parsers.end_all()
+
+
+@pytest.fixture(autouse=True)
+def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs share parser processes, but for the tests of ingest."""
+    if not {"extraction", "flows", "interface"} & {*request.path.parts} or "ingest" in request.path.parts:
+        yield
+        return
+    parsers = request.getfixturevalue("_parsers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cinnabar.extraction.ingest.sandbox._Parser", parsers.started)
+        yield
 
 
 @pytest.fixture

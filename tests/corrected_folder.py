@@ -8,8 +8,11 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import shutil
 import sys
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents import Evidence, Span
@@ -87,8 +90,24 @@ def outcome_of(path, engine, value=None, **more):
     return Outcome(path, status, digest=digest, document=document, record=record, **more)
 
 
+@cache
+def _first_run():
+    """A folder with the results of a run that nobody adapted, and what the run returned."""
+    kept = TemporaryDirectory()
+    return kept, _run(Path(kept.name) / "out", "e1", SCHEMA, None, DOCUMENTS, None, {})
+
+
 def run(out, engine="e1", schema=SCHEMA, outcomes=None, paths=DOCUMENTS, between=None, **arguments):
-    """Does a run of an engine, like an extraction."""
+    """Does a run of an engine, like an extraction; the first of a folder is a copy of one done before."""
+    usual = engine == "e1" and schema is SCHEMA and outcomes is None and paths is DOCUMENTS and between is None
+    if usual and not arguments and not Path(out).exists():
+        kept, summary = _first_run()
+        shutil.copytree(Path(kept.name) / "out", out)
+        return summary
+    return _run(out, engine, schema, outcomes, paths, between, arguments)
+
+
+def _run(out, engine, schema, outcomes, paths, between, arguments):
     source = load_schema(schema)
     with Store.open(out) as store:
         begun = Run(store, source, compile_schema(source.schema), engine, {"effort": "low"} | arguments, inputs=paths)

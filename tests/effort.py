@@ -8,7 +8,7 @@ plain `pytest` runs everything in full.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
@@ -17,12 +17,17 @@ from hypothesis import settings
 #: Whether properties draw few examples.
 QUICK = os.environ.get("CINNABAR_TEST_PROFILE", "full") == "quick"
 #: Examples of a property in `make test`.
-FEW = 15
+FEW = 8
 
 
-def examples(count: int) -> settings:
-    """Draw a property this often, but at most FEW times in the quick profile."""
-    return settings(max_examples=min(count, FEW) if QUICK else count)
+def examples(count: int, few: int = FEW) -> settings:
+    """Draw a property this often, but at most `few` times in the quick profile."""
+    return settings(max_examples=min(count, few) if QUICK else count)
+
+
+def some(names: Collection[str], cases: Iterable[str]) -> list[Any]:
+    """Cases of a parametrised test; all but those of these names are marked slow."""
+    return [case if case in names else pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
 def first(few: int, cases: Iterable[Any]) -> list[Any]:

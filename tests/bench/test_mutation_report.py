@@ -99,7 +99,7 @@ def test_a_file_without_an_outcome_is_not_waited_for(monkeypatch: pytest.MonkeyP
     begun = time.monotonic()
     with pytest.raises(TimeoutError, match="data 0: no outcome within"):
         list(mutation_report.read(Mutations("data", 1, seeds_of("data")), [0, 1], 1, 10))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
 
 
 def test_one_file_can_be_written(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

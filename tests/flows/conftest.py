@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, chdir, contextmanager
 from pathlib import Path
 
 import pytest
@@ -63,15 +64,13 @@ def writing() -> Callable[[Path], AbstractContextManager[None]]:
     return written
 
 
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    """A folder with small documents, one of them broken, and a schema beside it."""
-    docs = tmp_path / "docs"
+def _write_notes(folder: Path) -> Path:
+    docs = folder / "docs"
     docs.mkdir()
     for number in range(3):
         (docs / f"{number}.txt").write_text(f"Note {number}\nWritten by Anna on 2024-05-0{number + 1}\n")
     (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
-    (tmp_path / "note.json").write_text(
+    (folder / "note.json").write_text(
         '{"title": "note", "type": "object", "properties": {'
         '"author": {"type": ["string", "null"], "description": "Who wrote it."},'
         '"day": {"type": ["string", "null"], "format": "date"}}, "required": ["author", "day"]}'
@@ -80,9 +79,25 @@ def notes(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def done(notes: Path, tiny_model: Path, tmp_path: Path) -> Path:
-    """A folder with results of three notes, and a broken file in quarantine."""
-    out = tmp_path / "out"
-    arguments = [str(notes), "--schema", str(notes.parent / "note.json"), "--out", str(out), "--workers", "1"]
-    assert run(["extract", *arguments, "--model", str(tiny_model), "--device", "cpu", "--on-empty", "write"]) == 0
-    return out
+def notes(tmp_path: Path) -> Path:
+    """A folder with small documents, one of them broken, and a schema beside it."""
+    return _write_notes(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def _extracted(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("extracted")
+    _write_notes(folder)
+    arguments = ["docs", "--schema", "note.json", "--out", "out", "--workers", "1", "--on-empty", "write"]
+    with chdir(folder):
+        assert run(["extract", *arguments, "--model", str(tiny_model), "--device", "cpu"]) == 0
+    return folder
+
+
+@pytest.fixture
+def done(_extracted: Path, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with results of three notes, and a broken file in quarantine; their paths hold in `tmp_path`."""
+    monkeypatch.chdir(notes.parent)
+    shutil.copytree(_extracted / "out", tmp_path / "out")
+    with Store.open(tmp_path / "out"):  # its snapshot names the files of the copy
+        return tmp_path / "out"

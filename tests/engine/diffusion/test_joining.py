@@ -71,7 +71,7 @@ def same(found: Decoded | Undecoded, expected: Decoded | Undecoded) -> None:
 TASKS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.sampled_from([False] * 7 + [True])), max_size=6)
 
 
-@examples(10)
+@examples(10, few=3)
 @given(TASKS, st.sampled_from([None, 18, 22, 40]), st.sampled_from([None, 60, 150]), st.sampled_from([16, 512]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_request_gives_what_it_gives_alone(

@@ -22,13 +22,15 @@ from cinnabar.engine.training.lines import Piece, Style, to_lines
 from cinnabar.engine.training.rendering import join_intervals
 from cinnabar.engine.training.wording import spell
 
-EXAMPLES = 20
+#: The first few documents of a family, and those that `make test-slow` checks beside them.
+SEEDS = [range(3), pytest.param(range(3, 20), marks=pytest.mark.slow)]
 
 
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "more"])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_every_family_prints_what_its_records_say(name: str) -> None:
+def test_every_family_prints_what_its_records_say(name: str, seeds: range) -> None:
     filled = 0
-    for seed in range(EXAMPLES):
+    for seed in seeds:
         e = make_example(name, seed)
         assert check(e) == [], f"{name} with seed {seed}"
         assert e.text.strip()
@@ -42,7 +44,7 @@ def test_every_family_prints_what_its_records_say(name: str) -> None:
             assert (box >= 0).all() and (box <= 1.02).all()
             for a, b in zip(start[:40], end[:40], strict=True):
                 assert e.text[a:b] == e.text[a:b].strip() != ""
-    assert filled >= EXAMPLES, "a family whose records are nearly always empty"
+    assert filled >= len(seeds), "a family whose records are nearly always empty"
 
 
 def test_schemas_are_valid_and_of_many_kinds() -> None:

@@ -120,6 +120,7 @@ def test_a_batch_whose_engine_dies_once_is_filled_by_another(folder: Path, tmp_p
     assert rows(tmp_path / "3") == rows(tmp_path / "1")
 
 
+@pytest.mark.slow
 def test_a_document_whose_engines_die_is_quarantined_and_no_other(folder: Path, tmp_path: Path) -> None:
     (folder / "03.txt").write_text("name=N3\nDIE\n")
     found = extract([folder], SOURCE, tmp_path / "out", source(), options("2"))

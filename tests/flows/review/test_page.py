@@ -1,4 +1,7 @@
-"""The review page in a real browser: keys, words, rows, messages, and a hostile document."""
+"""The review page in a real browser: keys, words, rows, messages, and a hostile document.
+
+One walk through it is quick, since a browser and a server take seconds; what the server answers has quick tests.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +60,7 @@ def wait_until_active(page: Any, pointer: str) -> None:
     page.wait_for_function("(pointer) => document.activeElement?.dataset?.pointer === pointer", arg=pointer)
 
 
+@pytest.mark.slow
 def test_the_page_lists_first_what_most_needs_a_look(page: Any) -> None:
     assert page.locator(".row .name").first.inner_text() == "held.txt"
     assert "no value found for /carrier" in page.locator(".notice.held").inner_text()
@@ -84,6 +88,7 @@ def test_keys_go_through_the_fields_accept_type_and_take_back(page: Any) -> None
     wait_for_value(page, "/parcels", "12")
 
 
+@pytest.mark.slow
 def test_each_type_has_its_input(page: Any) -> None:
     look_at(page, "letter.txt")
     for pointer, selector, said, shown in (
@@ -103,6 +108,7 @@ def test_each_type_has_its_input(page: Any) -> None:
     wait_for_value(page, "/note", "not in the document")
 
 
+@pytest.mark.slow
 def test_a_message_of_the_judge_stands_at_its_field_until_the_record_is_right(page: Any) -> None:
     look_at(page, "second.txt")
     choose(page, "/parcels")
@@ -121,6 +127,7 @@ def test_a_message_of_the_judge_stands_at_its_field_until_the_record_is_right(pa
     assert value_of(page, "/parcels") == "3"
 
 
+@pytest.mark.slow
 def test_dragging_over_words_of_a_page_gives_their_value_and_their_place(page: Any) -> None:
     look_at(page, "page.pdf")
     choose(page, "/parcels")
@@ -142,6 +149,7 @@ def test_dragging_over_words_of_a_page_gives_their_value_and_their_place(page: A
     assert abs(box["x"] - (frame["x"] + 117 * scale)) < 6
 
 
+@pytest.mark.slow
 def test_selected_text_of_a_mail_gives_a_date_in_the_schema_s_form(page: Any) -> None:
     look_at(page, "parcels.eml")
     choose(page, "/day")
@@ -171,6 +179,7 @@ def test_selected_text_of_a_mail_gives_a_date_in_the_schema_s_form(page: Any) ->
     assert page.locator("mark.human").inner_text() == "16 March 2026"
 
 
+@pytest.mark.slow
 def test_rows_are_removed_and_added_and_a_scalar_row_is_typed(page: Any, served: Any) -> None:
     look_at(page, "third.txt")
     page.get_by_label("Remove row 2 of Lines").click()
@@ -185,6 +194,7 @@ def test_rows_are_removed_and_added_and_a_scalar_row_is_typed(page: Any, served:
     assert "Elm bench" in rows[0][0] and "Pine" not in rows[0][0]
 
 
+@pytest.mark.slow
 def test_a_correction_survives_a_reload_and_is_in_the_views(page: Any, served: Any) -> None:
     look_at(page, "held.txt")
     choose(page, "/carrier")
@@ -201,6 +211,7 @@ def test_a_correction_survives_a_reload_and_is_in_the_views(page: Any, served: A
     assert query(served.out, "SELECT count(*) FROM quarantine").rows == [(0,)]
 
 
+@pytest.mark.slow
 def test_accepting_a_whole_record_goes_on_to_the_next_document(page: Any) -> None:
     look_at(page, "letter.txt")
     page.fill(".search", "")
@@ -212,6 +223,7 @@ def test_accepting_a_whole_record_goes_on_to_the_next_document(page: Any) -> Non
     page.wait_for_function("() => document.querySelector('.row .badge.human') !== null")
 
 
+@pytest.mark.slow
 def test_what_does_not_reach_the_server_waits_for_it(served: Any, chromium: Any) -> None:
     page = chromium.new_context(viewport={"width": 1500, "height": 950}).new_page()
     page.goto(served.address)
@@ -234,6 +246,7 @@ def test_what_does_not_reach_the_server_waits_for_it(served: Any, chromium: Any)
     page.context.close()
 
 
+@pytest.mark.slow
 def test_a_document_that_somebody_else_changes_changes_on_the_page(page: Any, served: Any, chromium: Any) -> None:
     look_at(page, "second.txt")
     other = chromium.new_context().new_page()
@@ -248,6 +261,7 @@ def test_a_document_that_somebody_else_changes_changes_on_the_page(page: Any, se
     other.context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "stored"), [("1.234,50", "1234.5"), ("1,234.50", "1234.5"), ("12,5", "12.5"), ("1,234", None)]
 )
@@ -263,6 +277,7 @@ def test_a_number_is_typed_as_documents_have_it_unless_it_may_be_two(page: Any, 
         assert "1234 or 1.234" in page.locator(".editor .error").inner_text()
 
 
+@pytest.mark.slow
 def test_half_a_date_is_refused_and_takes_nothing_away(page: Any) -> None:
     look_at(page, "third.txt")
     before = value_of(page, "/day")
@@ -276,6 +291,7 @@ def test_half_a_date_is_refused_and_takes_nothing_away(page: Any) -> None:
     assert value_of(page, "/day") == before
 
 
+@pytest.mark.slow
 def test_an_object_that_may_be_missing_is_added_and_taken_away(page: Any) -> None:
     look_at(page, "third.txt")
     choose(page, "/sender")
@@ -297,6 +313,7 @@ def test_an_object_that_may_be_missing_is_added_and_taken_away(page: Any) -> Non
     wait_for_value(page, "/sender", "not in the document")
 
 
+@pytest.mark.slow
 def test_the_page_itself_never_scrolls(page: Any) -> None:
     # The record is longer than the window.
     page.set_viewport_size({"width": 1500, "height": 420})
@@ -306,6 +323,7 @@ def test_the_page_itself_never_scrolls(page: Any) -> None:
     assert page.evaluate("() => document.scrollingElement.scrollHeight - window.innerHeight") <= 0
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_told_and_its_record_can_be_corrected(page: Any) -> None:
     look_at(page, "gone.txt")
     assert "cannot be shown" in page.locator(".viewer").inner_text()
@@ -316,6 +334,7 @@ def test_a_missing_file_is_told_and_its_record_can_be_corrected(page: Any) -> No
     wait_for_value(page, "/parcels", "4")
 
 
+@pytest.mark.slow
 def test_a_hostile_document_runs_nothing(page: Any) -> None:
     look_at(page, "javascript")
     assert SCRIPT in page.locator(".viewer").inner_text()
@@ -329,6 +348,7 @@ def test_a_hostile_document_runs_nothing(page: Any) -> None:
     assert page.locator("#app img[src='x'], #app script").count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(page: Any, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
@@ -352,6 +372,7 @@ def test_axe_finds_nothing_serious(page: Any, scheme: str) -> None:
     assert [(where, one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for where, one in serious] == []
 
 
+@pytest.mark.slow
 def test_a_folder_without_documents_says_so(chromium: Any, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     with Store.open(tmp_path / "out") as store:
@@ -368,6 +389,7 @@ def test_a_folder_without_documents_says_so(chromium: Any, tmp_path: Path) -> No
         page.context.close()
 
 
+@pytest.mark.slow
 def test_filters_choose_documents(page: Any) -> None:
     page.click(".filters summary")
     page.get_by_label("Show").select_option("quarantined")

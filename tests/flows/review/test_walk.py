@@ -15,6 +15,7 @@ from reviewed_folder import written
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.storage.reading import query
 
+pytestmark = pytest.mark.slow
 # What the browser itself says of an answer 409.
 CONFLICT = "status of 409"
 
@@ -135,7 +136,6 @@ def test_a_drag_within_a_marked_word_picks_it_for_the_chosen_field(page: Any) ->
     page.wait_for_selector('.field.chosen:has-text("Item"), td.chosen')
 
 
-@pytest.mark.slow
 def test_the_order_stands_while_others_work_and_is_sorted_on_request(page: Any, small: Served) -> None:
     before, shown = names(page), title(page)
     written(small.out.parent, 2, "late")
@@ -162,7 +162,6 @@ def test_the_next_document_is_the_next_unreviewed_one_wherever_it_stands(page: A
     assert names(page) == order
 
 
-@pytest.mark.slow
 def test_accepting_all_leaves_what_was_guessed_and_says_so(chromium: Any, tmp_path: Path) -> None:
     problems: list[str] = []
     with review_of(written(tmp_path, 2, held=1)) as served:
@@ -188,7 +187,6 @@ def test_accepting_all_leaves_what_was_guessed_and_says_so(chromium: Any, tmp_pa
     assert problems == []
 
 
-@pytest.mark.slow
 def test_both_values_of_a_conflict_are_shown_and_the_person_takes_either(page: Any, small: Served) -> None:
     name = title(page)
     for number, (button, kept) in enumerate((("Keep 41", "41"), ("Take 9", "9"))):
@@ -215,7 +213,6 @@ def test_both_values_of_a_conflict_are_shown_and_the_person_takes_either(page: A
         )
 
 
-@pytest.mark.slow
 def test_rows_that_two_pages_add_at_once_are_both_kept(page: Any, small: Served, chromium: Any) -> None:
     problems: list[str] = []
     other = open_page(chromium, small.address, problems)
@@ -237,7 +234,6 @@ def test_rows_that_two_pages_add_at_once_are_both_kept(page: Any, small: Served,
     assert problems == []
 
 
-@pytest.mark.slow
 def test_the_key_stays_in_the_tab_and_no_cookie_is_set(page: Any, small: Served, chromium: Any) -> None:
     assert "#" not in page.url and page.context.cookies() == []
     page.reload()
@@ -248,7 +244,6 @@ def test_the_key_stays_in_the_tab_and_no_cookie_is_set(page: Any, small: Served,
     stranger.context.close()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_person_walks_through_39_records_to_the_end(chromium: Any, tmp_path: Path) -> None:
     problems: list[str] = []

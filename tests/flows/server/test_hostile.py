@@ -15,7 +15,7 @@ import pytest
 from server_process import FORMAT, NAME, ServerProcess, running
 
 #: Requests in full, and in the quick profile.
-MANY, FEW = 300, 30
+MANY, FEW = 300, 12
 #: Bytes that the server may take beyond what it had before, and seconds of the next good request. The reader takes 900
 #: MB for one schema of 3,000 choices; further ones take that memory again.
 GROWTH, PATIENCE = 1400 << 20, 20.0

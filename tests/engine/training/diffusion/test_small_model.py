@@ -17,33 +17,33 @@ from cinnabar.engine.training.diffusion.trainer import DiffusionTraining
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("small")
-    make_small_model(folder)
-    return folder
+def small() -> Path:
+    """The trained model of the tests, made by this recipe."""
+    return Path(__file__).parents[3] / "data" / "small_diffusion_model"
 
 
-@pytest.mark.parametrize("value", ["Kolva Brun", "Q8-77A", "2031-04-05", "118.25"])
-def test_a_value_has_the_same_tokens_on_a_page_and_in_a_record(small: Path, value: str) -> None:
+def test_a_value_has_the_same_tokens_on_a_page_and_in_a_record(small: Path) -> None:
     tokenizer = load_language_model(small).tokenizer
-    own = tokenizer.encode(value)
-    for before, behind in ((": ", "\n"), ('{"name": "', '", "'), ('{"name": ', "}"), (" | ", " |\n")):
-        tokens = tokenizer.encode(f"{before}{value}{behind}")
-        assert any(tokens[at : at + len(own)] == own for at in range(len(tokens))), (before, value)
+    for value in ("Kolva Brun", "Q8-77A", "2031-04-05", "118.25"):
+        own = tokenizer.encode(value)
+        for before, behind in ((": ", "\n"), ('{"name": "', '", "'), ('{"name": ', "}"), (" | ", " |\n")):
+            tokens = tokenizer.encode(f"{before}{value}{behind}")
+            assert any(tokens[at : at + len(own)] == own for at in range(len(tokens))), (before, value)
 
 
 @pytest.mark.slow
-def test_the_same_seed_makes_the_same_model(small: Path, tmp_path: Path) -> None:
-    make_small_model(tmp_path)
+def test_the_same_seed_makes_the_same_model(tmp_path: Path) -> None:
+    for once in ("one", "two"):
+        make_small_model(tmp_path / once)
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
-        assert (tmp_path / name).read_bytes() == (small / name).read_bytes()
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
 def test_training_goes_on_from_its_checkpoint(small: Path, tmp_path: Path) -> None:
     rows: list[dict[str, float]] = []
     shutil.copytree(small, tmp_path / "model")
     for steps in (20, 40):
-        train_small_model(tmp_path, DiffusionTraining(steps=steps, batch=200), report=rows.append)
+        train_small_model(tmp_path, DiffusionTraining(steps=steps, batch=40), report=rows.append)
     assert [row["step"] for row in rows] == [20, 40]
     with (tmp_path / "progress.csv").open() as file:
         assert [row["step"] for row in csv.DictReader(file)] == ["20", "40"]

@@ -112,7 +112,7 @@ def test_the_program_ends_with_its_killed_process(tmp_path: Path, monkeypatch: p
 
 def _soon(answer: Callable[[], Any]) -> Any:
     """Returns the first true answer within some seconds, else the last one."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 90
     while not (found := answer()) and time.monotonic() < until:
         time.sleep(0.02)
     return found
