@@ -8,9 +8,9 @@ from functools import wraps
 from typing import Any, ParamSpec, cast
 
 from cinnabar.extraction.batched_run import Summary
+from cinnabar.extraction.run_options import FailOn
 from cinnabar.flows.artifacts import Artifacts
 from cinnabar.flows.limits import broken_limits
-from cinnabar.flows.parameters import FailOn
 from cinnabar.schemas.errors import CinnabarError, RunError
 from cinnabar.schemas.wording import counted
 

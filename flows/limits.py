@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinnabar.extraction.run_options import FailOn
 from cinnabar.extraction.storage.records import EMPTY_RECORD
-from cinnabar.flows.parameters import FailOn
 from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:

@@ -6,19 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.batched_run import Summary
     from cinnabar.extraction.progress import Reason
-    from cinnabar.flows.parameters import FailOn
-
-
-def check_error_rate(share: float | None) -> None:
-    """Raises UsageError if `--max-error-rate` is no share."""
-    if share is not None and not 0 <= share <= 1:
-        raise UsageError(f"--max-error-rate: expected 0 to 1, got {share}")
+    from cinnabar.extraction.run_options import FailOn
 
 
 def limit_status(

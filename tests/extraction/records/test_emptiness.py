@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from begun_runs import backfill
 from reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.ingest import parse
