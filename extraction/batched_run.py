@@ -6,15 +6,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.batch_filling import fill_batch
 from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.committing import BackgroundCommits
-from cinnabar.extraction.drivers import Driver, driver_of
+from cinnabar.extraction.drivers import Driver, driver_of, fill_batch
 from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.ingest.settings import ParserSettings
@@ -184,10 +182,8 @@ class BatchedRun:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
 
     def work_through(self, cluster: Cluster | None = None) -> Summary:
         """Works on all batches, here, in engine processes or on a cluster, and ends the run."""

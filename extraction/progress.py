@@ -33,20 +33,8 @@ class Progress(Protocol):
         """Receives the outcomes that were just committed."""
 
 
-class Silent:
+class Silent(Progress):
     """Ignores the progress of a run."""
-
-    def estimated(self, estimate: CostEstimate) -> None:
-        """Does nothing."""
-
-    def note(self, text: str) -> None:
-        """Does nothing."""
-
-    def begin(self, inputs: int) -> None:
-        """Does nothing."""
-
-    def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,5 +90,5 @@ def backfill_folder(
             return None
         work_on(run, cluster)
         summary = run.finish()
-    tell_end(summary, artifacts, plan.max_error_rate, plan.fail_on)
+    tell_end(summary, artifacts, plan)
     return summary

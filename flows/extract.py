@@ -85,5 +85,5 @@ def extract_folder(
         summary = run.finish()
     if not summary.inputs:
         get_run_logger().info("nothing to do: there is no file to read")
-    tell_end(summary, artifacts, plan.max_error_rate, plan.fail_on)
+    tell_end(summary, artifacts, plan)
     return summary

@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,14 +136,11 @@ class Backfill(BatchedRun):
         below = [f"values below {self._below:g}"] if self._below else []
         return BackfillEstimate(
             documents=len(work.items),
-            tokens=found.tokens,
-            seconds=found.seconds,
-            start=found.start,
             asked=(*asked, *below),
             dropped=tuple({at: None for one in self._changes.values() for at in one.gone}),
             done=len(work.done),
             lost=len(work.lost),
-            sampled=found.sampled,
+            **asdict(found),
             elsewhere=self._elsewhere,
         )
 

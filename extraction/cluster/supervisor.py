@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.batch_failure import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
 from cinnabar.extraction.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.shipping import letters, needs, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
+from cinnabar.extraction.drivers import batch_failure
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.parser_settings import parser_settings
@@ -85,9 +84,7 @@ class Supervisor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for hand in list(self._hands):
             self._dismiss(hand)
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions, RunPlan
-from cinnabar.flows.cli.limit_status import limit_status
 from cinnabar.flows.cli.options import AsJson, FromOption, takes_options
-from cinnabar.flows.cli.plans import tell
+from cinnabar.flows.cli.plans import limit_status, tell
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -140,7 +139,7 @@ def backfill(
         print(json.dumps({"estimate": asdict(found), "summary": ended, "out": str(out)}))
     elif summary is not None:
         _report(summary, out)
-    return 0 if summary is None else limit_status(summary, bar.reasons(), plan.max_error_rate, plan.fail_on)
+    return 0 if summary is None else limit_status(summary, bar.reasons(), plan)
 
 
 def _selection(

@@ -12,9 +12,8 @@ import typer
 
 from cinnabar.extraction.run_options import RunOptions, RunPlan, Server
 from cinnabar.flows.cli.extract_report import print_report
-from cinnabar.flows.cli.limit_status import limit_status
 from cinnabar.flows.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
-from cinnabar.flows.cli.plans import tell
+from cinnabar.flows.cli.plans import limit_status, tell
 
 if TYPE_CHECKING:
     from cinnabar.extraction.assignment import Assignment
@@ -77,7 +76,7 @@ def extract(
         print(json.dumps(asdict(summary) | {"out": str(out)}))
     else:
         print_report(summary, [part.source for part in assignment.parts], out)
-    return limit_status(summary, reasons, plan.max_error_rate, plan.fail_on)
+    return limit_status(summary, reasons, plan)
 
 
 def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summary, list[Reason]]:

@@ -1,4 +1,4 @@
-"""What the commands that run an extraction do with its plan: notes, early checks, and the parameters of its flow."""
+"""What the commands that run an extraction do with its plan: notes, early checks, its flow, its status."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.run_options import RunPlan
+from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.assignment import Assignment
+    from cinnabar.extraction.batched_run import Summary
+    from cinnabar.extraction.progress import Reason
 
 
 def tell(note: str) -> None:
@@ -46,3 +49,13 @@ def flow_parameters(paths: list[str], plan: RunPlan) -> dict[str, Any]:
     options = plan.options.model_dump(exclude_unset=True, exclude_none=True)
     named = plan.schemas if plan.route else plan.schemas[0]
     return {"paths": paths, "record_schema": named, "out": str(plan.out), **own, **options}
+
+
+def limit_status(summary: Summary, reasons: Sequence[Reason], plan: RunPlan) -> int:
+    """Returns 3, and tells why on standard error, if the run broke a limit; else 0."""
+    from cinnabar.flows.limits import broken_limits
+
+    if not (broken := broken_limits(summary, reasons, plan)):
+        return 0
+    print(harmless(f"cinnabar: {broken}"), file=sys.stderr)
+    return 3
