@@ -84,33 +84,6 @@ class Summary:
         skipped = f"{self.skipped} skipped{f' ({other} of another kind: {OTHER_KIND} in outcomes)' if other else ''}"
         return f"{self.written} written, {held}, {skipped}"
 
-    @classmethod
-    def of(
-        cls,
-        ended: RunSummary,
-        steps: int,
-        usage: Mapping[str, Any] | None = None,
-        routing_ms: float | None = None,
-        empty: int = 0,
-    ) -> Self:
-        """Returns the summary of a run that the store has ended."""
-        return cls(
-            run_id=ended.run_id,
-            schema=ended.schema_name,
-            inputs=ended.inputs,
-            written=ended.written,
-            quarantined=ended.quarantined,
-            skipped=ended.skipped,
-            seconds=round(ended.seconds, 3),
-            steps=steps,
-            reasons=ended.reasons,
-            usage=usage,
-            skips=ended.skips,
-            routed=[_counts(part) for part in ended.parts] or None,
-            routing_ms=routing_ms,
-            empty=empty,
-        )
-
 
 def _is_empty(outcome: Outcome) -> bool:
     if outcome.status == "written" and outcome.record is not None:
@@ -262,14 +235,29 @@ class BatchedRun:
 
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
-        usage = self._usage()
-        took = round(self._routing / self._routed, 1) if self._routed else None
-        summary = Summary.of(self._begun().finish(usage), self._steps, usage, took, self._empty)
         from cinnabar.extraction.watching.reports import report_of_run
 
-        out, ids = self._opening.store.out, self._begun().ids
-        report = report_of_run(out, ids, self._stages(), lambda text: self._progress.note(text))
-        return summary if report is None else replace(summary, report=str(report.path), drift=report.drift)
+        usage, run = self._usage(), self._begun()
+        ended = run.finish(usage)
+        report = report_of_run(self.place.out, run.ids, self._stages(), lambda text: self._progress.note(text))
+        return Summary(
+            run_id=ended.run_id,
+            schema=ended.schema_name,
+            inputs=ended.inputs,
+            written=ended.written,
+            quarantined=ended.quarantined,
+            skipped=ended.skipped,
+            seconds=round(ended.seconds, 3),
+            steps=self._steps,
+            reasons=ended.reasons,
+            usage=usage,
+            skips=ended.skips,
+            routed=[_counts(part) for part in ended.parts] or None,
+            routing_ms=round(self._routing / self._routed, 1) if self._routed else None,
+            report=None if report is None else str(report.path),
+            empty=self._empty,
+            drift=None if report is None else report.drift,
+        )
 
     def _stages(self) -> dict[str, float]:
         """Returns the seconds of the stages; those of a model's own steps are named `fill/STEP`."""

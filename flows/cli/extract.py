@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions, RunPlan, Server
-from cinnabar.flows.cli.extract_report import print_report
 from cinnabar.flows.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.flows.cli.plans import limit_status, tell
 
@@ -65,8 +64,9 @@ def extract(
     """
     plan = RunPlan.of(schema, out, **said)
 
-    # Refuses an unusable schema before it reads the weights.
+    # Here for the cold start: help needs neither. An unusable schema is refused before weights are read.
     from cinnabar.extraction.assignment import Assignment
+    from cinnabar.flows.cli.extract_report import print_report
 
     assignment = Assignment.of(plan, tell)
     # Standard output is for the result, but Ray prints lost workers there.
