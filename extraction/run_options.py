@@ -207,7 +207,8 @@ class RunPlan(Options):
         own = {name: said.pop(name) for name in cls.model_fields if name in said}
         server = {name: said.pop(name) for name in Server.model_fields if name in said}
         own |= {"server": Server(**server)} if server else {}
-        return cls(schemas=[*schemas], out=out, **{"options": RunOptions(**said)} | own)
+        place = None if out is None else Path(out)
+        return cls(schemas=[*schemas], out=place, **{"options": RunOptions(**said)} | own)
 
 
 #: The options of a run by name, as commands and flows take them.

@@ -103,7 +103,6 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     from cinnabar.extraction.batched_run import Summary
     from cinnabar.extraction.storage.store import Store
     from cinnabar.flows.cli.plans import check_plan, flow_parameters
-    from cinnabar.flows.extract import extract_folder
     from cinnabar.flows.prefect_server import check_server
 
     assert plan.out is not None
@@ -112,6 +111,10 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
         for part in assignment.parts:
             store.check_united(part.source, part.compiled)
     check_server()
+
+    # Wrong use is told before Prefect is imported.
+    from cinnabar.flows.extract import extract_folder
+
     # The command itself holds the run to its limits, and tells it by its status.
     free = plan.model_copy(update={"max_error_rate": None, "fail_on": None})
     found: Any = extract_folder(**flow_parameters(paths, free), wait=0)
