@@ -20,12 +20,56 @@ from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
+    from cinnabar.extraction.assignment import Assignment
     from cinnabar.extraction.backfill.estimate import BackfillEstimate
     from cinnabar.extraction.batched_run import Summary
     from cinnabar.extraction.storage.stored_records import Selection
 
 #: The most lost documents that the report names.
 NAMED = 20
+
+
+_Version = Annotated[
+    str,
+    typer.Option(metavar="S", help="The new version: a name, a JSON Schema file, or module:Class."),
+]
+_Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
+]
+_Since = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Records of runs from this day or time (UTC) on.")
+]
+_Until = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
+]
+_Source = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
+]
+_MadeBy = Annotated[
+    str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")
+]
+_Below = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Records with a confidence below this; such fields are filled again."),
+]
+_Where = Annotated[
+    str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
+]
+_Related = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Skip documents that are of the schema's kind with a probability below P, and compare those that"
+        " earlier runs skipped as other_kind again.",
+    ),
+]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="M", help="The model that fills: `default`, or a model's folder; without it the kept one."
+    ),
+]
 
 
 @takes_options(
@@ -38,47 +82,17 @@ NAMED = 20
     "ray",
 )
 def backfill(
-    schema: Annotated[
-        str,
-        typer.Option(metavar="S", help="The new version: a name, a JSON Schema file, or module:Class."),
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
-    ] = False,
-    since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Records of runs from this day or time (UTC) on.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
-    ] = None,
-    made_by: Annotated[
-        str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")
-    ] = None,
-    below: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Records with a confidence below this; such fields are filled again."),
-    ] = None,
-    where: Annotated[
-        str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
-    ] = None,
-    related: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            help="Skip documents that are of the schema's kind with a probability below P, and compare those that"
-            " earlier runs skipped as other_kind again.",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M", help="The model that fills: `default`, or a model's folder; without it the kept one."
-        ),
-    ] = None,
+    schema: _Version,
+    out: _Out,
+    dry_run: _DryRun = False,
+    since: _Since = None,
+    until: _Until = None,
+    source: _Source = None,
+    made_by: _MadeBy = None,
+    below: _Below = None,
+    where: _Where = None,
+    related: _Related = None,
+    model: _Model = None,
     others: FromOption = None,
     as_json: AsJson = False,
     **said: Any,
@@ -107,11 +121,6 @@ def backfill(
     """
     from cinnabar.engine.models.remote.serving import is_remote
     from cinnabar.extraction.assignment import Assignment
-    from cinnabar.extraction.backfill.backfill import Backfill
-    from cinnabar.extraction.cluster.connection import joined
-    from cinnabar.extraction.inputs import located
-    from cinnabar.extraction.storage.stored_records import names
-    from cinnabar.flows.cli.console import Bar
 
     plan = RunPlan.of([schema], out, model=model, related=related, **said)
     if model is not None and is_remote(model):
@@ -120,7 +129,22 @@ def backfill(
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
     chosen = _selection(since, until, made_by, below, source=source, where=where)
     assignment = Assignment.of(plan, tell)
-    lying = located(others or [])
+    return _work(plan, assignment, chosen, others or [], dry_run, as_json)
+
+
+def _work(
+    plan: RunPlan, assignment: Assignment, chosen: Selection, others: list[str], dry_run: bool, as_json: bool
+) -> int:
+    """Tells the estimate, does the work unless it is a `dry_run`, and returns the exit status."""
+    from cinnabar.extraction.backfill.backfill import Backfill
+    from cinnabar.extraction.cluster.connection import joined
+    from cinnabar.extraction.inputs import located
+    from cinnabar.extraction.storage.stored_records import names
+    from cinnabar.flows.cli.console import Bar
+
+    assert plan.out is not None
+    out = plan.out
+    lying = located(others)
     summary = None
     with (
         joined(plan.ray, assignment) as cluster,
