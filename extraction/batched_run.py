@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.batch_filling import fill_batch
 from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.committing import BackgroundCommits
-from cinnabar.extraction.drivers import Driver, driver_of, fill_batch
 from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.ingest.settings import ParserSettings
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
     from cinnabar.extraction.pipeline import Batch, Job, Read
 
+#: A driver fills the batches of a run, which may grow meanwhile, and yields the number and the outcomes of each.
+Driver = Callable[["BatchedRun"], Generator[tuple[int, "Batch"]]]
+
+# Batches under way for each engine: one that is filled and one that waits for it.
+_AHEAD = 2
 # How many outcomes of skipped inputs are committed together.
 _SKIPS = 5000
 # The run id of documents that are filled before their run begins, to estimate a backfill.
@@ -344,3 +351,45 @@ class BatchedRun:
                 self._progress.note(note)
             self._job = self.assignment.job(self.place)
         return self._job
+
+
+def driver_of(engines: int, cluster: Cluster | None) -> Driver:
+    """Returns the driver of a run with so many engines on this machine, or on a cluster."""
+    if cluster is not None:
+        return lambda run: on_cluster(run, cluster)
+    return here if engines == 1 else lambda run: in_engines(run, engines)
+
+
+def here(run: BatchedRun) -> Generator[tuple[int, Batch]]:
+    """Fills batches in this process."""
+    number = 0
+    while number < len(run.batches):
+        yield number, run.fill(number)
+        number += 1
+
+
+def in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]]:
+    """Fills batches in so many engine processes, and yields them in their order."""
+    from cinnabar.extraction.engines.pool import EnginePool
+
+    under_way: deque[tuple[int, list[Read | None], Future[Batch]]] = deque()
+    number = 0
+    with EnginePool(engines, run.assignment, run.place) as pool:
+        while number < len(run.batches) or under_way:
+            while number < len(run.batches) and len(under_way) < _AHEAD * engines:
+                read, known = run.read(number)
+                under_way.append((number, read, pool.submit([one for one in read if one is not None], known)))
+                number += 1
+            first, read, filled = under_way.popleft()
+            yield first, run.sorted_out(read, filled.result())
+
+
+def on_cluster(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]]:
+    """Reads and fills batches on the machines of a cluster, and yields them as they come back.
+
+    Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
+    """
+    from cinnabar.extraction.cluster.supervisor import Supervisor
+
+    with Supervisor(cluster, run.assignment, run.place) as supervisor:
+        yield from supervisor.fill(run.batches, lambda number: run.known(run.batches[number], number))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.batch_filling import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
 from cinnabar.extraction.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.shipping import letters, needs, outfit, size_of
 from cinnabar.extraction.cluster.workers import Filling, Parsing
-from cinnabar.extraction.drivers import batch_failure
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.parser_settings import parser_settings

@@ -11,9 +11,9 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinnabar.extraction.batch_filling import fill_batch
 from cinnabar.extraction.cluster.shipping import Letter
 from cinnabar.extraction.documents import Document
-from cinnabar.extraction.drivers import fill_batch
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.ingest.ocr.page_store import CarriedPages, PackedPages
 from cinnabar.extraction.ingest.sandbox import ParserPool

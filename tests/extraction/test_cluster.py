@@ -25,13 +25,13 @@ from PIL import Image, ImageDraw, ImageFont
 from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.batched_run import driver_of
 from cinnabar.extraction.cluster import connection, heartbeat
 from cinnabar.extraction.cluster.connection import Cluster, check_cluster, joined
 from cinnabar.extraction.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
 from cinnabar.extraction.cluster.shipping import letters, outfit
 from cinnabar.extraction.cluster.workers import Filling
-from cinnabar.extraction.drivers import driver_of
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.progress import Silent
