@@ -33,8 +33,20 @@ class Progress(Protocol):
         """Receives the outcomes that were just committed."""
 
 
-class Silent(Progress):
+class Silent:
     """Ignores the progress of a run."""
+
+    def estimated(self, estimate: CostEstimate) -> None:
+        """Does nothing."""
+
+    def note(self, text: str) -> None:
+        """Does nothing."""
+
+    def begin(self, inputs: int) -> None:
+        """Does nothing."""
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)

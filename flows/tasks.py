@@ -72,8 +72,8 @@ def work_on(run: BatchedRun, cluster: Cluster | None, gpu_limit: str | None = No
     all retries.
     """
     if cluster is not None or run.engines > 1:
-        named = drive.with_options(name="engines" if cluster is None else "cluster")
-        named(run, driver_of(run.engines, cluster), gpu_limit)
+        at_once = drive.with_options(name="engines" if cluster is None else "cluster")
+        at_once(run, driver_of(run.engines, cluster), gpu_limit)
         return
     together = max(1, _TOGETHER // max(map(len, run.batches), default=1))
     first = 0

@@ -181,7 +181,7 @@ def _plan(
     """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
-    groups = {"server": ServerOptions(**(server or {})), "options": RunOptions(**options)}
+    groups = {"server": ServerOptions.model_validate({**(server or {})}), "options": RunOptions(**options)}
     return RunPlan.of([schema], out, **groups, **said)
 
 

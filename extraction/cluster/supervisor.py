@@ -89,7 +89,7 @@ class Supervisor:
             self._dismiss(hand)
 
     def fill(
-        self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known] | None = None
+        self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known | None] | None = None
     ) -> Iterator[tuple[int, Batch]]:
         """Yields the number and the outcomes of each batch, as they arrive; `batches` may grow meanwhile.
 
@@ -175,7 +175,7 @@ class Supervisor:
         self._pending[started] = hand, None
 
     def _hand_out(
-        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known] | None
+        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known | None] | None
     ) -> None:
         """Gives parsed batches to engines and waiting ones to parsers, up to the limits."""
         while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < _DEPTH:
