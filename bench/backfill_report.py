@@ -28,7 +28,8 @@ from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.base import Model, Row, Scores
 from cinnabar.engine.models.encodings import Remembering
-from cinnabar.extraction.backfill.backfill import backfill
+from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ENCODINGS, ModelSource, Place, model_source
@@ -140,9 +141,8 @@ def measure(kind: str, model: ModelSource, root: Path, documents: int) -> dict[s
         ("backfill", "out", keeping),
         ("backfill, no encodings stored", "bare", reading),
     ):
-        done = backfill(new, root / out, by, options=options)
-        assert done is not None
-        found[what] = by.work(done.written)
+        with Backfill(Assignment(new, by, options), root / out) as begun:
+            found[what] = by.work(begun.work_through().written)
     return found
 
 

@@ -26,6 +26,7 @@ from bench.mixture import mixed_documents
 from bench.reporting import machine, peak_memory, start_peak, table
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
+from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.ingest.dispatch import parse
 from cinnabar.extraction.progress import Silent
 from cinnabar.extraction.run import Extraction
@@ -117,7 +118,8 @@ def _seconds(
     """The seconds until the documents of these names are committed: by the clock, and of this process's processor."""
     begin, processor = time.perf_counter(), time.process_time()
     try:
-        with Extraction(docs, source, out, model, RunOptions(on_missing="guess"), _Until(until)) as run:
+        assignment = Assignment(source, model, RunOptions(on_missing="guess"))
+        with Extraction(assignment, docs, out, _Until(until)) as run:
             run.work_through()
     except _Enough:
         pass

@@ -21,6 +21,7 @@ from bench.mixture import mixed_documents
 from bench.reporting import machine, table
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
+from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.cluster.connection import Cluster, joined
 from cinnabar.extraction.cluster.supervisor import Supervisor
 from cinnabar.extraction.run import Extraction
@@ -42,7 +43,7 @@ def seconds(
 ) -> float:
     """The seconds of all batches except the first `warm` ones, which find parsers and engines cold."""
     options = RunOptions(workers=2, batch=BATCH, on_missing="guess")
-    with Extraction([docs], source, out, model, options) as extraction:
+    with Extraction(Assignment(source, model, options), [docs], out) as extraction:
         if cluster is None:
             for number in range(warm):
                 extraction.work(number)
@@ -81,7 +82,8 @@ def main() -> None:
     # Two batches for each engine ensure that each has had its first.
     warm = 2 * a.engines
     rates: dict[str, list[float]] = {"one process": [], "Ray": []}
-    with tempfile.TemporaryDirectory() as folder, joined("local", model, processors=a.engines) as cluster:
+    run = Assignment(source, model)
+    with tempfile.TemporaryDirectory() as folder, joined("local", run, processors=a.engines) as cluster:
         docs = Path(folder) / "docs"
         docs.mkdir()
         for document in mixed_documents(SAMPLES, a.documents + warm * BATCH):

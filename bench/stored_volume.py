@@ -183,7 +183,7 @@ def again(out: Path, count: int) -> dict[str, Any]:
     """Runs over the same inputs, all of them done: names them, skips them, and ends the run."""
     inputs = [Input(path_of(n), Path(path_of(n)), digest_of(n)) for n in range(count)]
     begin = time.perf_counter()
-    with Extraction(inputs, ASSIGNMENT.source, out, ASSIGNMENT.model) as extraction:
+    with Extraction(ASSIGNMENT, inputs, out) as extraction:
         ready = time.perf_counter()
         summary = extraction.work_through()
     if summary.skipped != count:
@@ -211,7 +211,7 @@ def over_files(out: Path, docs: Path, count: int) -> dict[str, Any]:
         for item in items:
             examine(item, [docs])
         hashed = time.perf_counter()
-    with Extraction([docs], ASSIGNMENT.source, out, ASSIGNMENT.model) as extraction:
+    with Extraction(ASSIGNMENT, [docs], out) as extraction:
         summary = extraction.work_through()
     if summary.skipped != count:
         raise SystemExit(f"expected {count} skipped documents, got {summary}")

@@ -1,25 +1,28 @@
-"""The schema, models and options of a run in one object that can be pickled for a worker."""
+"""The schema, models and options of a run in one object that can be pickled for a worker, made from a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.examples import shown_with
+from cinnabar.engine.models.remote.serving import is_plain
+from cinnabar.extraction.quality.kept_models import model_for
+from cinnabar.extraction.quality.prompt_examples import PromptExamples, prompt_examples
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import Escalation, LanguageSource, Place, Source
-from cinnabar.schemas import SchemaSource, compile_schema
+from cinnabar.extraction.routing.routing import Routing, routing_of
+from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
+from cinnabar.extraction.sources import Escalation, LanguageSource, Place, RemoteSource, Source, sources_of
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.errors import UsageError
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.pipeline import Job
-    from cinnabar.extraction.quality.prompt_examples import PromptExamples
-    from cinnabar.extraction.routing.routing import Routing
 
 
 @dataclass(frozen=True)
@@ -28,15 +31,49 @@ class Assignment:
 
     With a `routing` each document gets one of its schemas, of which `source` is the first. Prompts show the `examples`.
     An assignment can be pickled if its parts can. The pickle leaves out cached properties; the receiver computes them
-    again.
+    again. Raises UsageError if a model behind a server is to escalate.
     """
 
     source: SchemaSource
     model: Source
-    options: RunOptions
+    options: RunOptions = DEFAULT_OPTIONS
     escalation: Escalation | None = None
     routing: Routing | None = None
     examples: PromptExamples | None = None
+
+    def __post_init__(self) -> None:
+        if self.escalation is not None and isinstance(self.model, RemoteSource):
+            raise UsageError("--escalate-to: expected a local --model, got one behind a server")
+
+    @classmethod
+    def of(cls, plan: RunPlan, note: Callable[[str], object] = lambda _: None) -> Assignment:
+        """Returns the schemas and models of a plan, which are checked but not loaded.
+
+        `note` receives what the user may not expect: a model that `improve` kept, documents that travel unencrypted.
+        Raises UsageError, of an unusable schema before it looks for models, or ModelError.
+        """
+        sources = [load_schema(one) for one in plan.schemas]
+        for source in sources:
+            compiled = compile_schema(source.schema)
+            _ = compiled.form, Validator(source), Checks(source, compiled)
+        model = model_for(plan.out, [source.name for source in sources], plan.model)
+        if plan.model is None and model != "default":
+            note(f"model {model}, kept by `improve`; --model default takes the shipped one")
+        routing = routing_of(sources, plan.route, plan.related, model)
+        found, escalation = sources_of(plan, model)
+        if plan.server.base_url is not None and is_plain(plan.server.base_url):
+            note(f"{plan.server.base_url}: documents and the key are sent unencrypted")
+        return cls(sources[0], found, plan.options, escalation, routing).shown()
+
+    def shown(self) -> Assignment:
+        """Returns the assignment with the examples that its options name. Raises the errors of `prompt_examples`."""
+        schemas = [part.source for part in self.parts]
+        return replace(self, examples=prompt_examples(self.options, schemas, self.sources))
+
+    @property
+    def sources(self) -> list[Source]:
+        """Returns the model, and the one for unsure fields."""
+        return [self.model, *([self.escalation.source] if self.escalation is not None else [])]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Assignment, (self.source, self.model, self.options, self.escalation, self.routing, self.examples)
@@ -89,8 +126,7 @@ class Assignment:
 
         Raises UsageError if it cannot hold one of the context that the options ask for.
         """
-        sources = [self.model, *([self.escalation.source] if self.escalation is not None else [])]
-        notes = [one.memory_note(self.options.context) for one in sources if isinstance(one, LanguageSource)]
+        notes = [one.memory_note(self.options.context) for one in self.sources if isinstance(one, LanguageSource)]
         return [note for note in notes if note is not None]
 
     def job(self, place: Place | None = None) -> Job:

@@ -1,23 +1,25 @@
-"""The part that an extraction and a backfill share: fill batches, here or on a cluster, and commit them."""
+"""The part that an extraction and a backfill share: a driver fills their batches, and each is committed."""
 
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.batch_filling import fill_batch
+from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.committing import BackgroundCommits
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.engines.count import engines_of
+from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.ingest.settings import ParserSettings
+from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.progress import Progress, Silent
 from cinnabar.extraction.sources import Place, named_folder
 from cinnabar.extraction.storage.records import EMPTY, EMPTY_RECORD, Outcome
@@ -30,13 +32,15 @@ from cinnabar.extraction.storage.tables import OTHER_KIND
 if TYPE_CHECKING:
     from cinnabar.extraction.backfill.refilling import Known
     from cinnabar.extraction.cluster.connection import Cluster
-    from cinnabar.extraction.cluster.supervisor import Supervisor
     from cinnabar.extraction.pipeline import Batch, Job, Read
 
-# How many outcomes of skipped inputs are committed together.
-_SKIPS = 5000
+#: A driver fills the batches of a run, which may grow meanwhile, and yields the number and the outcomes of each.
+Driver = Callable[["BatchedRun"], Generator[tuple[int, "Batch"]]]
+
 # Batches under way for each engine: one that is filled and one that waits for it.
 _AHEAD = 2
+# How many outcomes of skipped inputs are committed together.
+_SKIPS = 5000
 # The run id of documents that are filled before their run begins, to estimate a backfill.
 _ESTIMATE = "estimate"
 
@@ -87,33 +91,6 @@ class Summary:
         skipped = f"{self.skipped} skipped{f' ({other} of another kind: {OTHER_KIND} in outcomes)' if other else ''}"
         return f"{self.written} written, {held}, {skipped}"
 
-    @classmethod
-    def of(
-        cls,
-        ended: RunSummary,
-        steps: int,
-        usage: Mapping[str, Any] | None = None,
-        routing_ms: float | None = None,
-        empty: int = 0,
-    ) -> Self:
-        """Returns the summary of a run that the store has ended."""
-        return cls(
-            run_id=ended.run_id,
-            schema=ended.schema_name,
-            inputs=ended.inputs,
-            written=ended.written,
-            quarantined=ended.quarantined,
-            skipped=ended.skipped,
-            seconds=round(ended.seconds, 3),
-            steps=steps,
-            reasons=ended.reasons,
-            usage=usage,
-            skips=ended.skips,
-            routed=[_counts(part) for part in ended.parts] or None,
-            routing_ms=routing_ms,
-            empty=empty,
-        )
-
 
 def _is_empty(outcome: Outcome) -> bool:
     if outcome.status == "written" and outcome.record is not None:
@@ -151,16 +128,17 @@ def with_late(batch: Batch, late: Sequence[int], there: Sequence[int]) -> Batch:
     return replace(batch, set_aside=tokens | dict.fromkeys(late, sys.maxsize))
 
 
-class BatchedRun(ABC):
+class BatchedRun:
     """A run with a known list of inputs, of which `batches` are left to fill.
 
-    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. In
-    `work_through`, `work_beside` and `spread` a batch is committed while the next one is filled. When all are done, the
-    long documents among them follow as batches of their own, the shortest first, then those that take long to parse. A
-    subclass sets `batches`, `_opening` and `_stack`.
+    A context manager. Batches may be worked on in any order and repeatedly; the next one is parsed meanwhile. `drive`
+    commits a batch while the next one is filled. When all are done, the long documents among them follow as batches of
+    their own, the shortest first, then those that take long to parse. A subclass sets `_opening` and `_stack`, and
+    calls `_take`.
     """
 
-    batches: list[Sequence[Any]]
+    batches: list[Sequence[Input]]
+    _reader: BatchReader
     _opening: Opening
     _stack: ExitStack
 
@@ -179,32 +157,26 @@ class BatchedRun(ABC):
         # The numbers of the first batches that are not done, and the long or late documents of the others with their
         # tokens.
         self._open: set[int] | None = None
-        self._long: list[tuple[int, Any]] = []
+        self._long: list[tuple[int, Input]] = []
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
 
     def work_through(self, cluster: Cluster | None = None) -> Summary:
         """Works on all batches, here, in engine processes or on a cluster, and ends the run."""
-        if cluster is not None:
-            self.spread(cluster)
-        elif (engines := self.engines) > 1:
-            self.work_beside(engines)
-        else:
-            self._begun()
-            with BackgroundCommits(self.commit) as commits:
-                number = 0
-                while number < len(self.batches):
-                    batch = self._fill(number)
-                    commits.add(batch)
-                    self._put_off(number, batch)
-                    number += 1
+        self.drive(driver_of(self.engines, cluster))
         return self.finish()
+
+    def drive(self, driver: Driver) -> None:
+        """Has a driver fill all batches, and commits each as it comes. Raises the errors of the driver."""
+        self._begun()
+        with closing(driver(self)) as filled, BackgroundCommits(self.commit) as commits:
+            for number, batch in filled:
+                commits.add(batch)
+                self._put_off(number, batch)
 
     def work(self, number: int) -> list[Outcome]:
         """Reads, fills and commits a batch while the next one is parsed; a second call changes nothing.
@@ -212,52 +184,45 @@ class BatchedRun(ABC):
         Long and late documents have no outcome yet; after the last batch, `batches` has grown by them.
         """
         self._begun()
-        batch = self._fill(number)
+        batch = self.fill(number)
         outcomes = self.commit(batch)
         self._put_off(number, batch)
         return outcomes
+
+    @property
+    def empty(self) -> bool:
+        """Returns True if the run has no input."""
+        return not self._opening.names
 
     @property
     def engines(self) -> int:
         """Returns the number of engines of this run on this machine; no more than it has batches."""
         return min(engines_of(self.assignment), max(1, len(self.batches)))
 
-    def work_beside(self, engines: int) -> None:
-        """Has so many engine processes fill all batches, and commits them in their order."""
-        from cinnabar.extraction.engines.pool import EnginePool
+    def fill(self, number: int) -> Batch:
+        """Reads and fills the batch with this number here, except for its long and late documents."""
+        # Documents are parsed while torch is imported and the model is loaded.
+        self._reader.begin(number)
+        job = self._whole_job()
+        read, known = self.read(number)
+        return self.sorted_out(read, fill_batch([one for one in read if one is not None], known, job))
 
-        self._begun()
-        under_way: deque[tuple[int, list[Read | None], Future[Batch]]] = deque()
-        number = 0
-        with (
-            EnginePool(engines, self.assignment, self._place) as pool,
-            BackgroundCommits(self.commit) as commits,
-        ):
-            while number < len(self.batches) or under_way:
-                while number < len(self.batches) and len(under_way) < _AHEAD * engines:
-                    read, known = self._read(number)
-                    under_way.append((number, read, pool.submit([one for one in read if one is not None], known)))
-                    number += 1
-                first, read, filled = under_way.popleft()
-                batch = self._sorted_out(first, read, filled.result())
-                commits.add(batch)
-                self._put_off(first, batch)
+    def read(self, number: int) -> tuple[list[Read | None], Known | None]:
+        """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
+        read = self._reader.read(number)
+        there = [item for item, one in zip(self.batches[number], read, strict=True) if one is not None]
+        return read, self.known(there, number)
 
-    def spread(self, cluster: Cluster) -> None:
-        """Has a cluster read and fill all batches, and commits each as it comes back.
+    def known(self, _items: Sequence[Input], _number: int) -> Known | None:
+        """Returns the stored records of these documents of a batch in a backfill, None in an extraction."""
+        return None
 
-        Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
-        """
-        from cinnabar.extraction.cluster.supervisor import Supervisor
-
-        self._begun()
-        with (
-            Supervisor(cluster, self.assignment, self._place) as supervisor,
-            BackgroundCommits(self.commit) as commits,
-        ):
-            for number, batch in self._fill_all(supervisor):
-                commits.add(batch)
-                self._put_off(number, batch)
+    def sorted_out(self, read: Sequence[Read | None], batch: Batch) -> Batch:
+        """Returns the filled batch of the documents that were read, with the late ones set aside too."""
+        there = [at for at, one in enumerate(read) if one is not None]
+        batch = with_late(batch, [at for at, one in enumerate(read) if one is None], there)
+        self._reader.keep([one for at in batch.set_aside if (one := read[at]) is not None])
+        return batch
 
     def commit(self, batch: Batch) -> list[Outcome]:
         """Commits the outcomes of a filled batch and returns them as stored; a second call changes nothing."""
@@ -277,54 +242,44 @@ class BatchedRun(ABC):
 
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
-        usage = self._usage()
-        took = round(self._routing / self._routed, 1) if self._routed else None
-        summary = Summary.of(self._begun().finish(usage), self._steps, usage, took, self._empty)
         from cinnabar.extraction.watching.reports import report_of_run
 
-        out, ids = self._opening.store.out, self._begun().ids
-        report = report_of_run(out, ids, self._stages(), lambda text: self._progress.note(text))
-        return summary if report is None else replace(summary, report=str(report.path), drift=report.drift)
+        usage, run = self._usage(), self._begun()
+        ended = run.finish(usage)
+        report = report_of_run(self.place.out, run.ids, self._stages(), lambda text: self._progress.note(text))
+        return Summary(
+            run_id=ended.run_id,
+            schema=ended.schema_name,
+            inputs=ended.inputs,
+            written=ended.written,
+            quarantined=ended.quarantined,
+            skipped=ended.skipped,
+            seconds=round(ended.seconds, 3),
+            steps=self._steps,
+            reasons=ended.reasons,
+            usage=usage,
+            skips=ended.skips,
+            routed=[_counts(part) for part in ended.parts] or None,
+            routing_ms=round(self._routing / self._routed, 1) if self._routed else None,
+            report=None if report is None else str(report.path),
+            empty=self._empty,
+            drift=None if report is None else report.drift,
+        )
 
     def _stages(self) -> dict[str, float]:
         """Returns the seconds of the stages; those of a model's own steps are named `fill/STEP`."""
-        found = {"parse": self._parsing()} | self._seconds
+        found = {"parse": self._reader.seconds} | self._seconds
         timings = getattr(self._job.engine, "timings", {}) if self._job is not None else {}
         return found | {f"fill/{step}": seconds for step, seconds in timings.items()}
 
-    @abstractmethod
-    def _parsing(self) -> float:
-        """Returns the seconds in which this process waited for parsers; 0 if others parsed."""
-
-    def _fill(self, number: int) -> Batch:
-        """Reads and fills the batch with this number, except for its long documents."""
-        # Documents are parsed while torch is imported and the model is loaded.
-        self._begin(number)
-        job = self._whole_job()
-        read, known = self._read(number)
-        batch = fill_batch([one for one in read if one is not None], known, job)
-        return self._sorted_out(number, read, batch)
-
-    def _sorted_out(self, _number: int, read: Sequence[Read | None], batch: Batch) -> Batch:
-        """Returns the filled batch of the documents that were read, with the late ones set aside too."""
-        there = [at for at, one in enumerate(read) if one is not None]
-        return with_late(batch, [at for at, one in enumerate(read) if one is None], there)
-
-    @abstractmethod
-    def _begin(self, number: int) -> None:
-        """Starts parsing the batch with this number."""
-
-    @abstractmethod
-    def _read(self, number: int) -> tuple[list[Read | None], Known | None]:
-        """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
-
-    @abstractmethod
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
-        """Has a cluster read and fill all batches, and those that are added meanwhile."""
-
-    def _add(self, batch: Sequence[Any]) -> None:
-        """Adds a batch behind the others."""
-        self.batches.append(batch)
+    def _take(self, inputs: Sequence[Input], parsers: ParserSettings, stack: ExitStack) -> None:
+        """Cuts the inputs into batches, and makes their reader on the stack."""
+        options = self.assignment.options
+        size = max(options.batch, *(source.least_batch for source in self.assignment.sources))
+        self.batches = [inputs[start : start + size] for start in range(0, len(inputs), size)]
+        pages = PageStore(self._opening.store.out / PAGES)
+        reader = BatchReader(self.batches, options.workers, options.max_tokens, parsers, pages)
+        self._reader = stack.enter_context(reader)
 
     def _put_off(self, number: int, batch: Batch) -> None:
         """Adds the long documents behind all batches, each alone, once all others are done."""
@@ -336,7 +291,7 @@ class BatchedRun(ABC):
         self._open.remove(number)
         if not self._open:
             for _, item in sorted(self._long, key=lambda one: one[0]):
-                self._add([item])
+                self.batches.append([item])
 
     def _usage(self) -> Mapping[str, Any] | None:
         """Returns the use of models behind a server, None if the run asked none."""
@@ -385,7 +340,8 @@ class BatchedRun(ABC):
             self._progress.advance(run.commit_batch(some))
 
     @property
-    def _place(self) -> Place:
+    def place(self) -> Place:
+        """Returns the output folder and the id of the run."""
         return Place(self._opening.store.out, _ESTIMATE if self._run is None else self._run.id)
 
     def _whole_job(self) -> Job:
@@ -393,5 +349,47 @@ class BatchedRun(ABC):
         if self._job is None:
             for note in self.assignment.memory_notes():
                 self._progress.note(note)
-            self._job = self.assignment.job(self._place)
+            self._job = self.assignment.job(self.place)
         return self._job
+
+
+def driver_of(engines: int, cluster: Cluster | None) -> Driver:
+    """Returns the driver of a run with so many engines on this machine, or on a cluster."""
+    if cluster is not None:
+        return lambda run: on_cluster(run, cluster)
+    return here if engines == 1 else lambda run: in_engines(run, engines)
+
+
+def here(run: BatchedRun) -> Generator[tuple[int, Batch]]:
+    """Fills batches in this process."""
+    number = 0
+    while number < len(run.batches):
+        yield number, run.fill(number)
+        number += 1
+
+
+def in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]]:
+    """Fills batches in so many engine processes, and yields them in their order."""
+    from cinnabar.extraction.engines.pool import EnginePool
+
+    under_way: deque[tuple[int, list[Read | None], Future[Batch]]] = deque()
+    number = 0
+    with EnginePool(engines, run.assignment, run.place) as pool:
+        while number < len(run.batches) or under_way:
+            while number < len(run.batches) and len(under_way) < _AHEAD * engines:
+                read, known = run.read(number)
+                under_way.append((number, read, pool.submit([one for one in read if one is not None], known)))
+                number += 1
+            first, read, filled = under_way.popleft()
+            yield first, run.sorted_out(read, filled.result())
+
+
+def on_cluster(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]]:
+    """Reads and fills batches on the machines of a cluster, and yields them as they come back.
+
+    Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
+    """
+    from cinnabar.extraction.cluster.supervisor import Supervisor
+
+    with Supervisor(cluster, run.assignment, run.place) as supervisor:
+        yield from supervisor.fill(run.batches, lambda number: run.known(run.batches[number], number))

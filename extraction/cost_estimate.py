@@ -22,7 +22,7 @@ from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.ingest.message import Message
+    from cinnabar.extraction.ingest.message import Message, Sent
     from cinnabar.extraction.ingest.sandbox import ParserPool
 
 # Documents in the sample, evenly spaced over all.
@@ -60,7 +60,7 @@ class CostEstimate:
 
 
 def estimate_cost(
-    items: Sequence[Path | Message],
+    items: Sequence[Path | Message | Sent],
     form: Form,
     pool: ParserPool,
     served: Served,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cinnabar.extraction.storage.records import Outcome
-from cinnabar.extraction.storage.tables import printable
 
+# Commands import this module for their help; tables need pyarrow.
 if TYPE_CHECKING:
     from cinnabar.extraction.cost_estimate import CostEstimate
 
@@ -73,6 +73,8 @@ class OutcomeTally(Silent):
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Counts the outcomes that were just committed."""
+        from cinnabar.extraction.storage.tables import printable
+
         self.done += len(outcomes)
         for outcome in outcomes:
             reason = outcome.status, outcome.code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.filler import Metered
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.ingest.message import Message
-from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.mailboxes.address import ImapAddress
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.progress import Progress
-from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.skipping import sift
 from cinnabar.extraction.sources import Escalation, LanguageSource, RemoteSource, Source
@@ -30,13 +27,11 @@ from cinnabar.extraction.storage.spelling import Spelling
 from cinnabar.extraction.storage.store import PASSWORD_COUNT, UNAVAILABLE
 from cinnabar.extraction.storage.tables import printable
 from cinnabar.schemas import SchemaSource
-from cinnabar.schemas.errors import UsageError
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.cluster.connection import Cluster
-    from cinnabar.extraction.cluster.supervisor import Supervisor
-    from cinnabar.extraction.pipeline import Batch, Read
+    from cinnabar.extraction.pipeline import Batch
     from cinnabar.extraction.routing.routing import Routing
 
 
@@ -58,7 +53,8 @@ def extract(
     document gets the schema that fits, or none. Raises UsageError before any work begins if the arguments do not go
     together. Raises RunError if the run fails; committed batches are kept, and the same call continues.
     """
-    with Extraction(paths, source, out, model, options, progress, escalation, routing) as extraction:
+    assignment = Assignment(source, model, options, escalation, routing).shown()
+    with Extraction(assignment, paths, out, progress) as extraction:
         return extraction.work_through(cluster)
 
 
@@ -66,24 +62,12 @@ class Extraction(BatchedRun):
     """A run that has begun: its inputs are hashed, done ones are skipped, and `batches` holds the rest."""
 
     def __init__(
-        self,
-        paths: Sequence[Location],
-        source: SchemaSource,
-        out: Path,
-        model: Source,
-        options: RunOptions = DEFAULT_OPTIONS,
-        progress: Progress | None = None,
-        escalation: Escalation | None = None,
-        routing: Routing | None = None,
+        self, assignment: Assignment, paths: Sequence[Location], out: Path, progress: Progress | None = None
     ) -> None:
-        if escalation is not None and isinstance(model, RemoteSource):
-            raise UsageError("--escalate-to: expected a local --model, got one behind a server")
-        parsers = parser_settings(options)
-        schemas = [source] if routing is None else routing.sources
-        examples = prompt_examples(options, schemas, model, escalation)
-        super().__init__(Assignment(source, model, options, escalation, routing, examples), progress)
+        super().__init__(assignment, progress)
+        parsers = parser_settings(assignment.options)
         #: The source behind a server that the run asks, None if there is none.
-        self._remote = next((one for one in self._sources() if isinstance(one, RemoteSource)), None)
+        self._remote = next((one for one in assignment.sources if isinstance(one, RemoteSource)), None)
         self._left = 0
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._settled = False
@@ -101,7 +85,7 @@ class Extraction(BatchedRun):
             named: dict[str, Path | Message | Input] = {}
             for item in items:
                 named.setdefault(_spelled(item, spelled), item)
-            chosen = list(named.items())[: options.limit]
+            chosen = list(named.items())[: assignment.options.limit]
             names = [name for name, _ in chosen]
             about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
             if parsers.passwords:
@@ -113,11 +97,7 @@ class Extraction(BatchedRun):
             settled, left = sift([_named(examine(item, paths, known), name) for name, item in chosen], run)
             self._settle(settled)
             self._tell_finished(left)
-            self.batches = self._in_batches(left)
-            pages = PageStore(store.out / PAGES)
-            self._reader = stack.enter_context(
-                BatchReader(self.batches, options.workers, options.max_tokens, parsers, pages)
-            )
+            self._take(left, parsers, stack)
             self._estimate()
             self._stack = stack.pop_all()
 
@@ -143,31 +123,6 @@ class Extraction(BatchedRun):
             finished = group.finished({item.digest for item in left})
             if any(finished.values()):
                 self.assignment = replace(self.assignment, routing=replace(routing, done=finished))
-
-    def _sources(self) -> list[Source]:
-        escalation = self.assignment.escalation
-        return [self.assignment.model, *([escalation.source] if escalation else [])]
-
-    def _in_batches(self, inputs: Sequence[Input]) -> list[Sequence[Input]]:
-        size = max(self.assignment.options.batch, *(source.least_batch for source in self._sources()))
-        return [inputs[start : start + size] for start in range(0, len(inputs), size)]
-
-    def _begin(self, number: int) -> None:
-        self._reader.begin(number)
-
-    def _read(self, number: int) -> tuple[list[Read | None], None]:
-        return self._reader.read(number), None
-
-    def _parsing(self) -> float:
-        return self._reader.seconds
-
-    def _sorted_out(self, number: int, read: Sequence[Read | None], batch: Batch) -> Batch:
-        batch = super()._sorted_out(number, read, batch)
-        self._reader.keep([one for at in batch.set_aside if (one := read[at]) is not None])
-        return batch
-
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
-        return supervisor.fill(self.batches)
 
     def _estimate(self) -> None:
         """Reports the expected cost of models behind a server before the run asks them."""
@@ -210,7 +165,7 @@ class Extraction(BatchedRun):
         for filler in metered:
             filler.close(self._settled)
         if self._settled and not metered and self._remote is not None:
-            self._remote.settle(self._place)
+            self._remote.settle(self.place)
 
 
 def _spelled(item: Path | Message | Input, spelled: Spelling) -> str:

@@ -1,10 +1,11 @@
-"""The options of a run with their defaults, ranges and descriptions, which commands and flows read from here."""
+"""What a run is: its plan, with the defaults, ranges and descriptions that commands, flows and Python read."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -28,12 +29,32 @@ OnMissing = Literal["quarantine", "guess"]
 OnCheck = Literal["flag", "quarantine"]
 OnEmpty = Literal["quarantine", "skip", "write"]
 Device = Literal["auto", "cpu", "cuda"]
+#: What may fail a run that ended well.
+FailOn = Literal["drift"]
 
 
-class RunOptions(BaseModel):
-    """The options of a run. Raises UsageError if one is out of range."""
+class Options(BaseModel):
+    """A group of options. Raises UsageError, which names the command's option, if one is out of range."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, said: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return check(said)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False)[0]
+            name = str(wrong["loc"][0])
+            if name not in cls.model_fields:
+                raise UsageError(f"{name}: expected one of {', '.join(cls.model_fields)}") from None
+            option = f"--{name.replace('_', '-')}"
+            wanted = _expected(cls.model_fields[name])
+            raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
+
+
+class RunOptions(Options):
+    """How a run reads documents, and what becomes of their records."""
 
     effort: EffortName = Field(default="medium", description="At most 1, 2, 3 or 16 denoising steps.")
     steps: int | None = Field(default=None, ge=1, le=64, description="Denoising steps instead of those of the effort.")
@@ -99,21 +120,6 @@ class RunOptions(BaseModel):
         copy._passwords = tuple(passwords)
         return copy
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _told(cls, said: Any, check: ModelWrapValidatorHandler[RunOptions]) -> RunOptions:
-        """Returns the options. Raises UsageError, which names the command's option, if one is out of range."""
-        try:
-            return check(said)
-        except ValidationError as error:
-            wrong = error.errors(include_url=False)[0]
-            name = str(wrong["loc"][0])
-            if name not in cls.model_fields:
-                raise UsageError(f"{name}: expected one of {', '.join(cls.model_fields)}") from None
-            option = f"--{name.replace('_', '-')}"
-            wanted = _expected(cls.model_fields[name])
-            raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
-
     def fingerprint(self, model: str) -> str:
         """Returns the key part that names model and options; parser workers and device do not change it."""
         engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
@@ -126,6 +132,87 @@ class RunOptions(BaseModel):
 
 
 DEFAULT_OPTIONS = RunOptions()
+
+
+class Server(Options):
+    """The settings for a model behind a server; money is text. The key comes from the environment only."""
+
+    # Python may name money as a number.
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    base_url: str | None = Field(default=None, description="The address of mercury-2 or openai:NAME.")
+    budget: str | None = Field(default=None, description="The most dollars to spend; 0 only tells the cost.")
+    prices: str | None = Field(
+        default=None, description="Dollars for a million tokens each (in, cached, out), if not the known ones."
+    )
+    concurrency: int | None = Field(default=None, ge=1, description="Requests to a server under way at a time (16).")
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, description="Requests to a server in any minute, at most."
+    )
+    tokens_per_minute: int | None = Field(
+        default=None, ge=1, description="Tokens sent to a server in any minute, at most."
+    )
+    timeout: float | None = Field(default=None, description="The most seconds for a server's answer (120).")
+
+
+class RunPlan(Options):
+    """What a run does to documents: with which schemas, models and options, where, and when it counts as failed.
+
+    `schemas` are what `load_schema` takes. `Assignment.of` finds the schemas and models of a plan.
+    """
+
+    schemas: list[Any] = []
+    out: Path | None = None
+    model: str | None = Field(
+        default=None,
+        description="`default`, the folder of a model, mercury-2, or openai:NAME; without it the one kept by"
+        " `improve`.",
+    )
+    device: Device = Field(default="auto", description="The device of the model.")
+    max_error_rate: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Fail (status 3) if a larger share of the documents read is in quarantine.",
+    )
+    fail_on: FailOn | None = Field(
+        default=None, description="Fail (status 3) if the run differs from earlier runs by more than chance."
+    )
+    route: bool = Field(default=False, description="Read each document with the one schema that fits it, or with none.")
+    related: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Skip documents that are of the schema's kind with a probability below P.",
+    )
+    escalate_to: str | None = Field(
+        default=None, description="The model for unsure fields: a folder, mercury-2 or openai:NAME."
+    )
+    below: float | None = Field(
+        default=None, ge=0, le=1, description="Confidence below which a field is escalated (0.8)."
+    )
+    ray: str | None = Field(
+        default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."
+    )
+    gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
+    server: Server = Server()
+    options: RunOptions = DEFAULT_OPTIONS
+
+    @classmethod
+    def of(cls, schemas: Iterable[Any] = (), out: str | Path | None = None, **said: Any) -> RunPlan:
+        """Returns the plan with these values of its own fields, of `Server` and of `RunOptions`.
+
+        Raises UsageError if one is out of range.
+        """
+        own = {name: said.pop(name) for name in cls.model_fields if name in said}
+        server = {name: said.pop(name) for name in Server.model_fields if name in said}
+        own |= {"server": Server(**server)} if server else {}
+        place = None if out is None else Path(out)
+        return cls(schemas=[*schemas], out=place, **{"options": RunOptions(**said)} | own)
+
+
+#: The options of a run by name, as commands and flows take them.
+OPTIONS = {**RunPlan.model_fields, **Server.model_fields, **RunOptions.model_fields}
 
 
 def _expected(field: FieldInfo) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -27,7 +27,7 @@ from cinnabar.engine.models.remote.serving import (
 )
 from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision, language_precision, reading_precision
-from cinnabar.extraction.run_options import Device
+from cinnabar.extraction.run_options import Device, RunPlan
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.extras import check_extra
 
@@ -336,22 +336,6 @@ def _encodings_limit() -> int:
     return int(said) << 20
 
 
-def settings_of(said: Mapping[str, Any]) -> Settings:
-    """Returns settings from a mapping with `budget` (dollars) and `prices` (INPUT,CACHED,OUTPUT) as text.
-
-    Raises UsageError if a value is out of range.
-    """
-    found = {name: value for name, value in said.items() if value is not None}
-    if "prices" in found:
-        found["prices"] = Prices.parse(found["prices"])
-    if "budget" in found:
-        try:
-            found["budget"] = Decimal(str(found["budget"]))
-        except InvalidOperation:
-            raise UsageError(f"--budget {found['budget']}: expected dollars, such as 5.00") from None
-    return Settings(**found)
-
-
 def _remote(name: str, settings: Settings) -> RemoteSource:
     check_installed(name)
     found = served(name, settings)
@@ -372,32 +356,51 @@ class Escalation:
             raise UsageError(f"--below: expected 0 to 1, got {self.below}")
 
 
-def escalation_of(
-    name: str | None, below: float | None, settings: Settings, device: str = "auto"
-) -> Escalation | None:
-    """Returns the model that fields are escalated to, if a local one on this device; None if none is named."""
-    if name is None:
-        return None
-    return Escalation(model_source(name, device, settings), DEFAULT_BELOW if below is None else below)
+def sources_of(
+    plan: RunPlan, model: str, without: Collection[str] = ()
+) -> tuple[ModelSource | LanguageSource | RemoteSource, Escalation | None]:
+    """Returns the source of this model, with the settings of a plan, and the stronger model of the plan.
+
+    `without` names rules of the model to switch off. Raises UsageError if the models, or the options of their server,
+    do not go together, and the errors of `model_source`.
+    """
+    settings = _settings(plan)
+    _check_models(plan, model)
+    source = model_source(model, plan.device, settings, without)
+    if plan.escalate_to is None:
+        return source, None
+    upper = model_source(plan.escalate_to, plan.device, settings)
+    return source, Escalation(upper, DEFAULT_BELOW if plan.below is None else plan.below)
 
 
-def check_models(
-    model: str, escalate_to: str | None, below: float | None, steps: int | None, server: Mapping[str, Any]
-) -> None:
-    """Raises UsageError if the models, or the options of their `server`, do not go together."""
-    if escalate_to is not None and not is_remote(escalate_to) and not _is_language(escalate_to):
-        if told := named_wrongly(escalate_to):
-            raise UsageError(f"--escalate-to {escalate_to}: {told}")
+def _settings(plan: RunPlan) -> Settings:
+    """Returns the settings for a server. Raises UsageError if a price or the budget is no such text."""
+    found: dict[str, Any] = plan.server.model_dump(exclude_none=True) | {"context": plan.options.context}
+    if "prices" in found:
+        found["prices"] = Prices.parse(found["prices"])
+    if "budget" in found:
+        try:
+            found["budget"] = Decimal(found["budget"])
+        except InvalidOperation:
+            raise UsageError(f"--budget {found['budget']}: expected dollars, such as 5.00") from None
+    return Settings(**found)
+
+
+def _check_models(plan: RunPlan, model: str) -> None:
+    upper = plan.escalate_to
+    if upper is not None and not is_remote(upper) and not _is_language(upper):
+        if told := named_wrongly(upper):
+            raise UsageError(f"--escalate-to {upper}: {told}")
         raise UsageError(
-            f"--escalate-to {escalate_to}: expected mercury-2, openai:NAME, or the folder of a language model"
+            f"--escalate-to {upper}: expected mercury-2, openai:NAME, or the folder of a language model"
             " (config.json and *.safetensors)"
         )
-    if escalate_to is not None and is_remote(model):
-        raise UsageError(f"--escalate-to {escalate_to}: expected a local --model, got {model}")
-    if below is not None and escalate_to is None:
+    if upper is not None and is_remote(model):
+        raise UsageError(f"--escalate-to {upper}: expected a local --model, got {model}")
+    if plan.below is not None and upper is None:
         raise UsageError("--below: expected --escalate-to with it, which names the model for such fields")
-    given = [f"--{name.replace('_', '-')}" for name, value in server.items() if value is not None]
-    if given and not (is_remote(model) or is_remote(escalate_to or model)):
+    given = [f"--{name.replace('_', '-')}" for name in plan.server.model_dump(exclude_none=True)]
+    if given and not (is_remote(model) or is_remote(upper or model)):
         raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
-    if steps is not None and is_remote(model):
+    if plan.options.steps is not None and is_remote(model):
         raise UsageError(f"--steps: {model} has no steps to be set; see --effort")

@@ -11,28 +11,30 @@ from cinnabar.flows.tasks import work_on
 from cinnabar.flows.ending import ends_in_words, tell_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
+from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.batched_run import Summary
-from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.inputs import located
 from cinnabar.extraction.mailboxes.address import password_of_environment
-from cinnabar.extraction.parser_settings import passwords_in
-from cinnabar.extraction.quality.kept_models import model_for
-from cinnabar.extraction.routing.routing import routing_of
-from cinnabar.extraction.run_options import Device, RunOptions
-from cinnabar.extraction.sources import model_source
+from cinnabar.extraction.run_options import RunOptions, RunPlan
 from cinnabar.extraction.storage.local_paths import check_local
 from cinnabar.extraction.storage.stored_records import Selection
-from cinnabar.flows.artifacts import Artifacts
-from cinnabar.flows.output_lock import begun_alone
-from cinnabar.flows.parameters import FailOn, Seconds, Share, check_given, takes_run_options
-from cinnabar.flows.prefect_server import secret
-from cinnabar.schemas import load_schema
+from cinnabar.flows.output_lock import begun_run
+from cinnabar.flows.parameters import Seconds, Share, check_given, takes
+from cinnabar.flows.prefect_server import secret, with_passwords
 
 
 @flow(name="backfill-folder", flow_run_name="{record_schema} in {out}", persist_result=False)
 @ends_in_words
-@takes_run_options(*(name for name in RunOptions.model_fields if name != "retry_quarantined"))
+@takes(
+    "model",
+    "device",
+    *(name for name in RunOptions.model_fields if name != "retry_quarantined"),
+    "related",
+    "max_error_rate",
+    "fail_on",
+    "ray",
+)
 def backfill_folder(
     record_schema: str,
     out: str,
@@ -41,12 +43,6 @@ def backfill_folder(
     source: str | None = None,
     below: Share | None = None,
     where: str | None = None,
-    related: Share | None = None,
-    max_error_rate: Share | None = None,
-    fail_on: FailOn | None = None,
-    model: str | None = None,
-    device: Device = "auto",
-    ray: str | None = None,
     others: list[str] | None = None,
     password_block: str | None = None,
     document_password_block: str | None = None,
@@ -66,15 +62,11 @@ def backfill_folder(
         source: Only records of documents with this path, in this folder or mailbox, or matching this pattern.
         below: Records and fields with a lower confidence are filled again.
         where: Only records that meet this SQL condition on the columns of their table.
+        others: Files, folders and mailboxes to search for documents that have moved.
         related: Documents that are of the schema's kind with a probability below this are skipped; documents that
             earlier runs skipped as other_kind are compared again.
-        max_error_rate: The run fails if a larger share of the documents read is in quarantine.
+        max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
         fail_on: drift: the run fails if it differs from earlier runs by more than chance.
-        model: The model that fills: `default`, or the folder of a model or a language model; without it the one
-            that `cinnabar improve --keep` took into use, if there is one.
-        device: The device of the model; auto takes a GPU if there is one.
-        ray: A Ray cluster for the work, in one task: auto, HOST:PORT or local.
-        others: Files, folders and mailboxes to search for documents that have moved.
         password_block: The Secret block with the mailbox's password, instead of the environment.
         document_password_block: The Secret block with passwords of encrypted documents, one a line.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
@@ -82,31 +74,21 @@ def backfill_folder(
     check_given(record_schema=record_schema, out=out)
     check_local(out, "out")
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
-    options = RunOptions(**said)
-    if document_password_block is not None:
-        options = options.with_passwords(passwords_in(secret(document_password_block)()))
-    version = load_schema(record_schema)
-    model = model_for(Path(out), [version.name], model)
-    filler = model_source(model, device)
-    routing = routing_of([version], False, related, model)
+    plan = with_passwords(RunPlan.of([record_schema], out, **said), document_password_block)
+    assignment = Assignment.of(plan)
     password = secret(password_block) if password_block else password_of_environment
     lying = located(others or [], password)
-    artifacts = Artifacts(f"{version.name} in {out}")
-    with (
-        artifacts,
-        joined(ray, filler, engines=options.engines) as cluster,
-        begun_alone(
-            lambda: Backfill(
-                version, Path(out), filler, chosen, options, artifacts, lying, password, routing
-            ),
-            wait,
-            get_run_logger().warning,
-        ) as begun,
-    ):
-        if begun.empty:
+    with begun_run(
+        f"{assignment.source.name} in {out}",
+        plan,
+        assignment,
+        wait,
+        lambda artifacts: Backfill(assignment, Path(out), chosen, artifacts, lying, password),
+    ) as (run, cluster, artifacts):
+        if run.empty:
             get_run_logger().info("nothing to fill")
             return None
-        work_on(begun, cluster)
-        summary = begun.finish()
-    tell_end(summary, artifacts, max_error_rate, fail_on)
+        work_on(run, cluster)
+        summary = run.finish()
+    tell_end(summary, artifacts, plan)
     return summary

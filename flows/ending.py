@@ -8,9 +8,9 @@ from functools import wraps
 from typing import Any, ParamSpec, cast
 
 from cinnabar.extraction.batched_run import Summary
+from cinnabar.extraction.run_options import RunPlan
 from cinnabar.flows.artifacts import Artifacts
 from cinnabar.flows.limits import broken_limits
-from cinnabar.flows.parameters import FailOn
 from cinnabar.schemas.errors import CinnabarError, RunError
 from cinnabar.schemas.wording import counted
 
@@ -54,12 +54,12 @@ def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, An
     return cast(Callable[P, dict[str, Any]], ended)
 
 
-def tell_end(summary: Summary, artifacts: Artifacts, max_error_rate: float | None, fail_on: FailOn | None) -> None:
+def tell_end(summary: Summary, artifacts: Artifacts, plan: RunPlan) -> None:
     """Shows a run's outcomes and drift in its log and artifacts. Raises RunError if it broke a limit of its owner."""
     artifacts.end(summary)
     log = get_run_logger()
     log.info(summary.counts)
     for sentences in summary.drift or ():
         log.warning("drift: %s", sentences)
-    if broken := broken_limits(summary, artifacts.reasons(), max_error_rate, fail_on):
+    if broken := broken_limits(summary, artifacts.reasons(), plan):
         raise RunError(broken)

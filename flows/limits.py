@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinnabar.extraction.run_options import FailOn, RunPlan
 from cinnabar.extraction.storage.records import EMPTY_RECORD
-from cinnabar.flows.parameters import FailOn
 from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 _TOLD, _NAMED = 5, 3
 
 
-def broken_limits(
-    summary: Summary, reasons: Sequence[Reason], max_error_rate: float | None, fail_on: FailOn | None
-) -> str:
+def broken_limits(summary: Summary, reasons: Sequence[Reason], plan: RunPlan) -> str:
     """Returns what the run broke, in sentences; "" if it kept its limits. `reasons` names documents of the run."""
-    return " ".join(filter(None, (_held_back(summary, reasons, max_error_rate), _drifted(summary, fail_on))))
+    return " ".join(filter(None, (_held_back(summary, reasons, plan.max_error_rate), _drifted(summary, plan.fail_on))))
 
 
 def _held_back(summary: Summary, reasons: Sequence[Reason], most: float | None) -> str:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
+from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.batched_run import BatchedRun
+from cinnabar.extraction.cluster.connection import Cluster, joined
+from cinnabar.extraction.run_options import RunPlan
 from cinnabar.extraction.storage.files import is_locked
+from cinnabar.flows.artifacts import Artifacts
 from cinnabar.schemas.errors import InUse
+
+from prefect import get_run_logger  # isort: skip
 
 T = TypeVar("T")
 
@@ -35,3 +43,17 @@ def begun_alone(begin: Callable[[], T], wait: float, say: Callable[[str], object
         # It checks the lock instead of calling `begin` again and again, which would list a whole mailbox each time.
         while is_locked(folder) and time.monotonic() < deadline:
             time.sleep(LOOK)
+
+
+@contextmanager
+def begun_run(
+    title: str, plan: RunPlan, assignment: Assignment, wait: float, begin: Callable[[Artifacts], BatchedRun]
+) -> Iterator[tuple[BatchedRun, Cluster | None, Artifacts]]:
+    """Yields a run that has its folder to itself, the cluster of its plan, and what shows its progress in Prefect."""
+    artifacts = Artifacts(title)
+    with (
+        artifacts,
+        joined(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
+        begun_alone(lambda: begin(artifacts), wait, get_run_logger().warning) as run,
+    ):
+        yield run, cluster, artifacts

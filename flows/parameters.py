@@ -1,76 +1,54 @@
-"""The types of the flows' parameters, with the ranges that Prefect's form enforces.
-
-Each option of a run is a parameter of its own. Flows and commands take these from `RunOptions` by `takes_run_options`.
-"""
+"""The parameters of flows and commands that `RunPlan` and its groups of options declare, and their ranges."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from cinnabar.extraction.run_options import RunOptions
+from cinnabar.extraction.run_options import OPTIONS
 from cinnabar.schemas.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: What may fail a run that ended well.
-FailOn = Literal["drift"]
 Share = Annotated[float, Field(ge=0, le=1)]
-_Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0)]
-
-
-class Server(BaseModel):
-    """The settings for a model behind a server; money is text. The key comes from the environment only."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    base_url: str | None = Field(default=None, description="The address of mercury-2 or openai:NAME.")
-    budget: str | None = Field(default=None, description="The most dollars to spend; 0 only tells the cost.")
-    prices: str | None = Field(default=None, description="IN,CACHED,OUT: dollars for a million tokens each.")
-    concurrency: _Count | None = Field(default=None, description="Requests under way at a time.")
-    requests_per_minute: _Count | None = Field(default=None, description="Requests in any minute, at most.")
-    tokens_per_minute: _Count | None = Field(default=None, description="Tokens sent in any minute, at most.")
-    timeout: float | None = Field(default=None, description="The most seconds for a whole answer.")
 
 
 def _in_range(_name: str, field: FieldInfo) -> Any:
     return Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 
 
-def takes_run_options(
-    *names: str, annotate: Callable[[str, FieldInfo], Any] = _in_range
-) -> Callable[[Function], Function]:
+def takes(*names: str, annotate: Callable[[str, FieldInfo], Any] = _in_range) -> Callable[[Function], Function]:
     """Returns a decorator that replaces a function's `**` parameter by these options of a run.
 
-    They follow its parameter `device`, with the defaults of `RunOptions`; `annotate` makes their types. Their
-    descriptions join the docstring, because Prefect reads it.
+    They stand before its own parameters with a default; an own one of the same name takes the option's place.
+    `annotate` makes their types. Their descriptions join a docstring with `Args:`, because Prefect reads it, as far as
+    it does not describe them itself.
     """
 
     def extended(function: Function) -> Function:
         signature = inspect.signature(function, eval_str=True)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        place = 1 + [one.name for one in own].index("device")
-        fields = {name: RunOptions.model_fields[name] for name in names}
-        options = [
-            inspect.Parameter(
+        own = {name: one for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
+        fields = {name: OPTIONS[name] for name in names if name not in own}
+        found = {name: one for name, one in own.items() if one.default is one.empty}
+        for name in names:
+            found[name] = own.get(name) or inspect.Parameter(
                 name,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=field.default,
-                annotation=annotate(name, field),
+                default=OPTIONS[name].default,
+                annotation=annotate(name, OPTIONS[name]),
             )
-            for name, field in fields.items()
-        ]
-        parameters = [*own[:place], *options, *own[place:]]
+        parameters = [*(found | own).values()]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         function.__annotations__ = {one.name: one.annotation for one in parameters}
         if "Args:" in (function.__doc__ or ""):
-            said = "".join(f"\n        {name}: {field.description}" for name, field in fields.items())
-            function.__doc__ = f"{(function.__doc__ or '').rstrip()}{said}"
+            told = (function.__doc__ or "").rstrip()
+            more = {name: field for name, field in fields.items() if f"\n        {name}: " not in told}
+            function.__doc__ = told + "".join(f"\n        {name}: {field.description}" for name, field in more.items())
         return function
 
     return extended

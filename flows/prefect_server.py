@@ -14,6 +14,8 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from cinnabar.extraction.parser_settings import passwords_in
+from cinnabar.extraction.run_options import RunPlan
 from cinnabar.schemas.errors import RunError, UsageError
 
 # The most seconds for a server to start, and to answer.
@@ -130,3 +132,10 @@ def _started(url: str, port: int) -> Iterator[None]:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def with_passwords(plan: RunPlan, block: str | None) -> RunPlan:
+    """Returns the plan with the passwords of encrypted documents in a Secret block, one a line, if one is named."""
+    if block is None:
+        return plan
+    return plan.model_copy(update={"options": plan.options.with_passwords(passwords_in(secret(block)()))})

@@ -3,9 +3,8 @@
 # Annotations stay values here, as in extract.py.
 import os
 from collections import deque
-from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 # Prefect reads these on import. They switch off its telemetry.
 os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
@@ -20,30 +19,14 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.concurrency.sync import concurrency
 
-from cinnabar.extraction.batch_failure import batch_failure
+from cinnabar.extraction.batch_filling import batch_failure
+from cinnabar.extraction.batched_run import BatchedRun, Driver, driver_of
 from cinnabar.extraction.cluster.connection import Cluster
-from cinnabar.extraction.storage.records import Outcome
 from cinnabar.schemas.errors import UsageError
 
 # Documents of a task, unless one batch has more. A task costs client and server 30 ms: over 10,000 documents of fifty
 # words the flow took 9% more CPU seconds with one task for every 16 documents.
 _TOGETHER = 64
-
-
-class Begun(Protocol):
-    """A run with known batches: an `Extraction` or a `Backfill`."""
-
-    @property
-    def batches(self) -> Sequence[Sequence[Any]]: ...
-
-    def work(self, number: int) -> list[Outcome]: ...
-
-    @property
-    def engines(self) -> int: ...
-
-    def spread(self, cluster: Cluster) -> None: ...
-
-    def work_beside(self, engines: int) -> None: ...
 
 
 async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
@@ -61,7 +44,7 @@ async def worth_retrying(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
     cache_policy=NO_CACHE,
     persist_result=False,
 )
-def work_in_turn(begun: Begun, left: deque[int], gpu_limit: str | None) -> int:
+def work_in_turn(run: BatchedRun, left: deque[int], gpu_limit: str | None) -> int:
     """Reads, fills and commits these batches one by one and returns the number of documents.
 
     It removes finished batches from `left`, so that a retry begins with the batch that failed. It holds one slot of
@@ -70,45 +53,37 @@ def work_in_turn(begun: Begun, left: deque[int], gpu_limit: str | None) -> int:
     documents = 0
     with concurrency(gpu_limit, strict=True) if gpu_limit else nullcontext():
         while left:
-            documents += len(begun.work(left[0]))
+            documents += len(run.work(left[0]))
             left.popleft()
     return documents
 
 
-@task(name="cluster", cache_policy=NO_CACHE, persist_result=False)
-def spread_batches(begun: Begun, cluster: Cluster) -> None:
-    """Has the machines of a cluster work on all batches; the cluster retries a batch that fails."""
-    begun.spread(cluster)
-
-
-@task(name="engines", cache_policy=NO_CACHE, persist_result=False)
-def work_beside(begun: Begun, engines: int, gpu_limit: str | None) -> None:
-    """Has engine processes work on all batches; it holds one slot of `gpu_limit` meanwhile if one is given."""
+@task(cache_policy=NO_CACHE, persist_result=False)
+def drive(run: BatchedRun, driver: Driver, gpu_limit: str | None) -> None:
+    """Has a driver work on all batches; it holds one slot of `gpu_limit` meanwhile if one is given."""
     with concurrency(gpu_limit, strict=True) if gpu_limit else nullcontext():
-        begun.work_beside(engines)
+        run.drive(driver)
 
 
-def work_on(begun: Begun, cluster: Cluster | None, gpu_limit: str | None = None) -> None:
-    """Works on all batches, here, in engine processes or on a cluster.
+def work_on(run: BatchedRun, cluster: Cluster | None, gpu_limit: str | None = None) -> None:
+    """Works on all batches, here, in engine processes or on a cluster, which retries a batch that fails.
 
     The batches may grow meanwhile. Raises RunError with the names of a batch's documents if the batch still fails after
     all retries.
     """
-    if cluster is not None:
-        spread_batches(begun, cluster)
+    if cluster is not None or run.engines > 1:
+        at_once = drive.with_options(name="engines" if cluster is None else "cluster")
+        at_once(run, driver_of(run.engines, cluster), gpu_limit)
         return
-    if (engines := begun.engines) > 1:
-        work_beside(begun, engines, gpu_limit)
-        return
-    together = max(1, _TOGETHER // max(map(len, begun.batches), default=1))
+    together = max(1, _TOGETHER // max(map(len, run.batches), default=1))
     first = 0
-    while first < len(begun.batches):
-        left = deque(range(first, min(first + together, len(begun.batches))))
+    while first < len(run.batches):
+        left = deque(range(first, min(first + together, len(run.batches))))
         first += together
         named = work_in_turn.with_options(task_run_name=f"batches {left[0]} to {left[-1]}")
         try:
-            named(begun, left, gpu_limit)
+            named(run, left, gpu_limit)
         except UsageError:
             raise
         except Exception as error:
-            raise batch_failure(left[0], begun.batches[left[0]], error) from error
+            raise batch_failure(left[0], run.batches[left[0]], error) from error

@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, cast, overload
 from pydantic import BaseModel
 
 from cinnabar.documents import Documents, locations_of
+from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.progress import Silent
-from cinnabar.extraction.quality.kept_models import model_for
-from cinnabar.extraction.run import extract as extract_documents
-from cinnabar.extraction.run_options import Device, RunOptions
-from cinnabar.extraction.sources import check_models, escalation_of, model_source, settings_of
+from cinnabar.extraction.run import Extraction
+from cinnabar.extraction.run_options import Device, RunOptions, RunPlan
+from cinnabar.extraction.run_options import Server as ServerOptions
 from cinnabar.extraction.storage.local_paths import check_local
 from cinnabar.extraction.storage.records import LeafRow, Outcome
 from cinnabar.keywords import Options, Server
 from cinnabar.results import TOLD_SKIPS, Failure, Found, Reader, Table, Value
-from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 
 _R = TypeVar("_R")
@@ -105,7 +104,8 @@ def extract(
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    run = _Run(paths, schema, out, model, device, escalate_to, below, server, options, progress)
+    plan = _plan(schema, out, server, options, model=model, device=device, escalate_to=escalate_to, below=below)
+    run = _Run(paths, plan, progress)
     return run.table(run.progress)
 
 
@@ -146,62 +146,43 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    return Extracting(_Run(paths, schema, out, model, device, escalate_to, below, server, options, progress))
+    plan = _plan(schema, out, server, options, model=model, device=device, escalate_to=escalate_to, below=below)
+    return Extracting(_Run(paths, plan, progress))
 
 
 class _Run:
-    """The checked arguments of one extraction."""
+    """One extraction, whose arguments are checked."""
 
-    def __init__(
-        self,
-        paths: Documents,
-        schema: Any,
-        out: str | Path | None,
-        model: str | None,
-        device: str,
-        escalate_to: str | None,
-        below: float | None,
-        server: Mapping[str, Any] | None,
-        options: Mapping[str, Any],
-        progress: Shown,
-    ) -> None:
-        from cinnabar.extraction.records.checks.checks import Checks
-        from cinnabar.extraction.records.validation import Validator
-
-        self.source = load_schema(schema)
-        compiled = compile_schema(self.source.schema)
-        _ = compiled.form
-        Validator(self.source)
-        Checks(self.source, compiled)
-        self.reader = Reader[Any](self.source.model)
-        self.options = RunOptions(**options)
+    def __init__(self, paths: Documents, plan: RunPlan, progress: Shown) -> None:
+        self._assignment = Assignment.of(plan)
+        self.reader = Reader[Any](self._assignment.source.model)
         if not isinstance(progress, bool) and not callable(progress):
             raise UsageError(f"progress: expected True, False or a function of one argument, got {progress!r}")
         self.progress = Silent() if progress is False else _Telling(_printed() if progress is True else progress)
-        self.locations = locations_of(paths)
-        said = dict(server or {})
-        settings = settings_of(said | {"context": self.options.context})
-        if out is not None:
-            check_local(out, "out")
-        self._out = None if out is None else Path(out)
-        named_model = model or "default" if self._out is None else model_for(self._out, [self.source.name], model)
-        check_models(named_model, escalate_to, below, self.options.steps, said)
-        self.model = model_source(named_model, device, settings)
-        self.escalation = escalation_of(escalate_to, below, settings, device)
+        self._locations, self._out = locations_of(paths), plan.out
 
     def table(self, progress: Silent) -> Table[Any]:
         """Does the work and returns its table."""
+        folder, source = self._out or Path(tempfile.mkdtemp(prefix="cinnabar-")), self._assignment.source
         owned = self._out is None
-        folder = Path(tempfile.mkdtemp(prefix="cinnabar-")) if self._out is None else self._out
         try:
-            summary = extract_documents(
-                self.locations, self.source, folder, self.model, self.options, progress, self.escalation
-            )
+            with Extraction(self._assignment, self._locations, folder, progress) as extraction:
+                summary = extraction.work_through()
         except BaseException:
             if owned:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
-        return Table(folder, self.source.name, self.reader, summary, self.source.fingerprint, owned)
+        return Table(folder, source.name, self.reader, summary, source.fingerprint, owned)
+
+
+def _plan(
+    schema: Any, out: str | Path | None, server: Server | None, options: Mapping[str, Any], **said: Any
+) -> RunPlan:
+    """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
+    if out is not None:
+        check_local(out, "out")
+    groups = {"server": ServerOptions.model_validate({**(server or {})}), "options": RunOptions(**options)}
+    return RunPlan.of([schema], out, **groups, **said)
 
 
 class _Telling(Silent):

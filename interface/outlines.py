@@ -33,8 +33,8 @@ from cinnabar.extraction.ingest.builder import DocumentBuilder
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.records.checks.checks import Checks
 from cinnabar.extraction.records.validation import Validator, exact
-from cinnabar.extraction.run_options import EffortName
-from cinnabar.extraction.sources import check_models, model_source, settings_of
+from cinnabar.extraction.run_options import Device, EffortName, RunPlan
+from cinnabar.extraction.sources import sources_of
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import DocumentError, SchemaError, UsageError
@@ -48,12 +48,12 @@ _ANSWER = "answer"
 
 @overload
 def from_cinnabar(
-    model: str = "default", *, device: str = "auto", effort: EffortName = "medium", on_missing: OnMissing = "error",
+    model: str = "default", *, device: Device = "auto", effort: EffortName = "medium", on_missing: OnMissing = "error",
     asynchronous: Literal[False] = False,
 ) -> Cinnabar: ...  # fmt: skip
 @overload
 def from_cinnabar(
-    model: str = "default", *, device: str = "auto", effort: EffortName = "medium", on_missing: OnMissing = "error",
+    model: str = "default", *, device: Device = "auto", effort: EffortName = "medium", on_missing: OnMissing = "error",
     asynchronous: Literal[True],
 ) -> AsyncCinnabar: ...  # fmt: skip
 
@@ -61,7 +61,7 @@ def from_cinnabar(
 def from_cinnabar(
     model: str = "default",
     *,
-    device: str = "auto",
+    device: Device = "auto",
     effort: EffortName = "medium",
     on_missing: OnMissing = "error",
     asynchronous: bool = False,
@@ -142,14 +142,13 @@ class Cinnabar(Dottxt):
     nothing but what a schema allows; nothing of its client is used.
     """
 
-    def __init__(self, model: str, device: str, effort: EffortName, on_missing: OnMissing) -> None:
+    def __init__(self, model: str, device: Device, effort: EffortName, on_missing: OnMissing) -> None:
         if on_missing not in ("error", "guess", "none"):
             raise UsageError(f"on_missing: expected error, guess or none, got {on_missing!r}")
         effort_of(effort, None)
-        check_models(model, None, None, None, {})
         self.type_adapter = self._types = CinnabarTypeAdapter()
         self.model, self._effort, self._on_missing = model, effort, on_missing
-        self._source = model_source(model, device, settings_of({}))
+        self._source, _ = sources_of(RunPlan(model=model, device=device), model)
         self._filler: Any = None
         # One fill at a time has the model: threads of an asynchronous program share it.
         self._lock = Lock()

@@ -7,6 +7,7 @@ and the slot's automaton takes the first reading that it accepts. No function he
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -68,6 +69,7 @@ _ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|ère|e|º|ª|\.)(?:\b|$)", re.IGN
 _UNIT_TAIL = re.compile(r"\s*[^\W\d_]{1,5}(?![^\W_])")
 _PARENTHESISED = re.compile(r"\(\s*(\d[\d.,]*)\s*\)")
 _MINUS_BEFORE = re.compile(rf"(?:^|[\s(])[-−–]\s?(?:{_CURRENCY_WORD})?\s?$")
+_MINUS_LAST = re.compile(rf"(?:^|[\s(]|[^\w])[-−–]\s?(?:{_CURRENCY_WORD})?$")
 # An amount of its own stands after a colon or a gap. A dash with a blank behind it is a sign there, and so are
 # parentheses around a currency; after a word, or first on a line, a dash may divide or list, and parentheses add.
 _ALONE = r"(?::\s*|\S(?:[ \u00a0]{2,}|\t\s*))"
@@ -103,46 +105,37 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
     verbatim = " ".join(span.split())
     if not verbatim:
         return ()
-    out: dict[Reading, None] = {Reading(verbatim, "text"): None}
-    late: list[Reading] = []
+    found = _Found()
+    found.add("text", [verbatim])
     bare = _WORD_START.sub("", strip_marks(verbatim))
-    if bare and bare != verbatim:
-        out[Reading(bare, "text")] = None
     core = bare or verbatim
+    found.add("text", [core])
     if len(core) <= 120:
-        has_digit = _DIGIT.search(core) is not None
-        if has_digit:
-            _dated(verbatim, core, locale, before, after, out, late)
-        elif (time := TIME.fullmatch(core)) is not None:
-            _add_times(out, read_time(time))
-        else:
-            for value in read_date(core, locale) or ():
-                out[Reading(value, "date")] = None
-        if DURATION.fullmatch(core) is not None:
-            texts, iso, numbers = read_duration(core, locale)
-            for text in texts:
-                out[Reading(text, "duration")] = None
-            if iso is not None:
-                out[Reading(iso, "duration")] = None
-            for number in numbers:
-                out[Reading(number, "number")] = None
-        if has_digit or core[-1] in FRACTIONS:
-            for number in numbers_of(verbatim, locale, before, after):
-                out[Reading(number, "number")] = None
-                late.append(Reading(number, "text"))
-        elif len(core) <= 80 and (in_words := number_in_words(core)) is not None:
-            out[Reading(str(in_words), "number")] = None
-        for code in _codes(core):
-            out[Reading(code, "code")] = None
-        truth = _BOOLEANS.get(verbatim.lower())
-        if truth is None:
-            truth = _BOOLEANS.get(core.lower())
+        _add_dates(found, verbatim, core, locale, before, after)
+        _add_numbers(found, verbatim, core, locale, before, after)
+        found.add("code", _codes(core))
+        truth = _BOOLEANS.get(verbatim.lower(), _BOOLEANS.get(core.lower()))
         if truth is not None:
-            out[Reading(truth, "boolean")] = None
-    for reading in late:
-        out[reading] = None
+            found.add("boolean", [truth])
+    out = found.first | dict.fromkeys(found.last)
     _variants(core, out)
     return tuple(out)
+
+
+class _Found:
+    """The readings of a span: those in order of preference, and those that come last."""
+
+    def __init__(self) -> None:
+        self.first: dict[Reading, None] = {}
+        self.last: list[Reading] = []
+
+    def add(self, kind: Kind, values: Iterable[str | bool]) -> None:
+        """Adds values behind the others, each once."""
+        self.first |= {Reading(value, kind): None for value in values}
+
+    def add_last(self, kind: Kind, values: Iterable[str]) -> None:
+        """Adds values behind all others."""
+        self.last += [Reading(value, kind) for value in values]
 
 
 def strip_marks(text: str) -> str:
@@ -171,79 +164,92 @@ def strip_marks(text: str) -> str:
     return text[start:end].strip()
 
 
-def _add_times(out: dict[Reading, None], times: tuple[str, ...]) -> None:
+def _add_times(found: _Found, times: Sequence[str]) -> None:
+    found.add("time", times)
     for time in times:
-        out[Reading(time, "time")] = None
-    for time in times:
-        out[Reading(with_seconds(time), "time")] = None
-        out[Reading(time[:5], "time")] = None
+        found.add("time", (with_seconds(time), time[:5]))
 
 
-def _dated(
-    verbatim: str,
-    core: str,
-    locale: Locale,
-    before: str,
-    after: str,
-    out: dict[Reading, None],
-    late: list[Reading],
-) -> None:
-    """Adds dates, times and date-times of a span with digits; those inside of a longer text go to `late`."""
+def _add_dates(found: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
+    """Adds the dates, times and date-times of a span; those inside of a longer text come last."""
+    time = TIME.fullmatch(core)
+    if _DIGIT.search(core) is None:
+        if time is not None:
+            _add_times(found, read_time(time))
+        else:
+            found.add("date", read_date(core, locale) or ())
+        return
     date = read_date(core, locale)
     if date is None:
         date = read_date(verbatim, locale)
     if date is not None:
-        for value in date:
-            out[Reading(value, "date")] = None
-        _midnights(date, late)
-        late += [Reading(value[:7], "text") for value in date]
+        found.add("date", date)
+        _add_midnights(found, date)
+        found.add_last("text", [value[:7] for value in date])
     else:
-        late += [Reading(month, "text") for month in read_month(core)]
-    time = TIME.fullmatch(core)
-    if time is None and core and (core + ".").lower().endswith("m.."):
+        found.add_last("text", read_month(core))
+    if time is None and (core + ".").lower().endswith("m.."):
         time = TIME.fullmatch(core + ".")
     if time is not None:
-        _add_times(out, read_time(time, after))
-    elif date is None and len(core) <= 5:
-        _add_times(out, bare_time(core, after))
-        if locale.year is not None:
-            late += [Reading(value, "date") for value in read_date(core + ".", locale) or ()]
-    elif date is None and (minutes := minutes_between(core)) is not None:
-        out[Reading(str(minutes), "number")] = None
-    if time is not None and before:
+        _add_times(found, read_time(time, after))
         # A time without a date takes the last date before it: "Jan 9, 2018, 11 a.m. to 11:30 a.m."
-        near = dates_in(before, locale)
+        near = dates_in(before, locale) if before else ()
         for value in near[-1][2] if near else ():
             full, local = read_datetimes(f"{value} {core}", locale, after)
-            late += [Reading(text, "datetime") for text in (*full, *local)]
-    if date is not None or time is not None:
-        return
+            found.add_last("datetime", (*full, *local))
+    elif date is None:
+        _add_bare_times(found, core, locale, after)
+        _add_inner_dates(found, core, locale, after)
+
+
+def _add_bare_times(found: _Found, core: str, locale: Locale, after: str) -> None:
+    """Adds times of a few digits without a mark of their own, or the minutes of a range of times."""
+    if len(core) <= 5:
+        _add_times(found, bare_time(core, after))
+        if locale.year is not None:
+            found.add_last("date", read_date(core + ".", locale) or ())
+    elif (minutes := minutes_between(core)) is not None:
+        found.add("number", [str(minutes)])
+
+
+def _add_inner_dates(found: _Found, core: str, locale: Locale, after: str) -> None:
+    """Adds the date-time of a span that is no date and no time, and the one date or time inside of it."""
     full, local = read_datetimes(core, locale, after) if len(core) >= 10 else ((), ())
-    for value in full:
-        out[Reading(value, "datetime")] = None
-    for value in local:
-        out[Reading(value, "datetime")] = None
-    found = dates_in(core, locale) if len(core) >= 5 else []
-    if len(found) == 1 or full:
-        values = found[0][2] if found else ()
-        late += [Reading(value, "date") for value in values]
+    found.add("datetime", (*full, *local))
+    dates = dates_in(core, locale) if len(core) >= 5 else []
+    if len(dates) == 1 or full:
+        values = dates[0][2] if dates else ()
+        found.add_last("date", values)
         if not full:
-            _midnights(values, late)
-    stamp = STAMP.search(core)
-    if stamp is not None and full:
-        late.append(Reading(full[0][:10], "date"))
-    if not found:
+            _add_midnights(found, values)
+    if full and STAMP.search(core) is not None:
+        found.add_last("date", [full[0][:10]])
+    if not dates:
         inside = list(TIME.finditer(core))
         if len(inside) == 1:
-            behind = core[inside[0].end() :] + after
-            late += [Reading(value, "time") for value in read_time(inside[0], behind)]
+            found.add_last("time", read_time(inside[0], core[inside[0].end() :] + after))
     elif full:
-        late += [Reading(value[11:16], "time") for value in local]
-        late += [Reading(value[11:19], "time") for value in local if len(value) == 19]
+        found.add_last("time", [value[11:16] for value in local])
+        found.add_last("time", [value[11:19] for value in local if len(value) == 19])
 
 
-def _midnights(dates: tuple[str, ...], late: list[Reading]) -> None:
-    late += [Reading(f"{value}T00:00:00Z", "datetime") for value in dates]
+def _add_midnights(found: _Found, dates: Sequence[str]) -> None:
+    found.add_last("datetime", [f"{value}T00:00:00Z" for value in dates])
+
+
+def _add_numbers(found: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
+    """Adds durations and numbers."""
+    has_digit = _DIGIT.search(core) is not None
+    if DURATION.fullmatch(core) is not None:
+        texts, iso, counts = read_duration(core, locale)
+        found.add("duration", texts if iso is None else (*texts, iso))
+        found.add("number", counts)
+    if has_digit or core[-1] in FRACTIONS:
+        numbers = numbers_of(verbatim, locale, before, after)
+        found.add("number", numbers)
+        found.add_last("text", numbers)
+    elif len(core) <= 80 and (in_words := number_in_words(core)) is not None:
+        found.add("number", [str(in_words)])
 
 
 def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> tuple[str, ...]:
@@ -252,52 +258,66 @@ def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> 
     Currency signs and codes, percent signs (without scaling), ordinal endings and units of one word around the digits
     are dropped. Parentheses with a decimal or a currency, and a minus before or after the digits, make it negative.
     """
-    same = _PARENTHESISED.search(text)
-    if same is not None and same.start() and _DIGIT.search(text[: same.start()]) is None:
-        # "two (2)": the digits repeat the word.
-        text = text[same.start() : same.end()].strip("() ") + text[same.end() :]
-    match = _CORE.fullmatch(text)
-    if match is None:
-        return ()
-    pre, post = match["pre"], match["post"]
-    if pre[-1:].isalpha() and _CURRENCY.search(pre[-3:]) is None and pre[-1:] not in "xX":
-        return ()
-    if post[:1].isalpha() and not (_UNIT_TAIL.match(post) or _ORDINAL_TAIL.match(post)):
+    match = _CORE.fullmatch(_without_word(text))
+    if match is None or not _is_beside_number(match["pre"], match["post"]):
         return ()
     values = digits_to_decimals(match["num"], locale)
     if not values:
         return ()
-    if not (_PLAIN_AROUND.fullmatch(pre) and _PLAIN_AROUND.fullmatch(post)) and not (
-        _MIXED_LETTERS.search(pre + post)
-    ):
-        return ()
-    tight_pre, tight_post = pre.rstrip(), post.lstrip()
-    minus = bool(re.search(r"(?:^|[\s(]|[^\w])[-−–]\s?(?:" + _CURRENCY_WORD + r")?$", tight_pre)) or (
-        tight_post[:1] in ("-", "−")
-        and (len(tight_post) == 1 or tight_post[1:2].isspace() or "." in values[0])
-    )
-    weak = False
-    if not minus and "(" in pre and ")" in post:
-        money = "." in values[0] or _CURRENCY.search(pre + post) is not None
-        minus, weak = money, not money
-    if not minus and tight_post[:2].upper() == "DR":
-        weak = True
-    if not minus and not pre and before and _MINUS_BEFORE.search(before):
-        money = _CURRENCY.search(before[-4:]) is not None
-        minus = before[-1] in "-−–" or money or ("." in values[0] and _MINUS_APART.search(before) is not None)
-        weak = not minus
-    if not minus and not post and after and (behind := _MINUS_AFTER.match(after)):
-        closed = behind[0][-1:] == ")"
-        if closed and not _OPENED.search(before):
-            return values
-        bare = closed and before.rstrip()[-1:] == "(" and after.lstrip()[:1] == ")"
-        sure = bare or _OPENED_ALONE.search(before) is not None if closed else not after.lstrip()[:1].isalpha()
-        minus = "." in values[0] and sure
-        weak = not minus
+    sign = _sign(match["pre"], match["post"], "." in values[0], before, after)
     negative = tuple("-" + value for value in values if Decimal(value))
-    if minus:
-        return negative + values
-    return values + negative if weak else values
+    if sign is None:
+        return values + negative
+    return negative + values if sign else values
+
+
+def _without_word(text: str) -> str:
+    """Returns the text without the words that its digits repeat: "two (2)"."""
+    same = _PARENTHESISED.search(text)
+    if same is None or not same.start() or _DIGIT.search(text[: same.start()]) is not None:
+        return text
+    return text[same.start() : same.end()].strip("() ") + text[same.end() :]
+
+
+def _is_beside_number(pre: str, post: str) -> bool:
+    """Returns whether these texts may stand around a number: signs, a currency, an ordinal ending, a unit."""
+    if pre[-1:].isalpha() and _CURRENCY.search(pre[-3:]) is None and pre[-1:] not in "xX":
+        return False
+    if post[:1].isalpha() and not (_UNIT_TAIL.match(post) or _ORDINAL_TAIL.match(post)):
+        return False
+    plain = _PLAIN_AROUND.fullmatch(pre) and _PLAIN_AROUND.fullmatch(post)
+    return bool(plain or _MIXED_LETTERS.search(pre + post))
+
+
+def _sign(pre: str, post: str, decimal: bool, before: str, after: str) -> bool | None:
+    """Returns whether the text around digits makes them negative; None if it may, which comes second."""
+    tight = post.lstrip()
+    if _MINUS_LAST.search(pre.rstrip()) or (tight[:1] in ("-", "−") and (tight[1:2].strip() == "" or decimal)):
+        return True
+    sign: bool | None = False
+    if "(" in pre and ")" in post:
+        sign = True if decimal or _CURRENCY.search(pre + post) is not None else None
+    if not sign and tight[:2].upper() == "DR":
+        sign = None
+    if not sign and not pre and before and _MINUS_BEFORE.search(before):
+        money = _CURRENCY.search(before[-4:]) is not None
+        sure = before[-1] in "-−–" or money or (decimal and _MINUS_APART.search(before) is not None)
+        sign = True if sure else None
+    if not sign and not post and after and (behind := _MINUS_AFTER.match(after)):
+        return _sign_after(behind[0], decimal, before, after)
+    return sign
+
+
+def _sign_after(mark: str, decimal: bool, before: str, after: str) -> bool | None:
+    """Returns the sign by a dash, `DR` or the end of parentheses behind a number."""
+    if mark[-1:] != ")":
+        sure = not after.lstrip()[:1].isalpha()
+    elif not _OPENED.search(before):
+        return False
+    else:
+        bare = before.rstrip()[-1:] == "(" and after.lstrip()[:1] == ")"
+        sure = bare or _OPENED_ALONE.search(before) is not None
+    return True if decimal and sure else None
 
 
 def is_amount(text: str) -> bool:

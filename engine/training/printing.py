@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 import unicodedata
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 from cinnabar.engine.training.locale import Scope, Value, common, split
 
@@ -66,112 +68,131 @@ def print_number(number: Decimal | int, marks: tuple[str, str], places: int | No
     return ("-" if x < 0 else "") + text
 
 
+def _print_day(day: dt.date, form: str, s: Scope) -> tuple[str, str, str]:
+    pool = s.locale.dates
+    with_names = tuple(p for p in pool if "Mon" in p) or pool
+    pools = {
+        "long": with_names,
+        "short": tuple(p for p in pool if "Mon" not in p) or pool,
+        "iso": ("{yyyy}-{mm}-{dd}",),
+        "legal": _LEGAL_DATES,
+        "compact": ("{yyyy}{mm}{dd}", "{dd}{Mon}{yy}"),
+        "weekday": with_names,
+    }
+    language, before = s.locale.language, ""
+    if form == "weekday":
+        before = weekday(day, language) + s.chosen("weekday comma", (", ", " ", ", "))
+    chosen = s.chosen("date " + form, pools.get(form, (form,) if "{" in form else pool))
+    return before, print_date(day, chosen, language), ""
+
+
+def _print_moment(moment: dt.datetime, form: str, s: Scope) -> tuple[str, str, str]:
+    if form == "iso":
+        return "", moment.isoformat(timespec="minutes"), ""
+    if form:
+        return _print_day(moment, form, s)
+    day = print_date(moment, s.chosen("date ", s.locale.dates), s.locale.language)
+    return "", f"{day} {moment:%H:%M}", ""
+
+
+def _print_time(time: dt.time, form: str, s: Scope) -> str:
+    forms = _TIMES.get(s.locale.name) or _TIMES.get(s.locale.language) or ("{H}:{M}", "{HH}:{M}")
+    half = "AM" if time.hour < 12 else "PM"
+    fields = {"HH": f"{time.hour:02d}", "H": str(time.hour), "h": str((time.hour - 1) % 12 + 1)}
+    fields |= {"M": f"{time.minute:02d}", "P": half, "p": half.lower()}
+    chosen = s.chosen("time" + form, ("{HH}:{M}",) if form == "24" else forms)
+    return re.sub(r"\{(\w+)\}", lambda m: fields[m[1]], chosen)
+
+
+def _print_words(number: Decimal | int, s: Scope) -> str:
+    n = int(number)
+    return str(n) if s.chosen("number words", ("w", "d", "w")) == "d" else f"{number_word(n)} ({n})"
+
+
+def _local_marks(s: Scope) -> tuple[str, str]:
+    marks = s.chosen("marks", ("local",) * 9 + ("other",))
+    return s.locale.numbers if marks == "local" else ("", s.locale.numbers[1])
+
+
+def _print_integer(number: int, form: str, s: Scope) -> str:
+    if form == "words" and s.locale.language == "en":
+        return _print_words(number, s)
+    if form == "bare":
+        return str(number)
+    marks = _local_marks(s)
+    return print_number(number, marks if abs(number) > 9999 else ("", ""), 0)
+
+
+def _print_decimal(number: Decimal, form: str, s: Scope) -> tuple[str, str, str]:
+    if form == "words" and int(number) == number and s.locale.language == "en":
+        return "", _print_words(number, s), ""
+    marks = _local_marks(s)
+    if form == "short":
+        whole = number == number.to_integral()
+        return "", print_number(number.to_integral() if whole else number.normalize(), marks), ""
+    text = print_number(number, marks)
+    if form != "cur":
+        return "", text, ""
+    symbol = s.chosen("sign", ("symbol", "code", "symbol")) == "symbol"
+    mark = s.locale.symbol if symbol else s.locale.currency
+    first = s.locale.symbol_first if symbol else s.chosen("code first", ("y", "n")) == "y"
+    gap = "" if symbol and s.locale.symbol_first else " "
+    return (mark + gap, text, "") if first else ("", text, " " + mark)
+
+
+def _print_tick(ticked: bool, form: str, s: Scope) -> str:
+    if form == "tick":
+        pair = s.chosen("tick", ("[x]|[ ]", "☒|☐", "(X)|( )", "[X]|[_]")).split("|")
+    elif form == "short":
+        pair = ["Y", "N"]
+    else:
+        pair = [*split(common()["yes_no"].get(s.locale.language, common()["yes_no"]["en"]))]
+    return pair[0 if ticked else 1]
+
+
+def _inverted(name: str) -> str:
+    first, _, last = name.rpartition(" ")
+    return f"{last}, {first}" if first else last
+
+
+_LEGAL_DATES = split(
+    "{ord} day of {Month} {yyyy}|{ord} day of {Month}, {yyyy}|{Month} {d}, {yyyy}|{d} {Month} {yyyy}"
+)
+# By the name of a locale, else by its language.
+_TIMES = {
+    "en_US": ("{h}:{M} {P}", "{h}:{M}{p}", "{H}:{M}"),
+    "de": ("{HH}:{M}", "{H}.{M}", "{HH}:{M}"),
+    "fr": ("{H}h{M}", "{HH}:{M}", "{H} h {M}"),
+    "en_GB": ("{HH}:{M}", "{H}.{M}", "{h}:{M} {p}", "{h}.{M}{p}"),
+}
+_TEXTS: dict[str, Callable[[str], str]] = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "title": str.title,
+    "inverted": _inverted,
+    "last": lambda text: text.rpartition(" ")[2],
+    "first": lambda text: text.partition(" ")[0],
+    "nospace": lambda text: text.replace(" ", ""),
+    "line": lambda text: text.replace("\n", ", "),
+}
+# Each takes the raw value, the form and the scope; one that prints something around the value returns three texts.
+_PRINTERS: dict[str, Callable[[Any, str, Scope], str | tuple[str, str, str]]] = {
+    "date": _print_day,
+    "date-time": _print_moment,
+    "time": _print_time,
+    "integer": _print_integer,
+    "number": _print_decimal,
+    "boolean": _print_tick,
+    "country": lambda _, form, s: s.locale.country_code if form == "code" else s.locale.country,
+    "currency": lambda _, form, s: s.locale.symbol if form == "symbol" else s.locale.currency,
+}
+
+
 def show(value: Value, form: str, s: Scope) -> tuple[str, str, str]:
     """Returns a value's printing as (before, text, after); its span covers `text` only."""
-    language, kind, raw = s.locale.language, value.kind, value.raw
-    before = after = ""
-    if kind == "date" or (kind == "date-time" and form not in ("iso", "")):
-        day: dt.date = raw
-        pool = s.locale.dates
-        if form == "long":
-            pool = tuple(p for p in pool if "Mon" in p) or pool
-        elif form == "short":
-            pool = tuple(p for p in pool if "Mon" not in p) or pool
-        elif form == "iso":
-            pool = ("{yyyy}-{mm}-{dd}",)
-        elif form == "legal":
-            pool = split(
-                "{ord} day of {Month} {yyyy}|{ord} day of {Month}, {yyyy}|{Month} {d}, {yyyy}"
-                "|{d} {Month} {yyyy}"
-            )
-        elif form == "compact":
-            pool = ("{yyyy}{mm}{dd}", "{dd}{Mon}{yy}")
-        elif form == "weekday":
-            pool = tuple(p for p in pool if "Mon" in p) or pool
-            before = weekday(raw, language) + s.chosen("weekday comma", (", ", " ", ", "))
-        elif "{" in form:
-            pool = (form,)
-        return before, print_date(day, s.chosen("date " + form, pool), language), after
-    if kind == "time":
-        default: tuple[str, ...] = ("{H}:{M}", "{HH}:{M}")
-        if s.locale.name == "en_US":
-            default = ("{h}:{M} {P}", "{h}:{M}{p}", "{H}:{M}")
-        elif language == "de":
-            default = ("{HH}:{M}", "{H}.{M}", "{HH}:{M}")
-        elif language == "fr":
-            default = ("{H}h{M}", "{HH}:{M}", "{H} h {M}")
-        elif s.locale.name == "en_GB":
-            default = ("{HH}:{M}", "{H}.{M}", "{h}:{M} {p}", "{h}.{M}{p}")
-        if form == "24":
-            default = ("{HH}:{M}",)
-        t: dt.time = raw
-        text = s.chosen("time" + form, default)
-        for a, b in (("{HH}", f"{t.hour:02d}"), ("{H}", str(t.hour)), ("{h}", str((t.hour - 1) % 12 + 1)),
-                     ("{M}", f"{t.minute:02d}"), ("{P}", "AM" if t.hour < 12 else "PM"),
-                     ("{p}", "am" if t.hour < 12 else "pm")):  # fmt: skip
-            text = text.replace(a, b)
-        return before, text, after
-    if kind == "date-time":
-        if form == "iso":
-            return "", raw.isoformat(timespec="minutes"), ""
-        day_text = print_date(raw, s.chosen("date ", s.locale.dates), language)
-        return "", f"{day_text} {raw:%H:%M}", ""
-    if kind in ("number", "integer"):
-        if form == "words" and int(raw) == raw and language == "en":
-            n = int(raw)
-            return (
-                "",
-                str(n) if s.chosen("number words", ("w", "d", "w")) == "d" else f"{number_word(n)} ({n})",
-                "",
-            )
-        if kind == "integer" and form == "bare":
-            return "", str(raw), ""
-        marks = s.chosen("marks", ("local",) * 9 + ("other",))
-        pair = s.locale.numbers if marks == "local" else ("", s.locale.numbers[1])
-        if kind == "integer":
-            return "", print_number(raw, pair if abs(raw) > 9999 else ("", ""), 0), ""
-        if form == "short":
-            text = print_number(raw.normalize() if raw != raw.to_integral() else raw.to_integral(), pair)
-            return "", text, ""
-        text = print_number(raw, pair)
-        if form == "cur":
-            sign = s.chosen("sign", ("symbol", "code", "symbol"))
-            mark = s.locale.symbol if sign == "symbol" else s.locale.currency
-            first = s.locale.symbol_first if sign == "symbol" else s.chosen("code first", ("y", "n")) == "y"
-            gap = "" if sign == "symbol" and s.locale.symbol_first else " "
-            before, after = (mark + gap, "") if first else ("", " " + mark)
-        return before, text, after
-    if kind == "boolean":
-        yes_no = split(common()["yes_no"].get(language, common()["yes_no"]["en"]))
-        if form == "tick":
-            box = s.chosen("tick", ("[x]|[ ]", "☒|☐", "(X)|( )", "[X]|[_]"))
-            return "", box.split("|")[0 if raw else 1], ""
-        if form == "short":
-            return "", ("Y" if raw else "N"), ""
-        return "", yes_no[0 if raw else 1], ""
-    if kind == "country":
-        return "", (s.locale.country_code if form == "code" else s.locale.country), ""
-    if kind == "currency":
-        return "", (s.locale.symbol if form == "symbol" else s.locale.currency), ""
-    text = str(raw)
-    if form == "upper":
-        text = text.upper()
-    elif form == "lower":
-        text = text.lower()
-    elif form == "title":
-        text = text.title()
-    elif form == "inverted":
-        a, _, b = text.rpartition(" ")
-        text = f"{b}, {a}" if a else b
-    elif form == "last":
-        text = text.rpartition(" ")[2]
-    elif form == "first":
-        text = text.partition(" ")[0]
-    elif form == "nospace":
-        text = text.replace(" ", "")
-    elif form == "line":
-        text = text.replace("\n", ", ")
-    return "", text, ""
+    printer = _PRINTERS.get(value.kind)
+    found = _TEXTS.get(form, str)(str(value.raw)) if printer is None else printer(value.raw, form, s)
+    return ("", found, "") if isinstance(found, str) else found
 
 
 def plain(value: Value, scope: Scope) -> str:

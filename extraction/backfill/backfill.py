@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,22 +18,19 @@ from cinnabar.extraction.assignment import Assignment
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.backfill.estimate import BackfillEstimate, Cost, measure
 from cinnabar.extraction.backfill.outstanding import Item, Outstanding
-from cinnabar.extraction.backfill.rereading import Rereader
-from cinnabar.extraction.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.backfill.rereading import StoredRecords
+from cinnabar.extraction.batched_run import BatchedRun, Opening
 from cinnabar.extraction.corrections.committing import open_folder
-from cinnabar.extraction.inputs import Location
+from cinnabar.extraction.inputs import Input, Location
 from cinnabar.extraction.mailboxes.address import password_of_environment
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.progress import Progress
-from cinnabar.extraction.quality.prompt_examples import prompt_examples
-from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
-from cinnabar.extraction.sources import Source
 from cinnabar.extraction.storage.choices import Choice, last_choices, refused_documents
 from cinnabar.extraction.storage.store import PASSWORD_COUNT
 from cinnabar.extraction.storage.stored_records import LatestRecord, Selection, select
 from cinnabar.extraction.storage.stored_schemas import source_of
 from cinnabar.extraction.storage.tables import printable
-from cinnabar.schemas import SchemaSource, compile_schema
+from cinnabar.schemas import compile_schema
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.changes import Changes, changes
 from cinnabar.schemas.united_columns import united_columns
@@ -41,10 +38,6 @@ from cinnabar.schemas.united_columns import united_columns
 # Torch takes seconds to import; a backfill that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.backfill.refilling import Known
-    from cinnabar.extraction.cluster.connection import Cluster
-    from cinnabar.extraction.cluster.supervisor import Supervisor
-    from cinnabar.extraction.pipeline import Batch, Read
-    from cinnabar.extraction.routing.routing import Routing
 
 
 class Backfill(BatchedRun):
@@ -60,19 +53,16 @@ class Backfill(BatchedRun):
 
     def __init__(
         self,
-        source: SchemaSource,
+        assignment: Assignment,
         out: Path,
-        model: Source,
         chosen: Selection | None = None,
-        options: RunOptions = DEFAULT_OPTIONS,
         progress: Progress | None = None,
         others: Sequence[Location] = (),
         password: Callable[[], str] = password_of_environment,
-        routing: Routing | None = None,
     ) -> None:
+        super().__init__(assignment, progress)
+        source, options = assignment.source, assignment.options
         parsers = parser_settings(options)
-        examples = prompt_examples(options, [source], model)
-        super().__init__(Assignment(source, model, options, routing=routing, examples=examples), progress)
         chosen = chosen or Selection()
         self._below = chosen.below or 0.0
         asking = chosen.below is not None
@@ -102,19 +92,8 @@ class Backfill(BatchedRun):
             settled = [*self._outstanding.done, *self._outstanding.lost]
             self._opening = Opening(store, self._outstanding.names, fingerprint, about, settled)
             items = self._outstanding.items
-            size = max(options.batch, model.least_batch)
-            self.batches = [items[start : start + size] for start in range(0, len(items), size)]
-            self._reader = stack.enter_context(
-                Rereader(
-                    store.out,
-                    self.batches,
-                    self._changes,
-                    options.workers,
-                    self._below,
-                    options.max_tokens,
-                    parsers,
-                )
-            )
+            self._records = StoredRecords(store.out, {one.name: one.found for one in items}, self._changes, self._below)
+            self._take([one.input for one in items], parsers, stack)
             self._stack = stack.pop_all()
 
     def _placed(
@@ -142,11 +121,6 @@ class Backfill(BatchedRun):
         refused = refused_documents(out, self.assignment.source.name, chosen.source)
         return [one for one in refused if choices[one.document].routing != routing.fingerprint]
 
-    @property
-    def empty(self) -> bool:
-        """Returns True if no chosen record has anything to fill."""
-        return not self._outstanding.names
-
     def _compare(self, out: Path, fingerprint: str) -> Changes:
         """Returns the changes since this version. Raises NotUnited if the two do not fit one table."""
         if fingerprint == self.assignment.source.fingerprint:
@@ -163,14 +137,11 @@ class Backfill(BatchedRun):
         below = [f"values below {self._below:g}"] if self._below else []
         return BackfillEstimate(
             documents=len(work.items),
-            tokens=found.tokens,
-            seconds=found.seconds,
-            start=found.start,
             asked=(*asked, *below),
             dropped=tuple({at: None for one in self._changes.values() for at in one.gone}),
             done=len(work.done),
             lost=len(work.lost),
-            sampled=found.sampled,
+            **asdict(found),
             elsewhere=self._elsewhere,
         )
 
@@ -181,52 +152,20 @@ class Backfill(BatchedRun):
         begun = time.perf_counter()
         job = self._whole_job()
         loaded = time.perf_counter()
-        read = self._reader.parse(items)
+        inputs = [item.input for item in items]
+        read = self._reader.parse(inputs)
         parsed = time.perf_counter()
         # A run fetches the stored records of hundreds of documents at a time, so it is not counted.
-        known = self._reader.records(items)
+        known = self._records.known(inputs)
         fetched = time.perf_counter()
         refill_batch(read, known, job)
         filled = time.perf_counter() - fetched + loaded - begun
         texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
         return Cost(sum(map(job.engine.count_tokens, texts)), parsed - loaded, filled)
 
-    def _begin(self, number: int) -> None:
-        self._reader.begin(number)
-
-    def _read(self, number: int) -> tuple[list[Read | None], Known]:
-        return self._reader.read(number)
-
-    def _parsing(self) -> float:
-        return self._reader.seconds
-
-    def _add(self, batch: Sequence[Item]) -> None:
-        self._reader.add(batch)
-
-    def _fill_all(self, supervisor: Supervisor) -> Iterator[tuple[int, Batch]]:
-        return supervisor.fill(self._reader.inputs, self._reader.known)
-
-
-def backfill(
-    source: SchemaSource,
-    out: Path,
-    model: Source,
-    chosen: Selection | None = None,
-    options: RunOptions = DEFAULT_OPTIONS,
-    progress: Progress | None = None,
-    others: Sequence[Location] = (),
-    cluster: Cluster | None = None,
-    routing: Routing | None = None,
-) -> Summary | None:
-    """Fills the values that a new version of a schema adds to the stored records; None if there is nothing to do.
-
-    Raises UsageError before any work begins if the arguments do not go together. Raises RunError if the run fails;
-    committed batches are kept, and the same call continues.
-    """
-    with Backfill(source, out, model, chosen, options, progress, others, routing=routing) as begun:
-        if begun.empty:
-            return None
-        return begun.work_through(cluster)
+    def known(self, items: Sequence[Input], number: int) -> Known:
+        """Returns the stored records of these documents of a batch."""
+        return self._records.known(items, self.batches[number + 1 :])
 
 
 def _fingerprint(engine: str, below: float | None) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from cinnabar.extraction.backfill.document_lookup import ELSEWHERE, Content, DocumentLookup
+from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.stored_records import CHANGED, GONE, LatestRecord
 
@@ -20,6 +21,11 @@ class Item:
     name: str
     content: Content
     found: LatestRecord
+
+    @property
+    def input(self) -> Input:
+        """Returns the document as an input of the run."""
+        return Input(self.name, self.content, self.found.document)
 
 
 @dataclass(frozen=True, slots=True)

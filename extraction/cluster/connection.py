@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from cinnabar.extraction.sources import Escalation, RemoteSource, Source
+from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.sources import RemoteSource
 from cinnabar.schemas.errors import ClusterGone, UsageError
 from cinnabar.schemas.extras import check_extra
 
@@ -47,13 +48,7 @@ class Cluster:
 
 @contextmanager
 def joined(
-    address: str | None,
-    model: Source,
-    escalation: Escalation | None = None,
-    *,
-    engines: str = "1",
-    gpu_limit: str | None = None,
-    processors: int | None = None,
+    address: str | None, assignment: Assignment, *, gpu_limit: str | None = None, processors: int | None = None
 ) -> Iterator[Cluster | None]:
     """Yields the cluster at this address for the block; None without an address.
 
@@ -64,7 +59,7 @@ def joined(
     if address is None:
         yield None
         return
-    check_cluster(address, model, escalation, engines=engines, gpu_limit=gpu_limit)
+    check_cluster(address, assignment, gpu_limit=gpu_limit)
     ray = _imported(address)
     options: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address == "local":
@@ -87,24 +82,17 @@ def joined(
             ray.shutdown()
 
 
-def check_cluster(
-    address: str,
-    model: Source,
-    escalation: Escalation | None = None,
-    *,
-    engines: str = "1",
-    gpu_limit: str | None = None,
-) -> None:
+def check_cluster(address: str, assignment: Assignment, *, gpu_limit: str | None = None) -> None:
     """Raises UsageError if the address is malformed, nobody answers there, or other options conflict with it."""
-    upper = None if escalation is None else escalation.source
-    if isinstance(upper, RemoteSource) or isinstance(model, RemoteSource):
-        option = "--escalate-to" if isinstance(upper, RemoteSource) else "--model"
+    remote = [isinstance(source, RemoteSource) for source in assignment.sources]
+    if any(remote):
+        option = "--escalate-to" if any(remote[1:]) else "--model"
         raise UsageError(
             f"--ray: expected only local models, got {option} with one behind a server: its pace,"
             " budget and journal belong to one process, and its limit is the server's, not this machine's;"
             " leave out one of the two"
         )
-    if engines != "1":
+    if (engines := assignment.options.engines) != "1":
         raise UsageError(
             f"--engines {engines}: expected 1 with --ray, whose cluster decides how many engines it starts; leave out"
             " --engines to use the cluster, or --ray to use this machine alone"

@@ -80,9 +80,8 @@ class Unpacking:
 
 def needs(assignment: Assignment) -> tuple[str, int]:
     """Returns the device that a run's models are to have, and the bytes of the weights of its language models."""
-    sources = [assignment.model, *([assignment.escalation.source] if assignment.escalation else [])]
-    memory = sum(source.memory for source in sources if isinstance(source, LanguageSource))
-    for source in sources:
+    memory = sum(source.memory for source in assignment.sources if isinstance(source, LanguageSource))
+    for source in assignment.sources:
         if isinstance(source, LanguageSource):
             return source.device, memory
         if isinstance(source, ModelSource) and isinstance(source.load, Named):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.batch_failure import batch_failure
+from cinnabar.extraction.batch_filling import batch_failure
 from cinnabar.extraction.cluster.connection import Cluster
 from cinnabar.extraction.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.cluster.placement import Seat, parser_machines, seats
@@ -85,14 +84,12 @@ class Supervisor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for hand in list(self._hands):
             self._dismiss(hand)
 
     def fill(
-        self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known] | None = None
+        self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known | None] | None = None
     ) -> Iterator[tuple[int, Batch]]:
         """Yields the number and the outcomes of each batch, as they arrive; `batches` may grow meanwhile.
 
@@ -178,7 +175,7 @@ class Supervisor:
         self._pending[started] = hand, None
 
     def _hand_out(
-        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known] | None
+        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known | None] | None
     ) -> None:
         """Gives parsed batches to engines and waiting ones to parsers, up to the limits."""
         while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < _DEPTH:

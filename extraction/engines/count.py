@@ -16,8 +16,7 @@ def engines_of(assignment: Assignment) -> int:
     Raises UsageError if several engines would share a model behind a server.
     """
     asked = assignment.options.engines
-    sources = [assignment.model, *([assignment.escalation.source] if assignment.escalation else [])]
-    remote = any(isinstance(source, RemoteSource) for source in sources)
+    remote = any(isinstance(source, RemoteSource) for source in assignment.sources)
     if asked != "auto":
         if remote and int(asked) > 1:
             raise UsageError(
@@ -25,7 +24,7 @@ def engines_of(assignment: Assignment) -> int:
                 " belong to one process"
             )
         return int(asked)
-    plain = all(isinstance(source, ModelSource) for source in sources)
+    plain = all(isinstance(source, ModelSource) for source in assignment.sources)
     return _processors() if plain and not _on_gpu(assignment) else 1
 
 

@@ -74,11 +74,11 @@ def discard(out: Path, schema_name: str) -> None:
         shutil.rmtree(waiting)
 
 
-def model_for(out: Path, schema_names: Sequence[str], asked: str | None) -> str:
+def model_for(out: Path | None, schema_names: Sequence[str], asked: str | None) -> str:
     """Returns the model for a run: the one asked for, else that in use for its only schema, else `default`."""
     if asked is not None:
         return asked
-    kept = kept_model(out, schema_names[0]) if len(schema_names) == 1 else None
+    kept = kept_model(out, schema_names[0]) if out is not None and len(schema_names) == 1 else None
     return "default" if kept is None else str(kept)
 
 

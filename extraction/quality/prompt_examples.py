@@ -16,7 +16,7 @@ from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.parser_settings import parser_settings
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import Escalation, LanguageSource, RemoteSource, Source
+from cinnabar.extraction.sources import LanguageSource, RemoteSource, Source
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.errors import NotAccepted, UsageError
 
@@ -57,17 +57,16 @@ def _carried(examples: Examples) -> PromptExamples:
 
 
 def prompt_examples(
-    options: RunOptions, schemas: Sequence[SchemaSource], model: Source, escalation: Escalation | None = None
+    options: RunOptions, schemas: Sequence[SchemaSource], models: Sequence[Source]
 ) -> PromptExamples | None:
-    """Returns the examples that the options name, None if they name none.
+    """Returns the examples that the options name for one of the models, None if they name none.
 
     Every record is checked against the schema of the run. Raises UsageError if no model has a prompt, if the folder
     holds no set of these schemas, or if a record breaks its schema.
     """
     if options.examples is None:
         return None
-    sources = [model, *([escalation.source] if escalation else [])]
-    if not any(isinstance(source, _PROMPTED) for source in sources):
+    if not any(isinstance(source, _PROMPTED) for source in models):
         raise UsageError(
             f"--examples {options.examples}: expected a language model or a server in --model or --escalate-to; the"
             " reader has no prompt, so train it on the set: cinnabar train SET --out FOLDER, and --model FOLDER then"

@@ -15,7 +15,6 @@ from cinnabar.extraction.batch_reader import BatchReader
 from cinnabar.extraction.ingest.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.inputs import Input
 from cinnabar.extraction.parser_settings import parser_settings
-from cinnabar.extraction.quality.prompt_examples import prompt_examples
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import MODEL_FOLDER, LanguageSource, ModelSource, model_source
 from cinnabar.extraction.storage.names import meant
@@ -150,8 +149,7 @@ def watch(
         raise UsageError(f"{stored.paths[0]}: no step to show, the file cannot be read: {read.found}")
     if read.found.digest != stored.digest:
         raise UsageError(_changed(stored.paths[0]))
-    examples = prompt_examples(options, [stored.source], source)
-    job = Assignment(stored.source, source, options, examples=examples).job()
+    job = Assignment(stored.source, source, options).shown().job()
     engine: _Followed
     if isinstance(job.engine, DiffusionEngine):
         engine = _FollowedPrompted(job.engine, tell)

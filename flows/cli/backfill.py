@@ -13,93 +13,87 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.flows.cli.limit_status import check_error_rate, limit_status
-from cinnabar.flows.cli.model_in_use import model_in_use
-from cinnabar.flows.cli.options import (
-    AsJson,
-    DeviceOption,
-    FailOnOption,
-    FromOption,
-    MaxErrorRate,
-    RayOption,
-    run_options,
-)
+from cinnabar.extraction.run_options import RunOptions, RunPlan
+from cinnabar.flows.cli.options import AsJson, FromOption, takes_options
+from cinnabar.flows.cli.plans import limit_status, tell
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
+    from cinnabar.extraction.assignment import Assignment
     from cinnabar.extraction.backfill.estimate import BackfillEstimate
     from cinnabar.extraction.batched_run import Summary
+    from cinnabar.extraction.storage.stored_records import Selection
 
 #: The most lost documents that the report names.
 NAMED = 20
 
 
-@run_options(
-    "effort",
-    "on_missing",
-    "on_check",
-    "on_empty",
-    "limit",
-    "max_tokens",
-    "max_seconds",
-    "password_file",
-    "examples",
-    "hidden",
-    "ocr",
-    "ocr_engine",
-    "workers",
-    "engines",
-    "retry_quarantined",
+_Version = Annotated[
+    str,
+    typer.Option(metavar="S", help="The new version: a name, a JSON Schema file, or module:Class."),
+]
+_Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
+]
+_Since = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Records of runs from this day or time (UTC) on.")
+]
+_Until = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
+]
+_Source = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
+]
+_MadeBy = Annotated[
+    str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")
+]
+_Below = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Records with a confidence below this; such fields are filled again."),
+]
+_Where = Annotated[
+    str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
+]
+_Related = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Skip documents that are of the schema's kind with a probability below P, and compare those that"
+        " earlier runs skipped as other_kind again.",
+    ),
+]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="M", help="The model that fills: `default`, or a model's folder; without it the kept one."
+    ),
+]
+
+
+@takes_options(
+    "related",
+    "max_error_rate",
+    "fail_on",
+    "model",
+    "device",
+    *(one for one in RunOptions.model_fields if one not in ("steps", "min_confidence", "context", "batch")),
+    "ray",
 )
 def backfill(
-    schema: Annotated[
-        str,
-        typer.Option(metavar="S", help="The new version: a name, a JSON Schema file, or module:Class."),
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
-    ] = False,
-    since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Records of runs from this day or time (UTC) on.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
-    ] = None,
-    made_by: Annotated[
-        str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")
-    ] = None,
-    below: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Records with a confidence below this; such fields are filled again."),
-    ] = None,
-    where: Annotated[
-        str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
-    ] = None,
-    related: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            help="Skip documents that are of the schema's kind with a probability below P, and compare those that"
-            " earlier runs skipped as other_kind again.",
-        ),
-    ] = None,
-    max_error_rate: MaxErrorRate = None,
-    fail_on: FailOnOption = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M", help="The model that fills: `default`, or a model's folder; without it the kept one."
-        ),
-    ] = None,
-    device: DeviceOption = "auto",
+    schema: _Version,
+    out: _Out,
+    dry_run: _DryRun = False,
+    since: _Since = None,
+    until: _Until = None,
+    source: _Source = None,
+    made_by: _MadeBy = None,
+    below: _Below = None,
+    where: _Where = None,
+    related: _Related = None,
+    model: _Model = None,
     others: FromOption = None,
-    ray: RayOption = None,
     as_json: AsJson = False,
     **said: Any,
 ) -> int:
@@ -126,55 +120,67 @@ def backfill(
     With --json the object has the estimate, and the summary of the run or null.
     """
     from cinnabar.engine.models.remote.serving import is_remote
+    from cinnabar.extraction.assignment import Assignment
+
+    plan = RunPlan.of([schema], out, model=model, related=related, **said)
+    if model is not None and is_remote(model):
+        raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: expected the folder that the records lie in")
+    chosen = _selection(since, until, made_by, below, source=source, where=where)
+    assignment = Assignment.of(plan, tell)
+    return _work(plan, assignment, chosen, others or [], dry_run, as_json)
+
+
+def _work(
+    plan: RunPlan, assignment: Assignment, chosen: Selection, others: list[str], dry_run: bool, as_json: bool
+) -> int:
+    """Tells the estimate, does the work unless it is a `dry_run`, and returns the exit status."""
     from cinnabar.extraction.backfill.backfill import Backfill
     from cinnabar.extraction.cluster.connection import joined
     from cinnabar.extraction.inputs import located
-    from cinnabar.extraction.routing.routing import routing_of
-    from cinnabar.extraction.sources import model_source
-    from cinnabar.extraction.storage.stored_records import Selection, names
+    from cinnabar.extraction.storage.stored_records import names
     from cinnabar.flows.cli.console import Bar
-    from cinnabar.schemas import load_schema
 
-    if model is not None and is_remote(model):
-        raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
-    if below is not None and not 0 < below <= 1:
-        raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
-    check_error_rate(max_error_rate)
-    if not out.is_dir():
-        raise UsageError(f"--out {out}: expected the folder that the records lie in")
-    chosen = Selection(
-        since=None if since is None else _moment(since, "--since"),
-        until=None if until is None else _moment(until, "--until", end=True),
-        source=source,
-        model=None if made_by is None else _fingerprint(made_by),
-        below=below,
-        where=where,
-    )
-    options = RunOptions(**said)
-    version = load_schema(schema)
-    model = model_in_use(out, [version.name], model)
-    routing = routing_of([version], False, related, model)
+    assert plan.out is not None
+    out = plan.out
+    lying = located(others)
     summary = None
-    filler = model_source(model, device)
-    lying = located(others or [])
     with (
-        joined(ray, filler, engines=options.engines) as cluster,
+        joined(plan.ray, assignment) as cluster,
         Bar(out=out) as bar,
-        Backfill(version, out, filler, chosen, options, bar, lying, routing=routing) as begun,
+        Backfill(assignment, out, chosen, bar, lying) as run,
     ):
-        found = begun.estimate()
+        found = run.estimate()
         if not as_json:
-            _tell(found, version.name, names(out))
-        if not (dry_run or begun.empty):
+            _tell(found, assignment.source.name, names(out))
+        if not (dry_run or run.empty):
             # Standard output is for the result, but Ray prints lost workers there.
             with redirect_stdout(sys.stderr):
-                summary = begun.work_through(cluster)
+                summary = run.work_through(cluster)
     if as_json:
         ended = None if summary is None else asdict(summary)
         print(json.dumps({"estimate": asdict(found), "summary": ended, "out": str(out)}))
     elif summary is not None:
         _report(summary, out)
-    return 0 if summary is None else limit_status(summary, bar.reasons(), max_error_rate, fail_on)
+    return 0 if summary is None else limit_status(summary, bar.reasons(), plan)
+
+
+def _selection(
+    since: str | None, until: str | None, made_by: str | None, below: float | None, **said: Any
+) -> Selection:
+    """Returns the records that are chosen. Raises UsageError for a moment or a confidence that is none."""
+    from cinnabar.extraction.storage.stored_records import Selection
+
+    if below is not None and not 0 < below <= 1:
+        raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
+    return Selection(
+        since=None if since is None else _moment(since, "--since"),
+        until=None if until is None else _moment(until, "--until", end=True),
+        model=None if made_by is None else _fingerprint(made_by),
+        below=below,
+        **said,
+    )
 
 
 def _moment(text: str, option: str, end: bool = False) -> datetime:

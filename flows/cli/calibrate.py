@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.flows.cli.options import AsJson, DeviceOption, run_options
+from cinnabar.flows.cli.options import AsJson, DeviceOption, takes_options
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 
 
-@run_options("workers")
+@takes_options("workers")
 def calibrate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Labelled sets, or folders of sets.")],
     model: Annotated[

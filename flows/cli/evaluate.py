@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.extraction.run_options import RunOptions
+from cinnabar.extraction.run_options import RunOptions, RunPlan
 from cinnabar.flows.cli.evaluate_routing import check_alone, evaluate_routing
-from cinnabar.flows.cli.options import (
-    AsJson,
-    BaseUrl,
-    DeviceOption,
-    ModelOption,
-    PricesOption,
-    RelatedOption,
-    run_options,
-)
+from cinnabar.flows.cli.options import AsJson, ModelOption, takes_options
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
@@ -46,7 +38,8 @@ _SHOWN = (
 )
 
 
-@run_options(
+@takes_options(
+    "device",
     "effort",
     "steps",
     "context",
@@ -58,11 +51,14 @@ _SHOWN = (
     "ocr",
     "ocr_engine",
     "workers",
+    "base_url",
+    "budget",
+    "prices",
+    "related",
 )
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
-    device: DeviceOption = "auto",
     limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
     files: Annotated[
         Path | None, typer.Option(metavar="LIST", help="Only the documents in this file, one name to a line.")
@@ -80,11 +76,6 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Write the predictions to a file, or for several sets to a folder."),
     ] = None,
-    base_url: BaseUrl = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="USD", help="The most dollars to spend at a server.")
-    ] = None,
-    prices: PricesOption = None,
     without: Annotated[
         list[str] | None,
         typer.Option(metavar="RULE", help="Switch off this rule of the model; the option may be repeated."),
@@ -92,7 +83,6 @@ def evaluate(
     route: Annotated[
         bool, typer.Option("--route", help="Measure the choice among the schemas of the sets instead.")
     ] = False,
-    related: RelatedOption = None,
     as_json: AsJson = False,
     **said: Any,
 ) -> None:
@@ -114,37 +104,35 @@ def evaluate(
     """
     from cinnabar.extraction.quality.evaluation import summarise
     from cinnabar.extraction.quality.prompt_examples import prompt_examples
-    from cinnabar.extraction.sources import check_models, model_source, settings_of
+    from cinnabar.extraction.sources import sources_of
     from cinnabar.schemas import load_schema
 
-    if not route and related is None:
+    plan = RunPlan.of(model=model, on_missing="guess", **said)
+    options = plan.options
+    if not route and plan.related is None:
         check_extra("learn", "cinnabar eval")
-    options = RunOptions(on_missing="guess", **said)
-    if route or related is not None:
+    if route or plan.related is not None:
         scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}
-        scoring |= {"predictions": predictions, "examples": options.examples}
-        check_alone(**scoring, base_url=base_url, budget=budget, prices=prices, without=without)
+        scoring |= {"predictions": predictions, "examples": options.examples, "without": without}
+        check_alone(**scoring, **plan.server.model_dump())
         chosen = select_sets(sets, files, held_back, limit)
-        evaluate_routing(chosen, route, related, model, options, as_json)
+        evaluate_routing(chosen, route, plan.related, model, options, as_json)
         return
-    remote = {"base_url": base_url, "budget": budget, "prices": prices}
-    settings = settings_of(remote | {"context": options.context})
-    check_models(model, None, None, options.steps, remote)
     if constant and options.examples:
         raise UsageError("--examples: the best constant answer has no prompt; leave out --constant or --examples")
     if constant and without:
         raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
+    source, _ = sources_of(plan, model, without or ())
     chosen = select_sets(sets, files, held_back, limit)
     if predictions is not None and not constant:
         _check_writable(predictions, several=len(chosen) > 1)
     if constant:
         figures = {one.name: one.best_constant() for one in chosen}
     else:
-        source = model_source(model, device, settings, without or ())
         if source.notice is not None:
             print(harmless(f"cinnabar: {source.notice}"), file=sys.stderr)
         schemas = [load_schema(one.folder / "schema.json") for one in chosen]
-        examples = prompt_examples(options, schemas, source)
+        examples = prompt_examples(options, schemas, [source])
         shown = source if examples is None else examples.shown_to(source)
         found = predict_sets(chosen, partial(shown.filler, options.effort, options.steps), options)
         figures = {one.name: one.score(found[one.name]) for one in chosen}

@@ -9,23 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.flows.cli.limit_status import check_error_rate
-from cinnabar.flows.cli.model_in_use import model_in_use
-from cinnabar.flows.cli.options import (
-    AsJson,
-    DeviceOption,
-    Documents,
-    FailOnOption,
-    MaxErrorRate,
-    OutOption,
-    OwnModelOption,
-    RayOption,
-    RelatedOption,
-    RouteOption,
-    SchemasOption,
-    run_options,
-)
+from cinnabar.extraction.run_options import RunOptions, RunPlan
+from cinnabar.flows.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
+from cinnabar.flows.cli.plans import check_plan, flow_parameters, tell
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
@@ -47,21 +33,11 @@ def flows_group(context: typer.Context) -> None:
 
 
 @flows_app.command("serve")
-@run_options(
-    "effort",
-    "on_missing",
-    "min_confidence",
-    "on_check",
-    "on_empty",
-    "max_tokens",
-    "max_seconds",
-    "password_file",
-    "examples",
-    "hidden",
-    "ocr",
-    "ocr_engine",
-    "workers",
-    "engines",
+@takes_options(
+    "model",
+    "device",
+    *(one for one in RunOptions.model_fields if one not in ("steps", "limit", "context", "batch", "retry_quarantined")),
+    *("route", "related", "max_error_rate", "fail_on", "gpu_limit", "ray"),
 )
 def serve_schedule(
     paths: Documents,
@@ -75,25 +51,15 @@ def serve_schedule(
     timezone: Annotated[
         str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, by default UTC.")
     ] = None,
-    model: OwnModelOption = None,
-    device: DeviceOption = "auto",
-    route: RouteOption = False,
-    related: RelatedOption = None,
-    max_error_rate: MaxErrorRate = None,
-    fail_on: FailOnOption = None,
     password_block: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
     ] = None,
     document_password_block: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with passwords of documents, one a line.")
     ] = None,
-    gpu_limit: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Prefect's concurrency limit for the tasks.")
-    ] = None,
     wait: Annotated[
         float, typer.Option(metavar="S", help="Seconds to wait for another run that is writing to DIR.")
     ] = 3600,
-    ray: RayOption = None,
     port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
     as_json: AsJson = False,
     **said: Any,
@@ -110,67 +76,29 @@ def serve_schedule(
       cinnabar flows serve inbox --schema invoice --schema receipt.json --route --out tables --every 900
     """
     check_extra("flows", "cinnabar flows serve")
-    from contextlib import ExitStack
-
-    from cinnabar.extraction.cluster.connection import check_cluster
-    from cinnabar.extraction.inputs import gather, located
-    from cinnabar.extraction.parser_settings import parser_settings
-    from cinnabar.extraction.quality.prompt_examples import prompt_examples
-    from cinnabar.extraction.records.checks.checks import Checks
-    from cinnabar.extraction.routing.routing import routing_of
-    from cinnabar.extraction.sources import model_source
+    from cinnabar.extraction.assignment import Assignment
 
     # These need the extra `flows`.
     from cinnabar.flows.notices import mark_killed_runs
     from cinnabar.flows.prefect_server import server
     from cinnabar.flows.serve import schedule_of, serve
-    from cinnabar.schemas import compile_schema, load_schema
 
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
-    check_error_rate(max_error_rate)
-    options = RunOptions(**said)
-    parser_settings(options)
-    sources = [load_schema(one) for one in schema]
-    for source in sources:
-        compiled = compile_schema(source.schema)
-        _ = compiled.form, Checks(source, compiled)
-    now = model_in_use(out, [source.name for source in sources], model)
-    routing_of(sources, route, related, now)
-    chosen = model_source(now, device)
-    prompt_examples(options, sources, chosen)
-    if ray is not None:
-        check_cluster(ray, chosen, engines=options.engines, gpu_limit=gpu_limit)
+    plan = RunPlan.of(schema, out, **said)
+    check_plan(paths, plan, Assignment.of(plan, tell), reachable=password_block is None)
     if wait < 0:
         raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
-    locations = located(paths)
-    if password_block is None:
-        with ExitStack() as connections:
-            gather(locations, out, connections)
-    parameters: dict[str, Any] = {
-        "paths": paths,
-        "record_schema": schema if route else schema[0],
-        "out": str(out),
-        "model": model,
-        "device": device,
-        **said,
-        "related": related,
-        "max_error_rate": max_error_rate,
-        "fail_on": fail_on,
-        "password_block": password_block,
-        "document_password_block": document_password_block,
-        "gpu_limit": gpu_limit,
-        "ray": ray,
-        "wait": wait,
-    }
+    blocks = {"password_block": password_block, "document_password_block": document_password_block}
+    parameters = flow_parameters(paths, plan) | {name: one for name, one in blocks.items() if one is not None}
     with server(port) as url:
-        _check_at_server(paths, out, password_block, document_password_block, gpu_limit)
+        _check_at_server(paths, out, password_block, document_password_block, plan.gpu_limit)
         told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         if as_json:
             print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
         print(harmless(f"cinnabar: {told}"), file=sys.stderr, flush=True)
         mark_killed_runs()
-        serve(name, {k: v for k, v in parameters.items() if v is not None}, schedule)
+        serve(name, parameters | {"wait": wait}, schedule)
 
 
 @flows_app.command("notify")

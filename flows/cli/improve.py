@@ -101,6 +101,7 @@ def _end_with(parent: int) -> None:
 
 
 def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> None:
+    from cinnabar.extraction.assignment import Assignment
     from cinnabar.extraction.backfill.backfill import Backfill
     from cinnabar.extraction.quality import kept_models
     from cinnabar.extraction.sources import model_source
@@ -112,12 +113,12 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
     summary = None
     newest = max(select(out, schema, Selection()), key=lambda one: one.run_id, default=None)
     if again and newest is not None:
-        source = source_of(out, schema, newest.schema_fingerprint)
+        assignment = Assignment(source_of(out, schema, newest.schema_fingerprint), model_source(str(place)))
         with (
             nullcontext(_EventsOfReading()) if events else Bar(out=out) as progress,
-            Backfill(source, out, model_source(str(place)), Selection(below=_UNSURE), progress=progress) as begun,
+            Backfill(assignment, out, Selection(below=_UNSURE), progress) as begun,
         ):
-            summary = None if begun.empty else begun.work_through(None)
+            summary = None if begun.empty else begun.work_through()
     if as_json or events:
         told = {"kept": str(place), "read_again": None if summary is None else asdict(summary)}
         print(json.dumps(({"event": "result"} if events else {}) | told), flush=True)

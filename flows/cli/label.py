@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.flows.cli.options import AsJson, DeviceOption, SchemaOption, run_options
+from cinnabar.flows.cli.options import AsJson, DeviceOption, SchemaOption, takes_options
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -19,7 +19,7 @@ from cinnabar.schemas.wording import counted, harmless
 _DOCUMENTS, _FEWEST = 30, 10
 
 
-@run_options("effort", "max_tokens", "max_seconds", "password_file", "hidden", "ocr", "ocr_engine")
+@takes_options("effort", "max_tokens", "max_seconds", "password_file", "hidden", "ocr", "ocr_engine")
 def label(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders to draw from.")],
     schema: SchemaOption,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.extraction.run_options import Device
-from cinnabar.flows.cli.options import AsJson, DeviceOption, run_options
+from cinnabar.flows.cli.options import AsJson, DeviceOption, takes_options
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import counted, harmless
@@ -41,7 +41,7 @@ def model_group(context: typer.Context) -> None:
 
 
 @model_app.command("check")
-@run_options("effort", "steps", "workers")
+@takes_options("effort", "steps", "workers")
 def check_model(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder in Hugging Face form.")],
     sets: Annotated[

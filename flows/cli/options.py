@@ -11,23 +11,27 @@ from pydantic.fields import FieldInfo
 
 from cinnabar.extraction.run_options import Device
 from cinnabar.flows.cli import completion
-from cinnabar.flows.parameters import FailOn, Function, takes_run_options
+from cinnabar.flows.parameters import Function, takes
 
-# The placeholders of the help for the values of a run's options.
+# The placeholders of the help for the values of options.
 _METAVARS = {
-    "steps": "N",
-    "min_confidence": "P",
-    "limit": "N",
-    "context": "TOKENS",
-    "max_tokens": "N",
-    "max_seconds": "S",
-    "password_file": "FILE",
-    "examples": "SET",
-    "ocr_engine": "ENGINE",
-    "workers": "N",
-    "engines": "N",
-    "batch": "N",
+    "ADDRESS": "ray",
+    "ENGINE": "ocr_engine",
+    "FILE": "password_file",
+    "IN,CACHED,OUT": "prices",
+    "M": "model escalate_to",
+    "N": "steps limit max_tokens workers engines batch concurrency requests_per_minute tokens_per_minute",
+    "NAME": "gpu_limit",
+    "P": "min_confidence related below",
+    "S": "max_seconds timeout",
+    "SET": "examples",
+    "SHARE": "max_error_rate",
+    "TOKENS": "context",
+    "URL": "base_url",
+    "USD": "budget",
 }
+_METAVAR_OF = {name: metavar for metavar, names in _METAVARS.items() for name in names.split()}
+_COMPLETED = {"model": completion.models}
 
 Documents = Annotated[
     list[str], typer.Argument(metavar="PATH...", help="Files, folders and mailboxes to read.")
@@ -48,13 +52,6 @@ SchemasOption = Annotated[
         autocompletion=completion.schemas,
     ),
 ]
-RouteOption = Annotated[
-    bool, typer.Option("--route", help="Read each document with the one schema that fits it, or with none.")
-]
-RelatedOption = Annotated[
-    float | None,
-    typer.Option(metavar="P", help="Skip documents that are of the schema's kind with a probability below P."),
-]
 OutOption = Annotated[Path, typer.Option(metavar="DIR", help="The folder for the results.")]
 ModelOption = Annotated[
     str,
@@ -64,13 +61,6 @@ ModelOption = Annotated[
         autocompletion=completion.models,
     ),
 ]
-OwnModelOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="M",
-        help="`default`, the folder of a model, mercury-2, or openai:NAME; without it the one kept by `improve`.",
-    ),
-]
 DeviceOption = Annotated[Device, typer.Option(help="The device of the model.")]
 FromOption = Annotated[
     list[str] | None,
@@ -78,34 +68,16 @@ FromOption = Annotated[
         "--from", metavar="PATH", help="A file, folder or mailbox to search for documents that have moved."
     ),
 ]
-BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="The address of mercury-2 or openai:NAME.")]
-PricesOption = Annotated[
-    str | None,
-    typer.Option(metavar="IN,CACHED,OUT", help="Dollars for a million tokens each, if not the known prices."),
-]
-RayOption = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Spread the work over a Ray cluster: auto, HOST:PORT or local."),
-]
-MaxErrorRate = Annotated[
-    float | None,
-    typer.Option(metavar="SHARE", help="Fail (status 3) if a larger share of the documents read is in quarantine."),
-]
-FailOnOption = Annotated[
-    FailOn | None,
-    typer.Option(help="Fail (status 3) if the run differs from earlier runs by more than chance."),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
 
 
-def run_options(*names: str) -> Callable[[Function], Function]:
-    """Returns a decorator that gives a command these options of `RunOptions` in place of its `**` parameter."""
-    return takes_run_options(*names, annotate=_option)
+def takes_options(*names: str) -> Callable[[Function], Function]:
+    """Returns a decorator that gives a command these options of a run in place of its `**` parameter."""
+    return takes(*names, annotate=_option)
 
 
 def _option(name: str, field: FieldInfo) -> Any:
     # With an explicit name Typer gives a flag no `--no-` opposite.
     named = f"--{name.replace('_', '-')}"
-    return Annotated[
-        field.annotation, typer.Option(named, metavar=_METAVARS.get(name), help=field.description)
-    ]
+    said: dict[str, Any] = {"metavar": _METAVAR_OF.get(name), "help": field.description}
+    return Annotated[field.annotation, typer.Option(named, autocompletion=_COMPLETED.get(name), **said)]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.flows.cli.model_in_use import model_in_use
-from cinnabar.flows.cli.options import DeviceOption, OwnModelOption, run_options
+from cinnabar.extraction.run_options import RunPlan
+from cinnabar.flows.cli.options import takes_options
+from cinnabar.flows.cli.plans import tell
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 
@@ -22,12 +23,11 @@ if TYPE_CHECKING:
     from cinnabar.schemas import SchemaSource
 
 
-@run_options(
-    "effort", "max_tokens", "max_seconds", "password_file", "examples", "hidden", "ocr", "ocr_engine", "workers"
+@takes_options(
+    *("model", "device", "effort", "max_tokens", "max_seconds", "password_file", "examples", "hidden", "ocr"),
+    *("ocr_engine", "workers"),
 )
 def serve_model(
-    model: OwnModelOption = None,
-    device: DeviceOption = "auto",
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The model's name for clients, such as mercury-2.")
     ] = None,
@@ -55,7 +55,7 @@ def serve_model(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
     ] = False,
-    **options: Any,
+    **said: Any,
 ) -> int:
     """Serve a model: chat completions with a schema, files into records, by HTTP on this machine.
 
@@ -68,8 +68,7 @@ def serve_model(
       cinnabar serve --port 8080 --schema claims.json
       cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host models.example.org
     """
-    from cinnabar.extraction.run_options import RunOptions
-    from cinnabar.extraction.sources import model_source
+    from cinnabar.extraction.sources import sources_of
     from cinnabar.flows.server.settings import ServerSettings
     from cinnabar.schemas import load_schema
 
@@ -83,11 +82,10 @@ def serve_model(
         timeout,
         max_body << 20,
     )
-    chosen = RunOptions(**options)
-    schemas = [load_schema(one) for one in schema or ()]
-    chosen_model = _model(model, out)
-    source = model_source(chosen_model, device)
-    examples = _examples(chosen, schemas, source, out)
+    plan = RunPlan.of(schema or (), out, **said)
+    schemas = [load_schema(one) for one in plan.schemas]
+    source, _ = sources_of(plan, _model(plan.model, out))
+    examples = _examples(plan.options, schemas, source, out)
     # These need the extra `server`.
     from cinnabar.flows.server.assembly import assemble, model_name
     from cinnabar.flows.server.logs import start_log
@@ -96,7 +94,8 @@ def serve_model(
     listener = bound(settings)
     start_log()
     with listener:
-        server = assemble(source, name or model_name(model or "default"), chosen, settings, schemas, examples)
+        called = name or model_name(plan.model or "default")
+        server = assemble(source, called, plan.options, settings, schemas, examples)
         url = address(settings, listener)
         if as_json:
             print(json.dumps({"url": url, "model": server.name}), flush=True)
@@ -112,7 +111,7 @@ def _model(asked: str | None, out: Path | None) -> str:
     """
     if out is None:
         return asked or "default"
-    from cinnabar.extraction.quality.kept_models import kept_model
+    from cinnabar.extraction.quality.kept_models import kept_model, model_for
     from cinnabar.extraction.storage.stored_records import names
 
     if not out.is_dir():
@@ -125,7 +124,10 @@ def _model(asked: str | None, out: Path | None) -> str:
             f"--out {out}: it has {len(found)} schemas, and `improve` kept models, but a server has one; expected"
             f" --model with it: {told}, or `--model default` for the shipped one"
         )
-    return model_in_use(out, found, asked)
+    model = model_for(out, found, asked)
+    if asked is None and model != "default":
+        tell(f"model {model}, kept by `improve`; --model default takes the shipped one")
+    return model
 
 
 def _examples(
@@ -143,7 +145,7 @@ def _examples(
         from cinnabar.schemas import load_schema
 
         own = [load_schema(one.folder / "schema.json") for one in find_sets(Path(options.examples))]
-    found = prompt_examples(options, own, model)
+    found = prompt_examples(options, own, [model])
     given = [] if found is None else [found.examples]
     if out is not None and isinstance(model, LanguageSource):
         from cinnabar.extraction.quality.corrected_examples import corrected_examples

@@ -24,7 +24,7 @@ from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import LanguageSource, ModelSource, RemoteSource, Source
 from cinnabar.flows.server.app import Api
 from cinnabar.flows.server.completions import Completions
-from cinnabar.flows.server.documents import FileReading, Limits
+from cinnabar.flows.server.documents import FileReading
 from cinnabar.flows.server.gate import Gate
 from cinnabar.flows.server.metrics import Metrics
 from cinnabar.flows.server.schema_cache import SchemaCache
@@ -73,8 +73,7 @@ def assemble(
     cache.warm()
     completions = Completions(chat, name, options.effort, cache, gate, metrics, examples)
     named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
-    limits = Limits(options.max_tokens, options.max_seconds)
-    documents = FileReading(engine, pool, completions, cache, gate, metrics, limits, named)
+    documents = FileReading(engine, pool, completions, cache, gate, metrics, options, named)
     Api(chat, completions, documents, metrics, gate, lambda: engine.alive).add_to(app)
 
     def close() -> None:

@@ -10,7 +10,6 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, Protocol
@@ -27,6 +26,7 @@ from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.message import Sent
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.pipeline import Job, Read, run_batch
+from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.storage.records import LeafRow, Outcome
 from cinnabar.flows.server.answers import disconnected
 from cinnabar.flows.server.bodies import checked, parsed, read_bytes, read_json
@@ -57,14 +57,6 @@ class GivenUp(Filler, Protocol):
     def give_up(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The most tokens of a document, and seconds that the model works on it."""
-
-    max_tokens: int
-    max_seconds: float
-
-
 class FileReading:
     """Reads files. named: the schemas that clients may name."""
 
@@ -76,7 +68,7 @@ class FileReading:
         schemas: SchemaCache,
         gate: Gate,
         metrics: Metrics,
-        limits: Limits,
+        limits: RunOptions,
         named: Mapping[str, SchemaSource],
     ) -> None:
         self._fillers, self._pool, self._completions, self._schemas = fillers, pool, completions, schemas

@@ -20,11 +20,12 @@ from typing import Any
 import pytest
 import reading_model
 import torch
+from begun_runs import begun_backfill
 from PIL import Image, ImageDraw, ImageFont
 from reading_model import ReadingModel
 
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfill.backfill import Backfill
+from cinnabar.extraction.batched_run import driver_of
 from cinnabar.extraction.cluster import connection, heartbeat
 from cinnabar.extraction.cluster.connection import Cluster, check_cluster, joined
 from cinnabar.extraction.cluster.heartbeat import Heartbeat
@@ -86,7 +87,7 @@ def source(load: Any = Deadly, encodings: int = 0) -> ModelSource:
 def cluster() -> Iterator[Cluster]:
     """A cluster of two processors of this machine."""
     with ExitStack() as stack:
-        found = stack.enter_context(joined("local", source(), processors=2))
+        found = stack.enter_context(joined("local", Assignment(SOURCE, source()), processors=2))
         assert found is not None
         # The workers do not have the tests' own modules.
         for module in (reading_model, sys.modules[__name__]):
@@ -263,10 +264,10 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
         shutil.copytree(tmp_path / "before", tmp_path / out)
         progress = killer if spread else Silent()
         (folder / "07.txt").write_text("name=N7\ntotal=7.50\n")
-        with Backfill(SOURCE, tmp_path / out, model, None, options, progress) as begun:
+        with begun_backfill(SOURCE, tmp_path / out, model, None, options, progress) as begun:
             (folder / "07.txt").write_text("name=another\n")
             if spread:
-                begun.spread(cluster)
+                begun.drive(driver_of(1, cluster))
             else:
                 for number in range(len(begun.batches)):
                     begun.work(number)
@@ -327,7 +328,7 @@ def test_a_lost_cluster_is_one_line(
 
 def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "JOIN_LIMIT", 120.0)  # a busy machine is no failure
-    check_cluster(cluster.ray.get_runtime_context().gcs_address, source())
+    check_cluster(cluster.ray.get_runtime_context().gcs_address, Assignment(SOURCE, source()))
 
 
 @pytest.mark.parametrize(
@@ -364,18 +365,18 @@ def test_a_wrong_address_is_one_line_before_any_work(
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match=re.escape('pip install "cinnabar-extract[ray]"')):
-        check_cluster("local", source())
+        check_cluster("local", Assignment(SOURCE, source()))
 
 
 def test_a_cluster_refuses_remote_models_and_wrong_gpu_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     remote = model_source("mercury-2")
     with pytest.raises(UsageError, match=r"^--ray: .* got --model with one behind a server"):
-        check_cluster("auto", remote)
+        check_cluster("auto", Assignment(SOURCE, remote))
     with pytest.raises(UsageError, match=r"^--ray: .* got --escalate-to with one behind a server"):
-        check_cluster("auto", source(), Escalation(remote, 0.8))
+        check_cluster("auto", Assignment(SOURCE, source(), escalation=Escalation(remote, 0.8)))
     with pytest.raises(UsageError, match=r"^gpu-limit: "):
-        check_cluster("auto", source(), gpu_limit="gpu")
+        check_cluster("auto", Assignment(SOURCE, source()), gpu_limit="gpu")
 
 
 def machine(name: str, alive: bool = True, **resources: float) -> dict[str, Any]:

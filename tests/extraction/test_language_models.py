@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from begun_runs import backfill
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
 
@@ -22,7 +23,6 @@ from cinnabar.engine.models.language.checkpoint import read_contents, weight_byt
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.request import Request
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.chunking import Chunk
 from cinnabar.extraction.cluster.connection import joined
 from cinnabar.extraction.cluster.shipping import needs, outfit
@@ -32,8 +32,8 @@ from cinnabar.extraction.progress import Silent
 from cinnabar.extraction.quality.calibrating import calibrate
 from cinnabar.extraction.quality.evaluation import find_sets
 from cinnabar.extraction.run import extract
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import Escalation, LanguageSource, ModelSource, check_models, model_source
+from cinnabar.extraction.run_options import RunOptions, RunPlan
+from cinnabar.extraction.sources import Escalation, LanguageSource, ModelSource, model_source, sources_of
 from cinnabar.extraction.storage.reading import query
 from cinnabar.flows.cli.main import run
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
@@ -243,13 +243,19 @@ def test_a_bad_folder_is_one_line_before_any_document_is_read(
     assert "\n" not in str(problem.value) and str(tmp_path) in str(problem.value)
 
 
-def test_what_does_not_go_together_is_refused(checkpoint: Path, tmp_path: Path) -> None:
-    check_models("default", str(checkpoint), 0.5, 2, {})
-    check_models(str(checkpoint), "mercury-2", None, 2, {"budget": "1"})
+def test_what_does_not_go_together_is_refused(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(model: str, **said: Any) -> None:
+        sources_of(RunPlan.of(**said), model)
+
+    monkeypatch.setenv("INCEPTION_API_KEY", "key")
+    check("default", escalate_to=str(checkpoint), below=0.5, steps=2)
+    check(str(checkpoint), escalate_to="mercury-2", steps=2, budget="1")
     with pytest.raises(UsageError, match="expected mercury-2, openai:NAME, or the folder of a language model"):
-        check_models("default", str(tmp_path), None, None, {})
+        check("default", escalate_to=str(tmp_path))
     with pytest.raises(UsageError, match="--budget: expected mercury-2 or openai:NAME with it"):
-        check_models("default", str(checkpoint), None, None, {"budget": "1"})
+        check("default", escalate_to=str(checkpoint), budget="1")
     with pytest.raises(UsageError, match="no rules that can be switched off"):
         model_source(str(checkpoint), without=["label_prior"])
 
@@ -276,7 +282,7 @@ def test_a_cluster_writes_the_records_of_one_machine(checkpoint: Path, docs: Pat
     pytest.importorskip("ray")
     source = source_of(checkpoint)
     alone = extract([docs], SOURCE, tmp_path / "alone", source, QUICK)
-    with joined("local", source, processors=1) as cluster:
+    with joined("local", Assignment(SOURCE, source), processors=1) as cluster:
         shared = extract([docs], SOURCE, tmp_path / "shared", source, QUICK, cluster=cluster)
     assert (shared.written, shared.quarantined) == (alone.written, alone.quarantined) == (4, 0)
     assert records(tmp_path / "shared") == records(tmp_path / "alone")

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from begun_runs import begun_backfill, begun_extraction
 from reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
 from cinnabar.engine.time_limit import check_time
 from cinnabar.extraction import batch_reader, filling, pipeline
-from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.progress import Silent
-from cinnabar.extraction.run import Extraction, extract
+from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.reading import query
@@ -86,7 +86,7 @@ def test_records_are_the_same_whether_a_document_counts_as_long(
 
 def test_a_run_that_breaks_off_before_its_long_documents_goes_on_with_them(folder: Path, tmp_path: Path) -> None:
     out, options = tmp_path / "out", RunOptions(workers=1, batch=3)
-    with pytest.raises(KeyboardInterrupt), Extraction([folder], SOURCE, out, source(), options) as begun:
+    with pytest.raises(KeyboardInterrupt), begun_extraction([folder], SOURCE, out, source(), options) as begun:
         for number in range(3):
             begun.work(number)
         assert len(begun.batches) == 5
@@ -99,7 +99,7 @@ def test_a_run_that_breaks_off_before_its_long_documents_goes_on_with_them(folde
 
 def test_a_batch_that_is_worked_on_twice_adds_its_long_documents_once(folder: Path, tmp_path: Path) -> None:
     options = RunOptions(workers=1, batch=7)
-    with Extraction([folder], SOURCE, tmp_path / "out", source(), options) as begun:
+    with begun_extraction([folder], SOURCE, tmp_path / "out", source(), options) as begun:
         begun.work(0)
         begun.work(0)
         assert [len(batch) for batch in begun.batches] == [7, 1, 1]
@@ -111,7 +111,7 @@ def test_a_batch_that_is_worked_on_twice_adds_its_long_documents_once(folder: Pa
 def test_a_backfill_lets_others_overtake_a_long_document(folder: Path, tmp_path: Path) -> None:
     out, order = tmp_path / "out", Order()
     extract([folder], SOURCE, out, source(), RunOptions(workers=1))
-    with Backfill(MORE, out, source(), options=RunOptions(workers=1, batch=4), progress=order) as begun:
+    with begun_backfill(MORE, out, source(), options=RunOptions(workers=1, batch=4), progress=order) as begun:
         assert begun.work_through().written == 7
     assert order.names[-2:] == ["d", "b"]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import mercury_server as mercury
 import pytest
+from begun_runs import backfill
 from pydantic import BaseModel, field_validator
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
@@ -17,7 +18,6 @@ from tiny_checkpoint import write_checkpoint
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.cluster.shipping import outfit
 from cinnabar.extraction.quality import prompt_examples as module
 from cinnabar.extraction.quality.prompt_examples import PromptExamples, prompt_examples
@@ -78,7 +78,7 @@ def quick(examples: Path | None) -> RunOptions:
 
 
 def found(options: RunOptions, model: LanguageSource, *sources: SchemaSource) -> PromptExamples:
-    examples = prompt_examples(options, sources or [SOURCE], model)
+    examples = prompt_examples(options, sources or [SOURCE], [model])
     assert examples is not None
     return examples
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from begun_runs import begun_extraction
 from reading_model import ReadingModel
 
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.inputs import examine, expand
-from cinnabar.extraction.run import Extraction, extract
+from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource, model_source
 from cinnabar.extraction.storage.reading import query, show
@@ -173,7 +174,7 @@ def test_an_interrupted_run_resumes_at_its_last_batch(folder: Path, tmp_path: Pa
     options = RunOptions(workers=1, batch=2)
     with (
         pytest.raises(KeyboardInterrupt),
-        Extraction([folder], SOURCE, out, loads.source(), options) as begun,
+        begun_extraction([folder], SOURCE, out, loads.source(), options) as begun,
     ):
         begun.work(0)
         raise KeyboardInterrupt
@@ -188,7 +189,7 @@ def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(
     folder: Path, tmp_path: Path
 ) -> None:
     options = RunOptions(workers=1, batch=4)
-    with Extraction([folder], SOURCE, tmp_path / "out", Loads().source(), options) as begun:
+    with begun_extraction([folder], SOURCE, tmp_path / "out", Loads().source(), options) as begun:
         begun.work(1)
         with pytest.raises(RunError, match="no outcome"):
             begun.finish()

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from cinnabar.engine.effort import EFFORTS, effort_of
-from cinnabar.extraction.run_options import EffortName, RunOptions
+from cinnabar.extraction.run_options import OPTIONS, EffortName, RunOptions, RunPlan, Server
 from cinnabar.schemas.errors import UsageError
 
 
@@ -83,3 +83,31 @@ def test_flows_take_parameters_with_ranges_and_descriptions_from_the_options(
     for name in set(own) - without:
         described = {key: part for key, part in parameters[name].items() if key not in ("position", "title")}
         assert described == {key: part for key, part in own[name].items() if key != "title"}, name
+
+
+def test_a_plan_sorts_what_was_said_into_its_groups_and_survives_a_pickle() -> None:
+    plan = RunPlan.of(["invoice"], "out", model="mercury-2", budget=5, concurrency=2, effort="high", below=None)
+    assert plan.server == Server(budget="5", concurrency=2) and plan.options == RunOptions(effort="high")
+    assert (plan.schemas, str(plan.out), plan.model, plan.below) == (["invoice"], "out", "mercury-2", None)
+    assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"below": 1.5}, "--below: expected 0 to 1, got 1.5"),
+        ({"max_error_rate": 2.0}, "--max-error-rate: expected 0 to 1, got 2.0"),
+        ({"concurrency": 0}, "--concurrency: expected at least 1, got 0"),
+        ({"device": "gpu"}, "--device: expected one of auto, cpu, cuda, got 'gpu'"),
+        ({"worker": 1}, "worker: expected one of effort, steps, "),
+    ],
+)
+def test_a_plan_names_a_wrong_option_as_on_the_command_line(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as error:
+        RunPlan.of(**wrong)
+    assert str(error.value).startswith(said)
+
+
+def test_no_two_groups_have_an_option_of_one_name() -> None:
+    groups = (RunPlan, Server, RunOptions)
+    assert len(OPTIONS) == sum(len(group.model_fields) for group in groups)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pypdf
 import pytest
+from begun_runs import backfill
 from drawn_pages import drawn
 from reading_model import ReadingModel
 
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions

@@ -50,8 +50,8 @@ def test_the_flow_tries_a_failed_batch_again_and_a_second_flow_has_nothing_to_do
 def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from cinnabar.extraction.run_options import Server
     from cinnabar.flows.extract import extract_folder
-    from cinnabar.flows.parameters import Server
 
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
     with mercury.running(mercury.Server()) as server:
@@ -70,8 +70,8 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
 
 @pytest.mark.usefixtures("prefect_server")
 def test_server_options_are_refused_for_a_local_model(notes: Path, tmp_path: Path) -> None:
+    from cinnabar.extraction.run_options import Server
     from cinnabar.flows.extract import extract_folder
-    from cinnabar.flows.parameters import Server
 
     schema = str(notes.parent / "note.json")
     with pytest.raises(UsageError, match="--budget: expected mercury-2 or openai:NAME with it"):

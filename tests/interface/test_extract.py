@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import cinnabar
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.flows.parameters import Server as ServerParameters
+from cinnabar.extraction.run_options import Server as ServerParameters
 from cinnabar.keywords import Options, Server
 from cinnabar.results import Reader, in_pandas
 from cinnabar.schemas.errors import SchemaError, UsageError
@@ -315,7 +315,7 @@ def test_the_parts_of_the_package_need_no_other_module_of_the_interface() -> Non
 def test_a_model_that_was_kept_in_the_folder_is_used_unless_another_is_named(
     mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cinnabar import extracting
+    from cinnabar.extraction import assignment
 
     asked: list[tuple[Path, list[str], str | None]] = []
 
@@ -323,7 +323,7 @@ def test_a_model_that_was_kept_in_the_folder_is_used_unless_another_is_named(
         asked.append((out, names, model))
         return model or "/nowhere/kept"
 
-    monkeypatch.setattr(extracting, "model_for", model_for)
+    monkeypatch.setattr(assignment, "model_for", model_for)
     with pytest.raises(UsageError, match="/nowhere/kept"):
         cinnabar.extract(mails, Delivery, out=tmp_path)
     with pytest.raises(UsageError, match="/nowhere/other"):

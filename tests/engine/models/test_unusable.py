@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.extraction.sources import check_models
+from cinnabar.extraction.run_options import RunPlan
+from cinnabar.extraction.sources import sources_of
 from cinnabar.flows.cli.main import run
 from cinnabar.schemas.errors import UsageError
 
@@ -57,7 +58,7 @@ def test_what_is_no_model_here_is_named_in_one_line(
 @pytest.mark.usefixtures("place")
 def test_a_stronger_model_is_named_as_well() -> None:
     with pytest.raises(UsageError, match="--escalate-to lora: this is a LoRA folder"):
-        check_models("default", "lora", None, None, {})
+        sources_of(RunPlan(escalate_to="lora"), "default")
 
 
 @pytest.mark.parametrize("name", ["plain", "nothing", "/nowhere", "a/b/c"])

@@ -13,11 +13,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from begun_runs import backfill, begun_backfill
 from reading_model import ReadingModel
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.models.base import Row, Scores
-from cinnabar.extraction.backfill.backfill import Backfill, backfill
 from cinnabar.extraction.backfill.estimate import Cost, measure
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.run import extract
@@ -302,7 +302,7 @@ def test_a_record_that_the_new_schema_refuses_is_asked_as_a_whole(out: Path) -> 
 
 
 def test_an_estimate_tells_the_work_and_stores_nothing(out: Path) -> None:
-    with Backfill(NEW, out, of(ReadingModel()), options=RunOptions(workers=1)) as begun:
+    with begun_backfill(NEW, out, of(ReadingModel()), options=RunOptions(workers=1)) as begun:
         found = begun.estimate()
     assert (found.documents, found.done, found.lost) == (5, 0, 0)
     assert found.asked == ("/day", "/lines/*/vat") and found.dropped == ("/na",)
@@ -339,7 +339,7 @@ sys.path[:0] = sys.argv[3:]
 import test_backfill as t
 from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.run_options import RunOptions
-chosen = t.Backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=RunOptions(workers=1, batch=2))
+chosen = t.begun_backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=RunOptions(workers=1, batch=2))
 with chosen as begun:
     for number in range(int(sys.argv[2])):
         begun.work(number)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from begun_runs import backfill
 from reading_model import ReadingModel
 
 from cinnabar.extraction import inputs
 from cinnabar.extraction.backfill import document_lookup
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.backfill.retrying import retry
 from cinnabar.extraction.run import extract

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from begun_runs import begun_backfill
 from dying_model import DyingModel, missing
 
 from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfill.backfill import Backfill
 from cinnabar.extraction.engines.count import engines_of
 from cinnabar.extraction.progress import Silent
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import ModelSource, Named, model_source, settings_of
+from cinnabar.extraction.sources import ModelSource, Named, model_source
 from cinnabar.extraction.storage.reading import query
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import ModelError, UsageError
@@ -141,7 +141,7 @@ def test_a_backfill_with_engines_writes_the_rows_of_one(folder: Path, tmp_path: 
     for engines in ("1", "2"):
         out = tmp_path / engines
         extract([folder], EARLIER, out, source(), options())
-        with Backfill(SOURCE, out, source(), None, options(engines)) as begun:
+        with begun_backfill(SOURCE, out, source(), None, options(engines)) as begun:
             assert begun.work_through().written == 11
     assert rows(tmp_path / "2") == rows(tmp_path / "1")
 
@@ -154,7 +154,7 @@ def test_auto_is_one_engine_a_processor_for_models_on_processors() -> None:
 
 def test_a_model_behind_a_server_has_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
-    remote = model_source("mercury-2", settings=settings_of({}))
+    remote = model_source("mercury-2")
     assert engines_of(Assignment(SOURCE, remote, options("auto"))) == 1
     with pytest.raises(UsageError, match="--engines 2: expected 1 or auto with a model behind a server"):
         engines_of(Assignment(SOURCE, remote, options("2")))

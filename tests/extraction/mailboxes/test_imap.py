@@ -9,6 +9,7 @@ from pathlib import Path
 
 import imap_server
 import pytest
+from begun_runs import begun_extraction
 from imap_server import PASSWORD, Server, mail
 from reading_model import ReadingModel
 
@@ -48,7 +49,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(address: str, out: Path, batch: int = 16) -> Extraction:
     model = ReadingModel()
     source = ModelSource(model.fingerprint, lambda: model)
-    return Extraction(located([address]), SOURCE, out, source, RunOptions(workers=1, batch=batch))
+    return begun_extraction(located([address]), SOURCE, out, source, RunOptions(workers=1, batch=batch))
 
 
 def read(address: str, out: Path) -> Summary:

@@ -12,12 +12,12 @@ from typing import Any
 
 import imap_server
 import pytest
+from begun_runs import backfill
 from imap_server import PASSWORD, Server
 from imap_server import mail as sent
 from reading_model import ReadingModel
 
 from cinnabar.engine.request import Passage
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.backfill.retrying import retry
 from cinnabar.extraction.batched_run import Summary

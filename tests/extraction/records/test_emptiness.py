@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from begun_runs import backfill
 from reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.pipeline import Job, Read, run_batch
 from cinnabar.extraction.records.validation import Validator
 from cinnabar.extraction.run import extract
-from cinnabar.extraction.run_options import OnEmpty, RunOptions
+from cinnabar.extraction.run_options import OnEmpty, RunOptions, RunPlan
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.quarantine import held, release
 from cinnabar.extraction.storage.reading import query
@@ -96,8 +96,8 @@ def test_a_run_counts_its_empty_records(
     summary = run(folder, on_empty=on_empty)
     assert (summary.written, summary.quarantined, summary.skipped) == (written, quarantined, skipped)
     assert summary.empty == 1
-    assert (not broken_limits(summary, (), 0.3, None)) is passes
-    assert not broken_limits(summary, (), 0.4, None) and not broken_limits(summary, (), None, None)
+    assert (not broken_limits(summary, (), RunPlan(max_error_rate=0.3))) is passes
+    assert not broken_limits(summary, (), RunPlan(max_error_rate=0.4)) and not broken_limits(summary, (), RunPlan())
     again = run(folder, on_empty=on_empty)
     assert (again.skipped, again.steps) == (3, 0)
 

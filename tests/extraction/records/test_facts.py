@@ -15,6 +15,7 @@ import mercury_server as mercury
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from begun_runs import backfill
 from hypothesis import given
 from hypothesis import strategies as st
 from reading_model import ReadingModel
@@ -28,7 +29,6 @@ from cinnabar.engine.models.base import Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.engine.request import Filled, Passage
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.cluster.shipping import letters
 from cinnabar.extraction.cluster.workers import Parsing
 from cinnabar.extraction.documents import Document, Fact

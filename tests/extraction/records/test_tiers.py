@@ -11,6 +11,7 @@ from typing import Any
 
 import mercury_server as mercury
 import pytest
+from begun_runs import begun_extraction
 from reading_model import ReadingModel
 from remote_forms import NOTE, form_of, request
 
@@ -20,7 +21,7 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.batched_run import Summary
 from cinnabar.extraction.ingest import parse
 from cinnabar.extraction.records.tiers import MergedRecord, _is_sure, freeze_sure
-from cinnabar.extraction.run import Extraction, extract
+from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import Escalation, ModelSource, RemoteSource, model_source
 from cinnabar.extraction.storage.reading import query
@@ -100,7 +101,7 @@ def test_an_interrupted_run_pays_for_no_request_twice(docs: Path, tmp_path: Path
     escalation = Escalation(source, 0.8)
     with (
         pytest.raises(KeyboardInterrupt),
-        Extraction([docs], SOURCE, out, lower, RunOptions(workers=1, batch=2), escalation=escalation) as begun,
+        begun_extraction([docs], SOURCE, out, lower, RunOptions(workers=1, batch=2), escalation=escalation) as begun,
     ):
         begun._run.commit_batch = lambda _batch: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore
         begun.work(0)
@@ -139,7 +140,7 @@ def test_wrong_escalations_are_refused() -> None:
     with pytest.raises(UsageError, match="--below"):
         Escalation(source, 1.5)
     with pytest.raises(UsageError, match="--escalate-to"):
-        Extraction([], SOURCE, Path("x"), source, escalation=Escalation(source, 0.5))
+        begun_extraction([], SOURCE, Path("x"), source, escalation=Escalation(source, 0.5))
 
 
 def filled(record: dict[str, Any], unsure: dict[str, float], rows: dict[str, float] | None = None) -> Filled:

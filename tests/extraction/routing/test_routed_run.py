@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from begun_runs import backfill, begun_backfill, begun_extraction
 from reading_model import ReadingModel
 
-from cinnabar.extraction.backfill.backfill import Backfill, backfill
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.routing.route import Route
 from cinnabar.extraction.routing.routing import Routing
-from cinnabar.extraction.run import Extraction, extract
+from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions
 from cinnabar.extraction.sources import ModelSource
 from cinnabar.extraction.storage.reading import query
@@ -134,7 +134,7 @@ def test_a_run_that_stopped_halfway_goes_on_where_it_was(
     inbox: Path, tmp_path: Path, by_first_word: list[str]
 ) -> None:
     out = tmp_path / "out"
-    with Extraction([inbox], BILL, out, source(), OPTIONS, routing=Routing((BILL, LETTER))) as extraction:
+    with begun_extraction([inbox], BILL, out, source(), OPTIONS, routing=Routing((BILL, LETTER))) as extraction:
         extraction.work(0)
         extraction.work(0)  # a retry of a batch changes nothing
     first = set(by_first_word)
@@ -260,9 +260,9 @@ def test_a_record_whose_document_a_later_choice_sent_elsewhere_is_left_out(
     out = tmp_path / "out"
     extract([inbox / "letter1.txt", inbox / "bill1.txt", inbox / "poem.txt"], BILL, out, source(), OPTIONS)
     run(inbox, out, BILL, LETTER)
-    with Backfill(DATED, out, source(), options=OPTIONS) as begun:
+    with begun_backfill(DATED, out, source(), options=OPTIONS) as begun:
         assert begun.estimate().elsewhere == 2
-    with Backfill(BILL, out, source(), options=OPTIONS) as begun:
+    with begun_backfill(BILL, out, source(), options=OPTIONS) as begun:
         assert begun.estimate().elsewhere == 0  # their records are of this version already
     by_first_word.clear()
     # bill1 and the three that the choice added; not letter1 and poem.

@@ -153,7 +153,7 @@ def test_the_key_appears_nowhere_but_in_the_request(
         ([*MERCURY, "--steps", "3"], "--effort"),
         ([*MERCURY, "--concurrency", "0"], "at least 1"),
         ([*MERCURY, "--escalate-to", "mercury-2"], "expected a local --model"),
-        (["--escalate-to", "mercury-2", "--below", "2"], "INCEPTION_API_KEY"),
+        (["--escalate-to", "mercury-2", "--below", "2"], "--below: expected 0 to 1"),
     ],
 )
 def test_wrong_use_is_an_error_before_any_work(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from begun_runs import backfill
 from reading_model import ReadingModel
 
-from cinnabar.extraction.backfill.backfill import backfill
 from cinnabar.extraction.records.checks.listing import check_results
 from cinnabar.extraction.run import extract
 from cinnabar.extraction.run_options import RunOptions

@@ -1,0 +1,63 @@
+"""Runs with a schema, a model and options, which tests begin without a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cinnabar.extraction.assignment import Assignment
+from cinnabar.extraction.backfill.backfill import Backfill
+from cinnabar.extraction.batched_run import Summary
+from cinnabar.extraction.cluster.connection import Cluster
+from cinnabar.extraction.inputs import Location
+from cinnabar.extraction.progress import Progress
+from cinnabar.extraction.routing.routing import Routing
+from cinnabar.extraction.run import Extraction
+from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
+from cinnabar.extraction.sources import Escalation, Source
+from cinnabar.extraction.storage.stored_records import Selection
+from cinnabar.schemas import SchemaSource
+
+
+def begun_extraction(
+    paths: Sequence[Location],
+    source: SchemaSource,
+    out: Path,
+    model: Source,
+    options: RunOptions = DEFAULT_OPTIONS,
+    progress: Progress | None = None,
+    escalation: Escalation | None = None,
+    routing: Routing | None = None,
+) -> Extraction:
+    """Returns an extraction that has begun."""
+    return Extraction(Assignment(source, model, options, escalation, routing).shown(), paths, out, progress)
+
+
+def begun_backfill(
+    source: SchemaSource,
+    out: Path,
+    model: Source,
+    chosen: Selection | None = None,
+    options: RunOptions = DEFAULT_OPTIONS,
+    progress: Progress | None = None,
+    others: Sequence[Location] = (),
+    routing: Routing | None = None,
+) -> Backfill:
+    """Returns a backfill that has begun."""
+    return Backfill(Assignment(source, model, options, routing=routing).shown(), out, chosen, progress, others)
+
+
+def backfill(
+    source: SchemaSource,
+    out: Path,
+    model: Source,
+    chosen: Selection | None = None,
+    options: RunOptions = DEFAULT_OPTIONS,
+    progress: Progress | None = None,
+    others: Sequence[Location] = (),
+    cluster: Cluster | None = None,
+    routing: Routing | None = None,
+) -> Summary | None:
+    """Fills the values that a new version of a schema adds to the stored records; None if there is nothing to do."""
+    with begun_backfill(source, out, model, chosen, options, progress, others, routing) as begun:
+        return None if begun.empty else begun.work_through(cluster)
