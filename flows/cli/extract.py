@@ -13,6 +13,7 @@ import typer
 from cinnabar.extraction.run_options import RunOptions, RunPlan, Server
 from cinnabar.flows.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.flows.cli.plans import limit_status, tell
+from cinnabar.schemas.extras import check_extra
 
 if TYPE_CHECKING:
     from cinnabar.extraction.assignment import Assignment
