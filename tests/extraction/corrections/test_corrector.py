@@ -279,6 +279,17 @@ def test_a_committed_correction_whose_file_is_still_there_counts_once(out):
     assert query(out, "SELECT count(*) FROM corrections").rows == [(1,)] and not path.exists()
 
 
+def test_corrections_alone_merge_their_batches(out, monkeypatch):
+    monkeypatch.setattr("cinnabar.extraction.storage.compaction.FAN", 4)
+    run(out)
+    for number in range(9):
+        correct(out, (Action.VALUE, "/number", f'"N {number}"'))
+    # Each correction reads all batches: without merging the five-hundredth took ten seconds.
+    assert len(manifests.read_live(out)) < 7
+    assert record(out)["number"] == "N 8"
+    assert query(out, "SELECT count(*) FROM corrections").rows == [(9,)] and verify(out).problems == []
+
+
 def test_compaction_keeps_corrections_in_their_order(out):
     run(out)
     for number in range(5):
