@@ -51,7 +51,8 @@ class WarmParser(_Fresh):
 
 def started(command: list[str], settings: ParserSettings, time_limit: float) -> WarmParser:
     """A parser that an earlier test left, or a new one."""
-    kind = (*command, repr(settings), *sorted(child_environment().items()))
+    # Passwords are not in the text of the settings.
+    kind = (*command, repr(settings), settings.passwords, *sorted(child_environment().items()))
     with _lock:
         left = _idle.get(kind, [])
         found = left.pop() if left else None
