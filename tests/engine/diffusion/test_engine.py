@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from family_traits import FAMILY_TRAITS
 from remote_forms import form_of, request
 from tiny_checkpoint import write_checkpoint
 
@@ -224,10 +224,9 @@ def test_a_document_whose_scores_are_no_numbers_harms_none_that_shares_its_begin
 
 
 @pytest.mark.parametrize("effort", ["instant", "low", "medium"])
-def test_a_watched_fill_tells_valid_states_and_what_was_committed(
-    model: LanguageModel, effort: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model.decoder, "traits", replace(model.decoder.traits, revises=True))
+def test_a_watched_fill_tells_valid_states_and_what_was_committed(effort: str, tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path, traits=FAMILY_TRAITS["nemotron"], window=4096, block=8, revises=True)
+    model = load_language_model(folder, "cpu", "float32")
     requests = [asked("a", day='"2026-03-14"'), asked("b", TEXT * 2)]
     states: list[FormState] = []
     results = [whole(result) for result in DiffusionEngine(model, effort).fill(requests, watcher=states.append)]
