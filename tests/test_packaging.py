@@ -185,29 +185,6 @@ def test_nothing_but_the_command_line_imports_the_command_line() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("folder", ["flows", "extraction"])
-def test_a_public_name_is_defined_once_in_a_folder(folder: str) -> None:
-    places: dict[str, list[str]] = {}
-    for path in sources():
-        if path.relative_to(ROOT).parts[0] == folder:
-            for name in defined(path):
-                places.setdefault(name, []).append(str(path.relative_to(ROOT)))
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
-
-
-def defined(path: Path) -> Iterator[str]:
-    """The public names of a file's own classes, functions, constants and types."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            names = [node.name]
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = [n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)]
-        else:
-            names = []
-        yield from (name for name in names if not name.startswith("_"))
-
-
 def test_schemas_know_no_tensors() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
