@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report calibrate schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers mutants names version constraints clean
+.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report calibrate schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -153,6 +153,9 @@ review-report: setup  ## measure the review page over 10,000 documents in Chromi
 
 readers: setup  ## 20 processes read a folder for a minute while another commits every second (ARGS="--readers 4")
 	@$(PY) -m bench.readers $(ARGS)
+
+results: setup  ## write docs/results.md from bench/results/, where benches record their figures (ARGS=--record)
+	@$(PY) -m bench.results_page
 
 mutants: setup  ## count the changes of operators in the constraint that tests catch (SEED=1 COUNT=120)
 	@$(call need,cosmic_ray,mutants)

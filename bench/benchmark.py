@@ -3,7 +3,7 @@
     python -m bench.benchmark --documents 2000
     python -m bench.benchmark --parts cold
 
-It prints tables in Markdown, below a line on the machine, for `docs/results.md`. Each stage is timed by itself, one
+It prints tables in Markdown, below a line on the machine. Each stage is timed by itself, one
 after the other; a real run parses while it fills. With a GPU the times of encode, rows and score are those of
 launching them, and their time on the device shows in the next stage that waits for it.
 """

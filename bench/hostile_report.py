@@ -1,12 +1,12 @@
 """The collected hostile PDFs and mails: each has one outcome, the expected text, and what a mail says of itself.
 
-    python -m bench.hostile_report FOLDER [--kind pdf|mail] [--ocr auto|always|never] [--soft]
+    python -m bench.hostile_report FOLDER [--kind pdf|mail] [--ocr auto|always|never] [--soft] [--record]
 
 Each folder `pdf` and `mail` in FOLDER has a MANIFEST.jsonl, as the README of the collection describes it. A file agrees
 if its outcome is one that its line accepts. A document that only waits for OCR counts as empty, and so does a PDF with
 nothing but values of fields and comments, which the collection's engines do not read. Files whose line gives a password
 are read once more with it. The report ends with every file that differs, and how. Expectations of soft truth
-count only with --soft.
+count only with --soft. `--record` writes the three main rows of both kinds into `bench/results/` (`make results`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.recording import Row, record
 from bench.reporting import table
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
@@ -32,6 +33,12 @@ from cinnabar.schemas.errors import DocumentError
 _OUTCOMES = {"empty": "empty", "image_only": "empty", "password": "password"}
 #: The rows of the report, in its order.
 ROWS = ("outcome", "text", "with password", "told apart", "subject", "sender", "attachments", "nesting")
+#: The rows that are recorded: in words, and the least share that is wanted.
+_RECORDED = {
+    "outcome": ("outcome right", 0.98),
+    "text": ("expected text found", 0.97),
+    "told apart": ("password, empty and error told apart", 0.98),
+}
 
 
 @dataclass(slots=True)
@@ -159,6 +166,14 @@ def _lines(kinds: Sequence[str], tallies: Sequence[Tally]) -> Iterator[str]:
         yield from (f"- {one}" for one in tally.differences)
 
 
+def recorded_rows(kind: str, tally: Tally) -> Iterator[Row]:
+    """Yields the main rows of one kind of file as they are recorded."""
+    for name, (words, least) in _RECORDED.items():
+        if tally.total.get(name):
+            missed = tally.right[name] < least * tally.total[name]
+            yield Row(f"{kind}: {words}", f"{least:.0%}", tally.shown(name), missed)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Prints the report."""
     parser = argparse.ArgumentParser(prog="hostile_report", description=__doc__)
@@ -166,7 +181,10 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--kind", choices=("pdf", "mail"))
     parser.add_argument("--ocr", choices=("auto", "always", "never"), default="auto")
     parser.add_argument("--soft", action="store_true")
+    parser.add_argument("--record", action="store_true", help="keep the main rows in bench/results/")
     said = parser.parse_args(arguments)
+    if said.record and said.kind:
+        parser.error("expected both kinds with --record, got --kind")
     kinds = [said.kind] if said.kind else ["pdf", "mail"]
     tallies = []
     for kind in kinds:
@@ -180,6 +198,10 @@ def main(arguments: Sequence[str]) -> None:
         _with_passwords(folder, entries, tally)
         tallies.append(tally)
     print("\n".join(_lines(kinds, tallies)))
+    if said.record:
+        named = zip(("PDFs", "mails"), tallies, strict=True)
+        rows = [row for kind, tally in named for row in recorded_rows(kind, tally)]
+        record("hostile_files", "hostile files", "make hostile-report", rows, precision="no model")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import resource
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.recording import commit, processor
 from cinnabar.engine.models.base import Model
 
 if TYPE_CHECKING:
@@ -28,12 +28,9 @@ def machine_line(on: torch.device, model: str) -> str:
     """The same for a model of this fingerprint on this device."""
     import torch
 
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    cpu = names[0] if names else platform.processor() or platform.machine()
     device = torch.cuda.get_device_name() if on.type == "cuda" else "cpu"
     return (
-        f"{date.today()}, commit {_commit()}, {cpu}, {os.cpu_count()} cores, "
+        f"{date.today()}, commit {commit()}, {processor()}, {os.cpu_count()} cores, "
         f"{torch.get_num_threads()} threads, device {device}, torch {torch.__version__}, "
         f"Python {platform.python_version()}, model {model}"
     )
@@ -57,14 +54,3 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown, with numbers aligned to the right."""
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
-
-
-def _commit() -> str:
-    try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--dirty"],
-            cwd=Path(__file__).resolve().parent, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return found.stdout.strip()

@@ -5,7 +5,8 @@
 The folder has `json-schema-test-suite` (the standard's own, draft 2020-12) and `jsonschemabench` (real schemas with
 instances). A folder `tools` beside it may have `schema_traps.py`, probes of common mistakes. `--sample N` takes about N
 groups of the suite and N real schemas, spread over all of them. With `--details` every deviation is named below the
-table. An exit status of 1 says that a promise is not kept.
+table. `--record` writes the promises into `bench/results/` (`make results`). An exit status of 1 says that a promise is
+not kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from random_model import SteeredModel, request
 from random_scores import records_at_random
 from steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, refusals
 
+from bench.recording import Row, record
 from bench.schema_costs import costs
 from bench.schema_suites import Case, groups, real, references, spread, traps
 from cinnabar.engine.diffusion.decoded import Decoded
@@ -103,6 +105,11 @@ class Report:
         for line in self.lines:
             verdict = {True: "kept", False: "**not kept**", None: ""}[line.kept]
             yield f"| {line.what} | {line.found} | {line.wanted} | {verdict} |"
+
+    def rows(self) -> list[Row]:
+        """The lines that promise something, as they are recorded."""
+        lines = [line for line in self.lines if line.kept is not None]
+        return [Row(line.what, line.wanted, line.found, not line.kept) for line in lines]
 
 
 def exactness(cases: Sequence[Case], unsound: Count) -> Count:
@@ -277,7 +284,10 @@ def main() -> int:
     )
     parser.add_argument("--sample", type=int, metavar="N", help="about N groups and N real schemas")
     parser.add_argument("--details", action="store_true", help="name every deviation")
+    parser.add_argument("--record", action="store_true", help="keep the promises' figures in bench/results/")
     options = parser.parse_args()
+    if options.sample and options.record:
+        parser.error("expected all schemas with --record, got --sample")
     if not options.suites.is_dir():
         parser.error(f"expected a folder of suites, got {options.suites}")
     report = measure(options.suites, options.sample)
@@ -285,6 +295,8 @@ def main() -> int:
     if options.details:
         for what, deviations in report.deviations.items():
             print(f"\n{what}:", *deviations, sep="\n- ")
+    if options.record:
+        record("schemas", "any JSON Schema", "make schema-report", report.rows(), precision="no model")
     return 0 if report.kept else 1
 
 

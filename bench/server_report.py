@@ -1,9 +1,10 @@
 """Measures the server with the reader: a record alone, many clients at once, and whether they get the same.
 
-    python -m bench.server_report --clients 32
+    python -m bench.server_report --clients 32 [--record]
 
 A real server process answers over HTTP on this machine. Texts and files are those of data/samples/invoice; the schema
 has twelve fields. Each text is asked for alone first; then all clients ask at once, each for texts of its own.
+`--record` writes the figures into `bench/results/` (`make results`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from typing import Any
 import httpx
 import torch
 
+from bench.recording import Row, record
 from bench.reporting import machine_line, table
+from cinnabar.engine.precision import reading_precision
 from cinnabar.extraction.documents import Document
 from cinnabar.extraction.ingest.sandbox import ParserPool
 from cinnabar.extraction.sources import model_source
@@ -104,12 +107,23 @@ def measured(ask: Ask, count: int, clients: int, each: int) -> list[str]:
     ]
 
 
+def recorded_rows(label: str, clients: int, cells: Sequence[str]) -> list[Row]:
+    """Returns a row of the report as its two figures; a record alone is wanted within a second."""
+    _, median, most, _, _, rate, alone, failed, other = cells
+    same = f"{failed} failed, {other} other than alone; {rate} records/s ({alone} alone)"
+    return [
+        Row(f"{label}: a record of 12 fields, alone", "1.0 s", f"median {median} s, most {most} s", float(median) > 1),
+        Row(f"{label}: {clients} clients at once", "0; 0", same, failed != "0" or other != "0"),
+    ]
+
+
 def main() -> None:
     """Prints the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--each", type=int, default=4, help="requests of each client")
     parser.add_argument("--model", default="default")
+    parser.add_argument("--record", action="store_true", help="keep the figures in bench/results/")
     arguments = parser.parse_args()
     files = sorted(_FILES.iterdir())
     with ParserPool(2) as pool:
@@ -141,6 +155,10 @@ def main() -> None:
     print(f"\n{len(pairs)} documents, 12 fields, {arguments.clients} clients with {arguments.each} requests each, "
           f"{os.environ.get('OMP_NUM_THREADS', 'all')} threads of torch, seconds:\n")  # fmt: skip
     print(table(head, rows))
+    if arguments.record:
+        kept = [row for label, *cells in rows for row in recorded_rows(label, arguments.clients, cells)]
+        precision = str(reading_precision()) if arguments.model == "default" else ""
+        record("server", "server", "make server-report", kept, precision=precision)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from bench.recording import Row
 
 HERE = Path(__file__).resolve().parent
 
@@ -51,3 +52,12 @@ def test_the_promises_are_kept_over_a_sample_of_the_suites(script: Any, shared: 
     assert not late, [(line, report.deviations.get(line.what)) for line in late]
     assert sum(line.wanted != "-" for line in found.values()) == 13
     assert sum(line.kept is True for line in found.values()) >= 10
+
+
+def test_lines_that_promise_something_are_recorded(script: Any) -> None:
+    report, count = script.Report(), script.Count()
+    count.note("good")
+    count.note("bad", "refused")
+    report.add("exact", count, 0.98)
+    report.add("besides", count, None)
+    assert report.rows() == [Row("exact", "98%", "1 of 2 (50%)", missed=True)]

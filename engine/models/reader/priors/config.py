@@ -283,7 +283,7 @@ class DescribedOptionsConfig:
     """Options that the document does not print are compared with its passages (answers/described_options.py).
 
     `make class-fit` fits the weights of choices and writes them here (training/class_fit.py). Those of lists were
-    fitted on two training sets whose documents were joined by twos and threes (docs/results.md).
+    fitted on two training sets whose documents were joined by twos and threes.
     """
 
     #: The share of the reader's log probability of an option.

@@ -1,0 +1,29 @@
+"""docs/structure.md is one screen, and names what is there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from documentation import ROOT
+
+PAGE = ROOT / "docs" / "structure.md"
+TEXT = PAGE.read_text("utf-8")
+
+
+def test_the_page_is_short_and_so_are_its_cells() -> None:
+    assert len(TEXT.split()) <= 900
+    cells = [cell for line in TEXT.splitlines() if line.startswith("|") for cell in line.split("|")]
+    assert [cell for cell in cells if len(cell.split()) > 25] == []
+
+
+@pytest.mark.parametrize("room", sorted({path.parent.name for path in (ROOT / "extraction").glob("*/__init__.py")}))
+def test_each_room_of_extraction_is_named(room: str) -> None:
+    assert f"`{room}/`" in TEXT
+
+
+def test_each_named_module_is_somewhere() -> None:
+    folders = ("interface", "flows", "extraction", "engine", "kernels", "schemas", "training", "bench")
+    names = {path.stem for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    code = {member for member in re.findall(r"`([a-z][a-z_]+)`", TEXT) if "_" in member}
+    assert sorted(code - names - {"run_batch", "other_kind"}) == []
