@@ -21,7 +21,15 @@ from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier, literal, quoted
 from cinnabar.extraction.storage.schema_versions import sql_type, united_source
-from cinnabar.extraction.storage.tables import CHECKS, CORRECTIONS, DOCUMENTS, UNCORRECTED
+from cinnabar.extraction.storage.tables import (
+    CHECKS,
+    CORRECTIONS,
+    DOCUMENTS,
+    FIELDS,
+    OUTCOMES,
+    RUNS,
+    UNCORRECTED,
+)
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
@@ -143,7 +151,16 @@ _LATEST = (
     " USING (document, schema_fingerprint, run_id)"
 )
 # Folders without checks or corrections hold no file of them.
-_OPTIONAL = {"checks": CHECKS, "corrections": CORRECTIONS, "uncorrected": UNCORRECTED}
+# Tables that no commit may hold, those of a folder from elsewhere too, whose first batch says that it replaces others.
+_EMPTY = {
+    "fields": FIELDS,
+    "documents": DOCUMENTS,
+    "outcomes": OUTCOMES,
+    "runs": RUNS,
+    "checks": CHECKS,
+    "corrections": CORRECTIONS,
+    "uncorrected": UNCORRECTED,
+}
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder, {views} AS views"
 
 
@@ -248,8 +265,8 @@ def _views_made() -> int:
 def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
     """Returns the SQL that reads the rows of these commits in one of their tables."""
     paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
-    if table in _OPTIONAL and not paths:
-        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in _OPTIONAL[table])
+    if not paths:
+        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in _EMPTY[table])
         return f"(SELECT {columns} WHERE false)"
     return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
 

@@ -60,7 +60,8 @@ for name in modules:
 # The files that need an extra at their head; nothing imports them before the extra is checked.
 ROOMS = (
     "flows/server/", "flows/extract.py", "flows/ending.py", "flows/backfill.py", "flows/notices.py", "flows/serve.py",
-    "flows/tasks.py", "flows/artifacts.py", "extraction/ingest/ocr/rapid.py", "extraction/ingest/ocr/tesseract.py",
+    "flows/tasks.py", "flows/artifacts.py", "flows/output_lock.py", "extraction/ingest/ocr/rapid.py",
+    "extraction/ingest/ocr/tesseract.py",
     "extraction/ingest/ocr/text_lines.py", "extraction/ingest/ocr/detector.py",
 )  # fmt: skip
 FOLDERS = ("interface", "flows", "extraction", "engine", "schemas")
