@@ -47,7 +47,6 @@ from cinnabar.extraction.storage.names import identifier
 from cinnabar.extraction.storage.records import DocumentInfo, Outcome, Record
 from cinnabar.extraction.storage.store import Store
 from cinnabar.extraction.storage.tables import COMMAND, CORRECT, OTHER_KIND, Key, RecordColumns
-from cinnabar.extraction.storage.waiting import any_waiting
 from cinnabar.schemas.arrow import arrow_schema
 from cinnabar.schemas.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, NotStored, RunError
@@ -126,8 +125,6 @@ def commit_waiting(store: Store, known: Mapping[str, Step] = NO_STEPS) -> int:
 
     Raises RunError if the disk fails; then they wait on.
     """
-    if not any_waiting(store.out):
-        return 0
     with store.mutex, failures(f"{store.out}: could not commit corrections"):
         return _commit_waiting(store, known)
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from cinnabar.extraction.corrections import journal
-from cinnabar.extraction.storage.waiting import any_waiting, files_aside
+from cinnabar.extraction.storage.waiting import files_aside
 from cinnabar.schemas.errors import shortened
 
 
@@ -17,10 +17,7 @@ def unread_corrections(out: Path) -> dict[Path, str]:
 
     They wait and cannot be read, or no column could hold their values.
     """
-    found: dict[Path, str] = {}
-    if any_waiting(out):
-        found |= journal.broken(out)
-    return found | {path: _told(path) for path in files_aside(out)}
+    return journal.broken(out) | {path: _told(path) for path in files_aside(out)}
 
 
 def aside_of(path: Path) -> dict[str, Any]:

@@ -19,16 +19,7 @@ from cinnabar.extraction.storage import tables
 from cinnabar.extraction.storage.records import STATUSES
 from cinnabar.schemas.canonical import parse
 
-_TABLES = {
-    "data": tables.SYSTEM_COLUMNS,
-    "fields": tables.FIELDS,
-    "documents": tables.DOCUMENTS,
-    "outcomes": tables.OUTCOMES,
-    "runs": tables.RUNS,
-    "checks": tables.CHECKS,
-    "corrections": tables.CORRECTIONS,
-    "uncorrected": tables.UNCORRECTED,
-}
+_TABLES = {"data": tables.SYSTEM_COLUMNS, **tables.TABLE_COLUMNS}
 # Of each table the columns that all versions of Cinnabar wrote and that are never null; others may be missing.
 _ALWAYS = {
     "data": ("path", "document", "confidence", "run_id", "schema_fingerprint", "engine_fingerprint", "record_json"),

@@ -63,7 +63,8 @@ class Run:
     """A run over these inputs, which has begun.
 
     With `inputs` (the paths as their outcomes will name them) `finish` checks that each has exactly one outcome. With
-    `retry_quarantined` documents in quarantine under this key do not count as done. Raises UsageError if the output
+    `retry_quarantined` documents in quarantine under this key do not count as done. `corrections` are those of the
+    folder, which runs of a group share. Raises UsageError if the output
     folder has this schema with other column types.
     """
 
@@ -77,6 +78,7 @@ class Run:
         *,
         inputs: Collection[str] | None = None,
         retry_quarantined: bool = False,
+        corrections: StoredCorrections | None = None,
     ) -> None:
         self._store = store
         self._record_schema = arrow_schema(compiled)
@@ -87,7 +89,7 @@ class Run:
         # A backfill freezes the values that people corrected.
         self._keeps = "backfill" in arguments
         self._arguments = orjson.dumps(dict(arguments), default=str).decode()
-        self._stored_corrections = StoredCorrections(store)
+        self._stored_corrections = corrections or StoredCorrections(store)
         self._accounted: set[str] = set()
         self._written: dict[str, str] = {}
         self._folder = f"{identifier(source.name)}/{source.fingerprint[:12]}"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from cinnabar.extraction.corrections.stored import StoredCorrections
 from cinnabar.extraction.storage.records import Outcome
 from cinnabar.extraction.storage.run import Run, RunSummary
 from cinnabar.extraction.storage.store import PASSWORD_COUNT, ROUTING, Store
@@ -45,9 +46,16 @@ class RunGroup:
         self._placed = {source.name: placed.get(source.fingerprint, set()) for source, _ in schemas}
         self._inputs = set(inputs)
         self._accounted: dict[str, str] = {}
+        corrections = StoredCorrections(store)
         self._runs = {
             source.name: Run(
-                store, source, compiled, engine_fingerprint, arguments, retry_quarantined=retry_quarantined
+                store,
+                source,
+                compiled,
+                engine_fingerprint,
+                arguments,
+                retry_quarantined=retry_quarantined,
+                corrections=corrections,
             )
             for source, compiled in schemas
         }

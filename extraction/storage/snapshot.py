@@ -21,15 +21,7 @@ from cinnabar.extraction.storage.files import failures, write_whole
 from cinnabar.extraction.storage.manifest import Manifest
 from cinnabar.extraction.storage.names import identifier, literal, quoted
 from cinnabar.extraction.storage.schema_versions import sql_type, united_source
-from cinnabar.extraction.storage.tables import (
-    CHECKS,
-    CORRECTIONS,
-    DOCUMENTS,
-    FIELDS,
-    OUTCOMES,
-    RUNS,
-    UNCORRECTED,
-)
+from cinnabar.extraction.storage.tables import DOCUMENTS, TABLE_COLUMNS
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
@@ -151,16 +143,6 @@ _LATEST = (
     " USING (document, schema_fingerprint, run_id)"
 )
 # Folders without checks or corrections hold no file of them.
-# Tables that no commit may hold, those of a folder from elsewhere too, whose first batch says that it replaces others.
-_EMPTY = {
-    "fields": FIELDS,
-    "documents": DOCUMENTS,
-    "outcomes": OUTCOMES,
-    "runs": RUNS,
-    "checks": CHECKS,
-    "corrections": CORRECTIONS,
-    "uncorrected": UNCORRECTED,
-}
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder, {views} AS views"
 
 
@@ -265,8 +247,9 @@ def _views_made() -> int:
 def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
     """Returns the SQL that reads the rows of these commits in one of their tables."""
     paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
+    # No commit of a folder may hold one, also if it is from elsewhere and its first batch says that it replaces others.
     if not paths:
-        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in _EMPTY[table])
+        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in TABLE_COLUMNS[table])
         return f"(SELECT {columns} WHERE false)"
     return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
 

@@ -177,6 +177,16 @@ UNCORRECTED = _columns(
         ("record", pa.string()),
     ]
 )
+#: The columns of each table but `data`, whose columns are those of its schema.
+TABLE_COLUMNS = {
+    "fields": FIELDS,
+    "documents": DOCUMENTS,
+    "outcomes": OUTCOMES,
+    "runs": RUNS,
+    "checks": CHECKS,
+    "corrections": CORRECTIONS,
+    "uncorrected": UNCORRECTED,
+}
 
 
 @dataclass(frozen=True, slots=True)

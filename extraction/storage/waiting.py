@@ -24,8 +24,3 @@ def _files(folder: Path) -> list[Path]:
     # A pipe in a folder from elsewhere is no file: who reads it waits for ever.
     there = folder.iterdir() if folder.is_dir() else ()
     return sorted(path for path in there if _NAME.fullmatch(path.name) and path.is_file())
-
-
-def any_waiting(out: Path) -> bool:
-    """Returns True if corrections wait for their commit."""
-    return bool(waiting_files(out))
