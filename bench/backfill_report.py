@@ -26,13 +26,13 @@ from cinnabar.engine.canvas import Canvas
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Model, Row, Scores
+from cinnabar.engine.model import Model, Row, Scores
 from cinnabar.engine.models.encodings import Remembering
-from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfill.backfill import Backfill
-from cinnabar.extraction.run import extract
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import ENCODINGS, ModelSource, Place, model_source
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import ENCODINGS, ModelSource, Place, model_source
+from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.form.form import Form
 

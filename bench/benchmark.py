@@ -15,6 +15,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from training.generator.generator import generate
+
 from bench.block_speed import POSITIONS, block_speed
 from bench.cold_start import cold_report
 from bench.long_lists import read_ledger
@@ -24,9 +26,8 @@ from bench.reporting import machine, peak_memory, table
 from bench.timing import read_alone, throughput
 
 # Torch comes with the engine, which must set up its environment before (engine/__init__.py).
-from cinnabar.engine.models.base import Model
-from cinnabar.engine.models.loading import load_model
-from cinnabar.engine.training.generator import generate
+from cinnabar.engine.model import Model
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.schemas.errors import UsageError
 
 #: The parts that are measured only if the command line names them.

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
-from cinnabar.engine.diffusion.outlook import Constraint, Outlook, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, Outlook, Span
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.kernels.block_scan_reference import block_scan_reference
@@ -102,7 +102,7 @@ def block_speed(device: torch.device, blocks: int = 8, tokens: int = 150_000, re
 
     pairs: tuple[tuple[Callable[[], object], Callable[[], object]], ...]
     if gpu:
-        from cinnabar.engine.diffusion.device_outlook import outlooks
+        from cinnabar.engine.diffusion.device_lookahead import outlooks
 
         floats, numbers = torch.float32, torch.int32
         sizes = ((rows * record.classes, floats), (rows * record.classes, floats), (rows * record.classes, numbers))

@@ -23,7 +23,7 @@ from bench.reporting import table
 DOCUMENT = Path("invoice") / "docs" / "INV-0098_JuniperVale.pdf"
 #: Starts of each kind.
 STARTS = 5
-_CINNABAR = "from cinnabar.flows.cli.main import main; main()"
+_CINNABAR = "from cinnabar.apps.cli.main import main; main()"
 
 
 @dataclass(frozen=True, slots=True)

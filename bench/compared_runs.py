@@ -15,16 +15,16 @@ from typing import Any
 
 from reading_model import ReadingModel
 
-from cinnabar.extraction import batch_reader
-from cinnabar.extraction.ingest.dispatch import parse
-from cinnabar.extraction.ingest.sandbox import file_facts
-from cinnabar.extraction.ingest.settings import DEFAULT, ParserSettings
-from cinnabar.extraction.run import extract
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import ModelSource
-from cinnabar.extraction.storage import run
-from cinnabar.extraction.storage.reading import connect
-from cinnabar.extraction.storage.verification import verify
+from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.documents.ingest.sandbox import file_facts
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading import batch_reader
+from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.run import stored_run as run
+from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import CinnabarError, DocumentError
 
@@ -152,4 +152,4 @@ def prepare() -> None:
     # The snapshot is published after every commit, not by the clock, so every run has the same operations.
     run.PUBLISH_EVERY = 0.0
     import cinnabar.engine.engine
-    import cinnabar.extraction.pipeline  # noqa: F401
+    import cinnabar.extraction.reading.pipeline  # noqa: F401

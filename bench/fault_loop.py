@@ -30,8 +30,8 @@ from typing import Any
 from bench.compared_runs import FAILED, differences, in_child, make_documents, prepare, read, rows_of, run_once
 from bench.faulty_disk import Faults
 from bench.killed_runs import random_kills, two_at_once, worker_kills
-from cinnabar.extraction.storage import manifest
-from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.store import manifest
+from cinnabar.extraction.store.reading import connect
 
 
 def operations(docs: Path, out: Path) -> list[list[str]]:

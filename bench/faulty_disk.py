@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.storage import snapshot
+from cinnabar.extraction.store import snapshot
 
 #: The bytes of a Parquet file that are written at a time.
 PIECE = 1024

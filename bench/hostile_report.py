@@ -24,9 +24,9 @@ from typing import Any
 
 from bench.recording import Row, record
 from bench.reporting import table
-from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.ingest.settings import ParserSettings
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.schemas.errors import DocumentError
 
 # The outcomes of the collection, by our codes; every other code is an error.

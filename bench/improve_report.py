@@ -23,20 +23,21 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.loading import load_model
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.pipeline import Job
-from cinnabar.extraction.quality.evaluation import EvaluationSet, load_set
-from cinnabar.extraction.quality.kept_models import kept_model
-from cinnabar.extraction.quality.predicting import predict
-from cinnabar.extraction.records.validation import Validator
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.learning.evaluation import score_set
+from cinnabar.extraction.learning.predicting import predict
+from cinnabar.extraction.reading.pipeline import Job
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.run.work.kept_models import kept_model
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import escape
 
 KEPT = Path("runs/improve")
-COMMAND = (sys.executable, "-m", "cinnabar.flows.cli.main")
+COMMAND = (sys.executable, "-m", "cinnabar.apps.cli.main")
 #: Who the corrections are from.
 REVIEWER = "improve-report"
 COLUMNS = {
@@ -80,7 +81,7 @@ def _differences(record: Any, truth: Any, pointer: str) -> Iterator[Change]:
             yield Change(Action.LIST if isinstance(truth, list) else Action.VALUE, pointer, json.dumps(truth))
 
 
-def _row(labelled: EvaluationSet, documents: int, others: int, seed: int, browser: bool) -> dict[str, Any]:
+def _row(labelled: LabelledSet, documents: int, others: int, seed: int, browser: bool) -> dict[str, Any]:
     work = KEPT / f"{labelled.name}-{documents}-{others}-{seed}{'-browser' if browser else ''}"
     result = work / "result.json"
     if result.is_file():
@@ -119,7 +120,7 @@ def _row(labelled: EvaluationSet, documents: int, others: int, seed: int, browse
 
 
 def _corrected(
-    labelled: EvaluationSet, files: Sequence[str], work: Path, out: Path, schema_name: str, browser: bool
+    labelled: LabelledSet, files: Sequence[str], work: Path, out: Path, schema_name: str, browser: bool
 ) -> int:
     """Reads these documents into `out`, corrects them, and returns how many."""
     inbox = work / "inbox"
@@ -176,11 +177,11 @@ def _busy() -> float:
     return times.children_user + times.children_system
 
 
-def _f1(labelled: EvaluationSet, model: str | Path) -> float:
+def _f1(labelled: LabelledSet, model: str | Path) -> float:
     source = load_schema(labelled.folder / "schema.json")
     job = Job(compile_schema(source.schema), Engine(load_model(model, "cpu")), Validator(source), "guess")
     with ParserPool(2) as pool:
-        return float(labelled.score(predict(labelled, job, pool))["f1"])
+        return float(score_set(labelled, predict(labelled, job, pool))["f1"])
 
 
 def _spelled(value: Any) -> str:

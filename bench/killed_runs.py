@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.compared_runs import differences, in_child, make_documents, rows_of, run_once
 from bench.processes import children
-from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas.errors import UsageError
 
 

@@ -6,16 +6,18 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from training.recipe import load_recipe
+
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Model
-from cinnabar.engine.training.recipe import load_recipe
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.pipeline import Job, Read
-from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
-from cinnabar.extraction.quality.held_back import held_back_files
-from cinnabar.extraction.quality.predicting import answers, read_set
-from cinnabar.extraction.quality.scoring import Figures
-from cinnabar.extraction.records.validation import Validator
+from cinnabar.engine.model import Model
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.learning.evaluation import score_set
+from cinnabar.extraction.learning.held_back import held_back_files
+from cinnabar.extraction.learning.predicting import answers
+from cinnabar.extraction.learning.scoring import Figures
+from cinnabar.extraction.reading.pipeline import Job, Read
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
 
 
@@ -32,8 +34,8 @@ def report_arguments(description: str | None) -> argparse.Namespace:
 
 
 def read_sets(
-    paths: Sequence[Path], limit: int, wanted: Callable[[EvaluationSet], bool] = lambda _: True
-) -> Iterator[tuple[EvaluationSet, list[Read]]]:
+    paths: Sequence[Path], limit: int, wanted: Callable[[LabelledSet], bool] = lambda _: True
+) -> Iterator[tuple[LabelledSet, list[Read]]]:
     """The wanted sets, each with at most `limit` documents, held back if the weights train on it, and these parsed."""
     recipe = load_recipe()
     with ParserPool(1) as pool:
@@ -42,8 +44,8 @@ def read_sets(
             yield chosen, list(read_set(chosen, pool))
 
 
-def figures_of(labelled: EvaluationSet, reads: Sequence[Read], model: Model) -> Figures:
+def figures_of(labelled: LabelledSet, reads: Sequence[Read], model: Model) -> Figures:
     """The figures of a model on the documents of a set, under the schema of the set as it is now."""
     source = load_schema(labelled.schema)
     job = Job(compile_schema(source.schema), Engine(model, "medium"), Validator(source), "guess")
-    return labelled.score(answers(reads, job))
+    return score_set(labelled, answers(reads, job))

@@ -24,16 +24,16 @@ from statistics import median
 
 from bench.mixture import mixed_documents
 from bench.reporting import machine, peak_memory, start_peak, table
+from cinnabar.extraction.documents.content.token_bound import check_length
+from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import ModelSource, model_source
+from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.run.extract import Extraction
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
-from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.ingest.dispatch import parse
-from cinnabar.extraction.progress import Silent
-from cinnabar.extraction.run import Extraction
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import ModelSource, model_source
-from cinnabar.extraction.storage.records import Outcome
-from cinnabar.extraction.token_bound import check_length
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import DocumentError, UsageError
 

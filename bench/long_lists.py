@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from bench.timing import read_alone
-from cinnabar.engine.models.base import Model
+from cinnabar.engine.model import Model
 
 #: The rows of a page, below a heading that each page has.
 PAGE = 60

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.mixture import mixed_documents
 from bench.processes import Watched, watch
 from bench.reporting import table
-from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.store.reading import connect
 
 SAMPLES = Path(__file__).resolve().parent.parent / "data/samples"
 
@@ -32,7 +32,7 @@ def report(count: int, engines: str, root: Path) -> None:
     for kind, documents in written.items():
         out = root / "out" / kind
         command = [
-            *(sys.executable, "-m", "cinnabar.flows.cli.main", "extract", str(root / "docs" / kind), "--schema", kind),
+            *(sys.executable, "-m", "cinnabar.apps.cli.main", "extract", str(root / "docs" / kind), "--schema", kind),
             *("--out", str(out), "--on-missing", "guess", "--engines", engines),
         ]
         ran = watch(command, root / "log")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cinnabar.engine.training.family import family_names, load_family
-from cinnabar.engine.training.generator import generate
+from training.generator.family import family_names, load_family
+from training.generator.generator import generate
+
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.library import LIBRARY
 

@@ -28,11 +28,11 @@ from pathlib import Path, PurePath
 from bench.mutation_seeds import KINDS, PASSWORD, seeds_of
 from bench.mutations import mutated
 from bench.reporting import table
-from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest.codes import CODES, FLAGS
-from cinnabar.extraction.ingest.message import Sent
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.ingest.settings import ParserSettings
+from cinnabar.extraction.documents.content.codes import CODES, FLAGS
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.inputs import Sent
+from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.schemas.errors import DocumentError
 
 #: Codes that tell of a parser that was ended, or that failed: they name the files to look at.

@@ -29,15 +29,15 @@ from PIL import Image, ImageFilter
 from bench.labelled_sets import figures_of
 from bench.ocr_languages import SAMPLES
 from bench.reporting import table
-from cinnabar.engine.models.base import Model
-from cinnabar.engine.models.loading import load_model
-from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.ocr.engines import OcrEngine, tesseract_languages
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.ingest.settings import ParserSettings
-from cinnabar.extraction.pipeline import Read
-from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
+from cinnabar.engine.model import Model
+from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
+from cinnabar.extraction.reading.pipeline import Read
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
 
 _WORD, _CHARACTER = re.compile(r"[^\W_]+"), re.compile(r"[^\W_]")
 # Fewer words make no page of text.
@@ -108,7 +108,7 @@ def drawn(pdf: Path, dpi: int) -> Iterator[Image.Image]:
             yield page.render(scale=dpi / 72).to_pil().convert("L")
 
 
-def texts_of(sets: Sequence[EvaluationSet]) -> Iterator[tuple[Path, str]]:
+def texts_of(sets: Sequence[LabelledSet]) -> Iterator[tuple[Path, str]]:
     """The path and the first page's text of each English PDF with a page of text."""
     for one in sets:
         for line in one.truths:
@@ -146,8 +146,8 @@ def language_rows(languages: Sequence[str]) -> Iterator[list[str]]:
     installed = tesseract_languages()
     behind = OcrEngine().chosen_languages()
     # RapidOCR's module is there only with the extra.
-    from cinnabar.extraction.ingest.ocr.rapid import RapidReader
-    from cinnabar.extraction.ingest.ocr.tesseract import TesseractReader
+    from cinnabar.extraction.documents.ocr.rapid import RapidReader
+    from cinnabar.extraction.documents.ocr.tesseract import TesseractReader
 
     alone, both = RapidReader(), RapidReader(behind)
     for language in languages:
@@ -169,7 +169,7 @@ def language_rows(languages: Sequence[str]) -> Iterator[list[str]]:
             yield cells
 
 
-def f1_of_scans(one: EvaluationSet, count: int, pool: ParserPool, model: Model) -> list[str]:
+def f1_of_scans(one: LabelledSet, count: int, pool: ParserPool, model: Model) -> list[str]:
     """The F1 of a set's first PDFs from their text layer, and from scans of them."""
     lines = [line for line in one.truths if line["file"].endswith(".pdf")][:count]
     chosen = one.select({line["file"] for line in lines}, count)

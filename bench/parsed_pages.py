@@ -33,8 +33,8 @@ class Tree:
 def main(root: str, folders: Sequence[str]) -> None:
     """Prints a line of JSON for each folder: pages, seconds."""
     sys.meta_path.insert(0, Tree(root))
-    from cinnabar.extraction.ingest import parse
-    from cinnabar.extraction.ingest.settings import ParserSettings
+    from cinnabar.extraction.documents.content.settings import ParserSettings
+    from cinnabar.extraction.documents.ingest import parse
     from cinnabar.schemas.errors import DocumentError
 
     settings = ParserSettings(ocr="never")

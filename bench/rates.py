@@ -10,15 +10,15 @@ from statistics import median
 from typing import Any, TypeVar
 
 import torch
+from training.generator.generator import generate
 
 from bench.products import Recorder
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Model
+from cinnabar.engine.model import Model
 from cinnabar.engine.request import Filled, Passage, Request
-from cinnabar.engine.training.generator import generate
-from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.planning import passage_of
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.schemas import compile_schema
 
 T = TypeVar("T")

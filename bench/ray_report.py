@@ -19,14 +19,14 @@ from statistics import median
 
 from bench.mixture import mixed_documents
 from bench.reporting import machine, table
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import ModelSource, model_source
+from cinnabar.extraction.run.cluster.connection import Cluster, joined
+from cinnabar.extraction.run.cluster.supervisor import Supervisor
+from cinnabar.extraction.run.extract import Extraction
 
 # The engine must set up its environment before torch is loaded (engine/__init__.py).
-from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.cluster.connection import Cluster, joined
-from cinnabar.extraction.cluster.supervisor import Supervisor
-from cinnabar.extraction.run import Extraction
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import ModelSource, model_source
+from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
 

@@ -23,7 +23,7 @@ import duckdb
 
 # A reader loads DuckDB only.
 if TYPE_CHECKING:
-    from cinnabar.extraction.storage.records import Outcome
+    from cinnabar.extraction.store.records import Outcome
 
 SCHEMA = {
     "title": "note",
@@ -43,7 +43,7 @@ QUESTION = (
 
 def written(number: int, part: int, now: float) -> Outcome:
     """A record that holds the time and the number of its commit."""
-    from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
+    from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 
     digest = f"{number:032x}{part:032x}"
     text = json.dumps({"at": now, "number": number})
@@ -58,9 +58,9 @@ def write(out: Path, seconds: float) -> dict[str, Any]:
 
     After half of the time the folder is compacted, and a new run begins.
     """
-    from cinnabar.extraction.storage.housekeeping import compact
-    from cinnabar.extraction.storage.run import Run
-    from cinnabar.extraction.storage.store import Store
+    from cinnabar.extraction.run.stored_run import Run
+    from cinnabar.extraction.store.housekeeping import compact
+    from cinnabar.extraction.store.store import Store
     from cinnabar.schemas import compile_schema, load_schema
 
     source = load_schema(SCHEMA)

@@ -26,10 +26,10 @@ from typing import Any
 import mercury_server as mercury
 
 from cinnabar.engine.models.remote.serving import Settings
-from cinnabar.extraction.run import extract
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import model_source
-from cinnabar.extraction.storage.reading import query
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import model_source
+from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
 SCHEMA: dict[str, Any] = {

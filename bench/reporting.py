@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.recording import commit, processor
-from cinnabar.engine.models.base import Model
+from cinnabar.engine.model import Model
 
 if TYPE_CHECKING:
     import torch

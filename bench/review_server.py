@@ -24,7 +24,7 @@ _FLAGS = [
 
 def serving(out: Path, who: str = "scripted") -> tuple[subprocess.Popen[str], str]:
     """Starts a review of this folder and returns its process and address."""
-    command = [sys.executable, "-m", "cinnabar.flows.cli.main", "review", "--out", str(out), "--who", who]
+    command = [sys.executable, "-m", "cinnabar.apps.cli.main", "review", "--out", str(out), "--who", who]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None

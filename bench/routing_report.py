@@ -22,10 +22,10 @@ from pathlib import Path
 import torch
 
 from bench.reporting import machine_line
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.routing.likeness import routing_fit
-from cinnabar.extraction.routing.router import Router
-from cinnabar.extraction.routing.routing import Routing
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.reading.routing.likeness import routing_fit
+from cinnabar.extraction.reading.routing.router import Router
+from cinnabar.extraction.reading.routing.routing import Routing
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
-from cinnabar.engine.diffusion.outlook import Constraint, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, Span
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import model_folder

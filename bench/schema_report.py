@@ -28,7 +28,7 @@ from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import CinnabarError, NotAccepted, NoValue, TooLarge
 from cinnabar.schemas.form.fitting import fit
 

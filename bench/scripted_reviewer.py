@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.review_server import asked, browser_page, served
-from cinnabar.extraction.quality.labelled import truths_of
-from cinnabar.extraction.reviewing.forms import place_at
-from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.extraction.learning.labelled import truths_of
+from cinnabar.extraction.people.reviewing.forms import place_at
+from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.pointers import escape
 
 if TYPE_CHECKING:

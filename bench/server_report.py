@@ -29,9 +29,9 @@ import torch
 from bench.recording import Row, record
 from bench.reporting import machine_line, table
 from cinnabar.engine.precision import reading_precision
-from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.sources import model_source
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.reading.model_sources import model_source
 
 _FILES = Path(__file__).resolve().parents[1] / "data" / "samples" / "invoice" / "docs"
 _TEXT, _NUMBER = {"type": ["string", "null"]}, {"type": ["number", "null"]}
@@ -59,7 +59,7 @@ Ask = Callable[[int], str]
 @contextmanager
 def serving(model: str, *more: str) -> Iterator[tuple[str, str]]:
     """Yields the address of a server process and the name of its model."""
-    command = [sys.executable, "-m", "cinnabar.flows.cli.main", "serve", "--model", model, "--port", "0", "--json"]
+    command = [sys.executable, "-m", "cinnabar.apps.cli.main", "serve", "--model", model, "--port", "0", "--json"]
     process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:

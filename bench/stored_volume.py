@@ -31,21 +31,21 @@ import pyarrow as pa
 
 from bench.processes import watch
 from bench.reporting import table
-from cinnabar.engine.models.base import Model
-from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.inputs import Input, examine, gather
-from cinnabar.extraction.run import Extraction
-from cinnabar.extraction.run_options import DEFAULT_OPTIONS
-from cinnabar.extraction.sources import ModelSource
-from cinnabar.extraction.storage import tables
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
-from cinnabar.extraction.storage.run import Run
-from cinnabar.extraction.storage.snapshot import DATABASE
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.tables import Key, RecordColumns
+from cinnabar.engine.model import Model
+from cinnabar.extraction.documents.inputs import Input, examine, gather
+from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
+from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store import tables
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.store.snapshot import DATABASE
+from cinnabar.extraction.store.store import Store
+from cinnabar.extraction.store.tables import Key, RecordColumns
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.arrow import arrow_schema
+from cinnabar.schemas.columns.arrow import arrow_schema
 
 SCHEMA = {
     "title": "note",
@@ -306,7 +306,7 @@ def report(count: int, batch: int, root: Path) -> None:
     found = _own("snapshot", out, count)
     told = f"at most {found['most']:.2f}; count of all records by it {found['count of records']:.2f}"
     row("snapshot", found["seconds"], "30", found["MiB"], told)
-    cinnabar = [sys.executable, "-m", "cinnabar.flows.cli.main"]
+    cinnabar = [sys.executable, "-m", "cinnabar.apps.cli.main"]
     ran = watch([*cinnabar, "status", "--out", str(out)], root / "log")
     row("`status`", ran.seconds, "5", ran.peak / 2**20, f"of processors {ran.work:.1f} s")
     print("status", ran.seconds, file=sys.stderr, flush=True)

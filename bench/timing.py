@@ -14,15 +14,15 @@ from typing import Any
 from bench.mixture import MixedDocument
 from bench.reporting import peak_memory, table
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Model
+from cinnabar.engine.model import Model
 from cinnabar.engine.timing import timed
-from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.pipeline import Job, Read, run_batch
-from cinnabar.extraction.records.validation import Validator, Violation
-from cinnabar.extraction.storage.records import Outcome
-from cinnabar.extraction.storage.run import Run
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
+from cinnabar.extraction.reading.records.validation import Validator, Violation
+from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.library import LIBRARY
 

@@ -145,7 +145,7 @@ def main() -> None:
                 out = root / f"{way}-{count}"
                 given = [str(docs), str(root / "note.json"), str(out)]
                 command = [
-                    *("-m", "cinnabar.flows.cli.main", "extract", str(docs), "--schema", given[1]),
+                    *("-m", "cinnabar.apps.cli.main", "extract", str(docs), "--schema", given[1]),
                     *("--out", str(out), "--on-missing", "guess", "--workers", "2", "--engines", said.engines),
                 ]
                 if way == "flow":

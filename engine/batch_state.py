@@ -10,11 +10,11 @@ import torch
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.layout import lay_out
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.repair import Alternatives, repaired
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.writing import Value, Writer, known_value
-from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.automata.canonical import parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.pointers import escape
 

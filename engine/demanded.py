@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from cinnabar.engine.request import Filled, Leaf, Origin
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import unescape
 

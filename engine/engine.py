@@ -11,14 +11,14 @@ import torch
 from cinnabar.engine.batch_state import BatchState, Reopenings
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.effort import Effort, effort_of
+from cinnabar.engine.fill_progress import Watch, Watcher
 from cinnabar.engine.fingerprint import engine_fingerprint
-from cinnabar.engine.models.base import Model, Row
+from cinnabar.engine.model import Model, Row
 from cinnabar.engine.request import Passage, RefusedRow, Request, Result
 from cinnabar.engine.scheduler import cost_of, run
 from cinnabar.engine.step import commit
 from cinnabar.engine.time_limit import check_time
 from cinnabar.engine.timing import timed
-from cinnabar.engine.watching import Watch, Watcher
 from cinnabar.schemas.errors import RunError, UsageError
 from cinnabar.schemas.form.form import Form
 

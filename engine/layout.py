@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.pointers import escape

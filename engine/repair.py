@@ -17,7 +17,7 @@ from itertools import count
 
 from cinnabar.engine.layout import Layout, LeafPlace, Place, State
 from cinnabar.engine.writing import Value, Writer
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
 

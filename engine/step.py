@@ -13,7 +13,7 @@ import torch
 from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.denoising import Shares, doubted, rounded, select, weigh
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.models.base import Candidate, Scores
+from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.errors import EngineFailure

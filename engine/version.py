@@ -26,14 +26,14 @@ DECIDING = (
     "kernels",
     "schemas",
     "engine",
-    "extraction/ingest",
-    "extraction/records",
-    "extraction/backfill/freezing.py",
-    "extraction/backfill/refilling.py",
-    "extraction/chunking.py",
-    "extraction/documents.py",
-    "extraction/pipeline.py",
-    "extraction/planning.py",
+    "extraction/documents/content",
+    "extraction/reading/records",
+    "extraction/run/work/freezing.py",
+    "extraction/run/work/refilling.py",
+    "extraction/documents/chunking.py",
+    "extraction/documents/content/document.py",
+    "extraction/reading/pipeline.py",
+    "extraction/reading/planning.py",
 )
 #: Of these, what decides no value: training makes weights, which have a hash of their own; the library's schemas are
 #: part of a schema's fingerprint; this file would record itself.

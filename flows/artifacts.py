@@ -16,14 +16,14 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from cinnabar.extraction.progress import OutcomeTally
-from cinnabar.extraction.storage.records import Outcome
+from cinnabar.extraction.reading.progress import OutcomeTally
+from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas.errors import CinnabarError
 from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.batched_run import Summary
-    from cinnabar.extraction.cost_estimate import CostEstimate
+    from cinnabar.extraction.reading.cost_estimate import CostEstimate
+    from cinnabar.extraction.run.batched_run import Summary
 
 # The keys under which Prefect lists the artifacts of all runs.
 _PROGRESS, _RESULTS, _REPORT = "cinnabar-progress", "cinnabar-results", "cinnabar-report"

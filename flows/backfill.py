@@ -11,14 +11,14 @@ from cinnabar.flows.tasks import work_on
 from cinnabar.flows.ending import ends_in_words, tell_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
-from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfill.backfill import Backfill
-from cinnabar.extraction.batched_run import Summary
-from cinnabar.extraction.inputs import located
-from cinnabar.extraction.mailboxes.address import password_of_environment
-from cinnabar.extraction.run_options import RunOptions, RunPlan
-from cinnabar.extraction.storage.local_paths import check_local
-from cinnabar.extraction.storage.stored_records import Selection
+from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.documents.mailboxes.address import password_of_environment
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.flows.output_lock import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given, takes
 from cinnabar.flows.prefect_server import secret, with_passwords

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from functools import wraps
 from typing import Any, ParamSpec, cast
 
-from cinnabar.extraction.batched_run import Summary
-from cinnabar.extraction.run_options import RunPlan
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.flows.artifacts import Artifacts
 from cinnabar.flows.limits import broken_limits
 from cinnabar.schemas.errors import CinnabarError, RunError

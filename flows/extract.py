@@ -11,13 +11,13 @@ from cinnabar.flows.tasks import work_on
 from cinnabar.flows.ending import ends_in_words, tell_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
-from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.batched_run import Summary
-from cinnabar.extraction.inputs import located
-from cinnabar.extraction.run import Extraction
-from cinnabar.extraction.run_options import RunOptions, RunPlan, Server
-from cinnabar.extraction.sources import DEFAULT_BELOW
-from cinnabar.extraction.storage.local_paths import check_local
+from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
+from cinnabar.extraction.reading.model_sources import DEFAULT_BELOW
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.flows.output_lock import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given, takes
 from cinnabar.flows.prefect_server import check_limit, secret, with_passwords

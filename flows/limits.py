@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinnabar.extraction.run_options import FailOn, RunPlan
-from cinnabar.extraction.storage.records import EMPTY_RECORD
+from cinnabar.extraction.plan.run_options import FailOn, RunPlan
+from cinnabar.extraction.store.records import EMPTY_RECORD
 from cinnabar.schemas.wording import counted
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.batched_run import Summary
-    from cinnabar.extraction.progress import Reason
+    from cinnabar.extraction.reading.progress import Reason
+    from cinnabar.extraction.run.batched_run import Summary
 
 # The most differences from earlier runs that a message tells, and the most documents it names for each reason.
 _TOLD, _NAMED = 5, 3

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.batched_run import BatchedRun
-from cinnabar.extraction.cluster.connection import Cluster, joined
-from cinnabar.extraction.run_options import RunPlan
-from cinnabar.extraction.storage.files import is_locked
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.run.batched_run import BatchedRun
+from cinnabar.extraction.run.cluster.connection import Cluster, joined
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.files import is_locked
 from cinnabar.flows.artifacts import Artifacts
 from cinnabar.schemas.errors import InUse
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from cinnabar.extraction.run_options import OPTIONS
+from cinnabar.extraction.plan.run_options import OPTIONS
 from cinnabar.schemas.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -14,8 +14,8 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from cinnabar.extraction.parser_settings import passwords_in
-from cinnabar.extraction.run_options import RunPlan
+from cinnabar.extraction.documents.parser_settings import passwords_in
+from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas.errors import RunError, UsageError
 
 # The most seconds for a server to start, and to answer.

@@ -19,9 +19,9 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.concurrency.sync import concurrency
 
-from cinnabar.extraction.batch_filling import batch_failure
-from cinnabar.extraction.batched_run import BatchedRun, Driver, driver_of
-from cinnabar.extraction.cluster.connection import Cluster
+from cinnabar.extraction.run.batched_run import BatchedRun, Driver, driver_of
+from cinnabar.extraction.run.cluster.connection import Cluster
+from cinnabar.extraction.run.work.batch_filling import batch_failure
 from cinnabar.schemas.errors import UsageError
 
 # Documents of a task, unless one batch has more. A task costs client and server 30 ms: over 10,000 documents of fifty

@@ -21,7 +21,7 @@ CinnabarError
 ├── ModelError                 weights or settings that do not fit
 ├── EngineFailure              one request that could not be filled: quarantine, with `code`
 └── RunError                   the run itself failed; rerun the same command (exit status 1)
-    ├── StrangeName            a name in an output folder that Cinnabar does not give (extraction/storage/own_names.py)
+    ├── StrangeName            a name in an output folder that Cinnabar does not give (extraction/store/own_names.py)
     └── ClusterGone            the machines that did its work do not answer any more
 """
 
@@ -193,7 +193,7 @@ class NotStored(CinnabarError, ValueError):
 class DocumentError(CinnabarError):
     """A document that cannot be read.
 
-    `code` is one of `CODES` in extraction/ingest/codes.py; `detail` describes the problem.
+    `code` is one of `CODES` in extraction/documents/content/codes.py; `detail` describes the problem.
     """
 
     def __init__(self, code: str, detail: str = "") -> None:

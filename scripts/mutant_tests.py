@@ -17,8 +17,12 @@ from pathlib import Path
 #: The tests for the mutants of each folder; tests that do not import the module, however indirectly, are not run.
 TESTS = {
     "schemas": ("tests/schemas/**/test_*.py",),
-    "engine": ("tests/engine/test_*.py", "tests/engine/diffusion/test_outlook.py", "tests/kernels/test_block_scan.py"),
-    "kernels": ("tests/engine/diffusion/test_outlook.py", "tests/kernels/test_block_scan.py"),
+    "engine": (
+        "tests/engine/test_*.py",
+        "tests/engine/diffusion/test_lookahead.py",
+        "tests/kernels/test_block_scan.py",
+    ),
+    "kernels": ("tests/engine/diffusion/test_lookahead.py", "tests/kernels/test_block_scan.py"),
 }
 #: The tests of code that uses the folder, at any distance, for mutants that the first tests did not catch.
 LAST = {

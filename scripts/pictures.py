@@ -141,7 +141,7 @@ def real_steps() -> list[dict[str, Any]]:
     import re
 
     import cinnabar
-    from cinnabar.extraction.watching import steps_of
+    from cinnabar.extraction.people.steps import steps_of
 
     text = (ROOT / "README.md").read_text("utf-8")
     files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
@@ -180,7 +180,7 @@ def review_picture(to: Path) -> None:
         # Relative paths, so that the picture shows none of this machine.
         shutil.copytree(ROOT / "data" / "samples" / "invoice" / "docs", "invoices")
         cinnabar.extract("invoices", "invoice", out="tables", limit=6)
-        command = [sys.executable, "-u", "-m", "cinnabar.flows.cli.main", "review", "--out", "tables", "--who", "Ada"]
+        command = [sys.executable, "-u", "-m", "cinnabar.apps.cli.main", "review", "--out", "tables", "--who", "Ada"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as started:
             try:
                 assert server.stdout is not None

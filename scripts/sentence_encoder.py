@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from training.pretrained import write_sentence_encoder
+
 from cinnabar.engine.models.sentences.encoder import FOLDER
-from cinnabar.engine.training.pretrained import write_sentence_encoder
 
 if __name__ == "__main__":
     write_sentence_encoder(FOLDER)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinnabar.extraction.assignment import Assignment
-from cinnabar.extraction.backfill.backfill import Backfill
-from cinnabar.extraction.batched_run import Summary
-from cinnabar.extraction.cluster.connection import Cluster
-from cinnabar.extraction.inputs import Location
-from cinnabar.extraction.progress import Progress
-from cinnabar.extraction.routing.routing import Routing
-from cinnabar.extraction.run import Extraction
-from cinnabar.extraction.run_options import DEFAULT_OPTIONS, RunOptions
-from cinnabar.extraction.sources import Escalation, Source
-from cinnabar.extraction.storage.stored_records import Selection
+from cinnabar.extraction.documents.inputs import Location
+from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
+from cinnabar.extraction.reading.model_sources import Escalation, Source
+from cinnabar.extraction.reading.progress import Progress
+from cinnabar.extraction.reading.routing.routing import Routing
+from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.cluster.connection import Cluster
+from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import SchemaSource
 
 

@@ -61,8 +61,10 @@ def _parsers() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Runs share parser processes, but for the tests of ingest."""
-    if not {"extraction", "flows", "interface"} & {*request.path.parts} or "ingest" in request.path.parts:
+    """Runs share parser processes, but for the tests of the parsers themselves."""
+    rooms = {*request.path.relative_to(HERE).parts[:-1]}
+    parsing = "documents" in rooms and "mailboxes" not in rooms and request.path.parent.name != "documents"
+    if parsing or not {"extraction", "apps", "flows", "api"} & rooms:
         yield
         return
     parsers = request.getfixturevalue("_parsers")
@@ -71,7 +73,7 @@ def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cinnabar.extraction.ingest.sandbox._Parser", parsers.started)
+        patch.setattr("cinnabar.extraction.documents.ingest.sandbox._Parser", parsers.started)
         yield
 
 

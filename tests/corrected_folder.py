@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.documents import Evidence, Span
-from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
-from cinnabar.extraction.storage.run import Run
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.documents.content.document import Evidence, Span
+from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
 
 SCHEMA = {

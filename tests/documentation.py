@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("interface", "flows", "extraction", "engine", "kernels", "schemas", "data", "docs", "scripts", "tests")
+FOLDERS = (
+    "apps", "flows", "extraction", "engine", "kernels", "schemas", "training", "data", "docs", "scripts", "tests",
+)  # fmt: skip
 PAGES = sorted([
     *ROOT.glob("*.md"),
     *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md")),
@@ -79,7 +81,7 @@ def cinnabar() -> Any:
     """The click command of `cinnabar`."""
     import typer
 
-    from cinnabar.flows.cli.main import app
+    from cinnabar.apps.cli.main import app
 
     return typer.main.get_command(app)
 

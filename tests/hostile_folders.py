@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from corrected_folder import digest_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.store.store import Store
 
 #: Changes a folder; the second path is that of a file outside of it.
 Damage = Callable[[Path, Path], None]

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.models.base import Candidate, Row, Scores
+from cinnabar.engine.model import Candidate, Row, Scores
 from cinnabar.engine.request import Passage
-from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.form.form import Form
 
 _ROW = re.compile(r"^( *)([-*]) ", re.MULTILINE)

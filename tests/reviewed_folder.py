@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.request import Origin
-from cinnabar.extraction.documents import Document, Evidence, Span
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.storage.records import DocumentInfo, LeafRow, Outcome, Record
-from cinnabar.extraction.storage.run import Run
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.documents.content.document import Document, Evidence, Span
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.automata.canonical import json_text
 
 SCHEMA: dict[str, Any] = {
     "title": "parcel",

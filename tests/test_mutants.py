@@ -79,7 +79,7 @@ def test_a_mutant_is_the_program_but_for_one_change(draws: Any) -> None:
 
 def test_the_nearest_tests_come_first(script: Any, concerned: Any) -> None:
     near, others, last = concerned.stages(ROOT, "schemas/automata/numbers.py")
-    assert near == ["tests/schemas/automata/test_numbers.py"] and "tests/schemas/test_compile.py" in others
+    assert near == ["tests/schemas/automata/test_numbers.py"] and "tests/schemas/compiling/test_compile.py" in others
     assert "tests/engine/test_layout.py" in last and not {*near, *others, concerned.ANY_STEP} & {*last}
     near, others, _ = concerned.stages(ROOT, "engine/denoising.py")
     assert near[0] == "tests/engine/test_denoising.py" and others[-1] == concerned.ANY_STEP

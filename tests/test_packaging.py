@@ -10,83 +10,62 @@ import stat
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from import_graph import FOLDERS, ROOT, TOP, floors, folders, imports, in_circles, modules
+from setuptools import find_namespace_packages
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("interface", "flows", "extraction", "engine", "kernels", "schemas")
-# The folder that is cinnabar itself: its modules are cinnabar.<module>.
-TOP = "interface"
-# The folders below each folder, from which it may import.
+#: The links of the package to the folders.
+LINKS = {f"src/cinnabar/{folder}" for folder in FOLDERS}
+
+# The folders below each folder, from which it may import; `api` is cinnabar itself.
 BELOW = {
-    "interface": {"extraction", "engine", "schemas"},
+    "api": {"extraction", "engine", "schemas"},
+    "apps": {"flows", "extraction", "engine", "schemas"},
     "flows": {"extraction", "engine", "schemas"},
     "extraction": {"engine", "schemas"},
     "engine": {"kernels", "schemas"},
     "kernels": set[str](),
     "schemas": set[str](),
 }
-# The modules and names of cinnabar itself, which none of the other folders may import.
-OWN = {path.stem for path in (ROOT / TOP).glob("*.py")}
 # schemas/ ends at bytes and knows no tensors; NumPy's arrays and Arrow's types are not tensors.
 NO_TENSORS = {"torch", "triton", "safetensors", "tokenizers"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-SETUPTOOLS = PROJECT["tool"]["setuptools"]
 
 
-def package(folder: str) -> str:
-    """The package that a folder is imported as, given its path from the root with dots."""
-    return "cinnabar" if folder == TOP else f"cinnabar.{folder}"
-
-
-def sources() -> Iterator[Path]:
-    for folder in FOLDERS:
-        yield from (p for p in sorted((ROOT / folder).rglob("*.py")) if "__pycache__" not in p.parts)
+def sources() -> list[Path]:
+    return [*modules().values()]
 
 
 def imported(path: Path) -> set[str]:
-    """Full names of the modules that a file imports, anywhere in it."""
-    found: set[str] = set()
+    """Full names of the modules that a file imports, anywhere in it, and of the names that it imports from them."""
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module or ''}.{alias.name}" for alias in node.names}
+            names |= {f"{node.module or ''}.{alias.name}" for alias in node.names}
             assert not node.level, f"{path}: expected the full name of a module, got a relative import"
-    return found
+    return names
 
 
-def test_the_packages_are_the_folders_that_hold_python() -> None:
-    here = {package(".".join(p.parent.relative_to(ROOT).parts)) for p in sources()}
-    assert sorted(SETUPTOOLS["packages"]) == sorted(here)
+def test_the_package_is_a_folder_with_a_link_to_each_folder_at_the_top() -> None:
+    links = {path.name: path.resolve() for path in TOP.iterdir() if path.is_symlink()}
+    assert links == {folder: ROOT / folder for folder in FOLDERS}
 
 
-def test_every_top_level_package_is_a_folder_of_its_name() -> None:
-    assert SETUPTOOLS["package-dir"] == {package(folder): folder for folder in FOLDERS}
-
-
-def test_the_type_checker_finds_each_folder_and_module_where_python_does() -> None:
-    links = {path.name: path.resolve() for path in (ROOT / ".typing" / "cinnabar").iterdir()}
-    modules = {path.name: path for path in (ROOT / TOP).iterdir() if path.name != "__pycache__"}
-    assert links == modules | {folder: ROOT / folder for folder in FOLDERS if folder != TOP}
-
-
-def test_other_files_than_python_are_packaged_or_known() -> None:
-    patterns = [
-        f"{name.removeprefix('cinnabar.').replace('.', '/') if '.' in name else TOP}/{pattern.replace('**/', '')}"
-        for name, found in SETUPTOOLS["package-data"].items()
-        for pattern in found
-    ]
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z", *FOLDERS], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+def test_a_wheel_holds_every_tracked_file_of_the_product() -> None:
+    tracked = subprocess.run(["git", "ls-files", "-z", *FOLDERS, TOP], cwd=ROOT, capture_output=True, text=True)
     if tracked.returncode:
         pytest.skip("needs a git checkout")
-    others = [n for n in tracked.stdout.split("\0") if n and not n.endswith((".py", ".md"))]
-    assert [n for n in others if not any(fnmatch(n, p) for p in patterns)] == []
+    folders = {str(Path(name).parent) for name in tracked.stdout.split("\0") if name and name not in LINKS}
+    wanted = {"cinnabar" if name == "src/cinnabar" else f"cinnabar.{name.replace('/', '.')}" for name in folders}
+    found = {**PROJECT["tool"]["setuptools"]["packages"]["find"]}
+    where = found.pop("where")
+    assert where == ["src"] and found.pop("namespaces")
+    assert wanted <= set(find_namespace_packages(str(ROOT / "src"), **found))
+    assert PROJECT["tool"]["setuptools"]["package-data"] == {"*": ["*"]}
 
 
 @pytest.mark.parametrize("folder", ["kernels", "tests"])
@@ -99,15 +78,18 @@ def test_every_other_package_has_its_init_file() -> None:
     assert [str(f) for f in folders if not (f / "__init__.py").is_file()] == []
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+def folder_at_the_top(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in FOLDERS else "api"
+
+
+@pytest.mark.parametrize("folder", BELOW)
 def test_imports_only_go_down(folder: str) -> None:
-    allowed = BELOW[folder] | {folder}
     wrong = [
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in sources()
-        if path.relative_to(ROOT).parts[0] == folder
-        for name in imported(path)
-        if name.startswith("cinnabar.") and name.split(".")[1] not in allowed | (OWN if folder == TOP else set())
+        f"{module}: {name}"
+        for module, names in imports().items()
+        for name in names
+        if folder_at_the_top(module) == folder and folder_at_the_top(name) not in BELOW[folder] | {folder}
     ]
     assert not wrong
 
@@ -133,41 +115,30 @@ def test_no_name_stands_for_two_things_in_a_folder(folder: str) -> None:
     assert {name: files for name, files in where.items() if len(files) > 1} == {}
 
 
-def in_circles(imports: dict[str, set[str]]) -> set[str]:
-    """The modules whose imports lead back to themselves, and the modules between two such cycles."""
-    left = dict(imports)
-    while True:
-        asked = {name for below in left.values() for name in below}
-        kept = {name: below & left.keys() for name, below in left.items() if name in asked}
-        kept = {name: below for name, below in kept.items() if below}
-        if kept == left:
-            return set(left)
-        left = kept
-
-
 def test_an_import_cycle_is_found_among_modules_that_lead_to_it_and_from_it() -> None:
     chain = {"above": {"one"}, "one": {"two"}, "two": {"one", "below"}, "below": set[str]()}
     assert in_circles(chain) == {"one", "two"}
 
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
-    modules = {
-        ".".join(("cinnabar", *path.relative_to(ROOT).with_suffix("").parts))
-        .removesuffix(".__init__")
-        .replace(f"cinnabar.{TOP}", "cinnabar"): path
-        for path in sources()
-    }
-    imports = {
-        module: {name if name in modules else name.rpartition(".")[0] for name in imported(path)} - {module}
-        for module, path in modules.items()
-    }
-    assert in_circles(imports) == set()
+    assert in_circles(imports()) == set()
+
+
+def test_no_folders_import_each_other_in_a_cycle() -> None:
+    assert in_circles(folders()) == set()
+
+
+def test_extraction_has_eight_rooms_on_seven_floors() -> None:
+    rooms = {name: below for name, below in folders(3).items() if name.startswith("cinnabar.extraction.")}
+    assert in_circles(rooms) == set()
+    assert len(rooms) <= 8
+    assert max(floors(rooms).values()) < 7
 
 
 def test_answers_are_read_without_importing_the_server_client() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
-        for path in sorted((ROOT / "engine" / "answers").glob("*.py"))
+        for path in sorted((ROOT / "engine" / "replies").glob("*.py"))
         for name in imported(path)
         if name.startswith("cinnabar.engine.models.remote")
     ]
@@ -178,9 +149,9 @@ def test_nothing_but_the_command_line_imports_the_command_line() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in sources()
-        if path.relative_to(ROOT).parts[:2] != ("flows", "cli")
+        if path.relative_to(ROOT).parts[:2] != ("apps", "cli")
         for name in imported(path)
-        if name.startswith("cinnabar.flows.cli")
+        if name.startswith("cinnabar.apps.cli")
     ]
     assert not wrong
 
@@ -201,7 +172,7 @@ def test_modules_are_imported_by_their_full_name() -> None:
         f"{path.relative_to(ROOT)}: {name}"
         for path in sources()
         for name in imported(path)
-        if name.split(".")[0] in FOLDERS
+        if name.split(".")[0] in {*FOLDERS, "training", "bench", "tests"}
     ]
     assert not wrong
 

@@ -23,7 +23,7 @@ import pytest
 import yaml
 from documentation import PAGES, ROOT, Fence, fences, put_files, words_of
 
-from cinnabar.flows.cli.main import run
+from cinnabar.apps.cli.main import run
 
 #: Why a command is not run: the first reason whose pattern its line has.
 NOT_RUN = {

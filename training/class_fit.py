@@ -28,28 +28,27 @@ from bench.reporting import machine, table
 from scipy.optimize import minimize
 
 from cinnabar.engine.choices import FEWEST, is_compared, selectors
-from cinnabar.engine.models.loading import load_model
-from cinnabar.engine.models.reader.answers.choices import printed_options
-from cinnabar.engine.models.reader.answers.described_options import OptionComparer
-from cinnabar.engine.models.reader.answers.single_item import object_canvas
 from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import plain_words
-from cinnabar.engine.models.reader.memory import Memory
+from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors import config as rules
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, DescribedOptionsConfig, PriorConfig
+from cinnabar.engine.models.reader.scoring.choices import printed_options
+from cinnabar.engine.models.reader.scoring.described_options import OptionComparer
+from cinnabar.engine.models.reader.scoring.single_item import object_canvas
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import Passage
-from cinnabar.engine.training.family import load_family
-from cinnabar.engine.training.generator import FAMILIES, generate
-from cinnabar.engine.training.recipe import load_recipe
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.quality.evaluation import EvaluationSet, find_sets
-from cinnabar.extraction.quality.held_back import held_back_files
-from cinnabar.extraction.quality.predicting import read_set
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.learning.held_back import held_back_files
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape
+from training.generator.family import load_family
+from training.generator.generator import FAMILIES, generate
+from training.recipe import load_recipe
 
 Floats = npt.NDArray[np.float64]
 
@@ -164,7 +163,7 @@ def kind_schema(titles: dict[str, tuple[str, str]], own: str, rng: random.Random
     return schema, {name: titles[own][0] if belongs else None}
 
 
-def examples(sets: Sequence[EvaluationSet], asker: Asker) -> list[Asked]:
+def examples(sets: Sequence[LabelledSet], asker: Asker) -> list[Asked]:
     """The choices asked of the documents of all sets and of the held-out families."""
     rng, found = random.Random(5), list[Asked]()
     schemas: dict[str, Any] = {one.name: load_schema(one.schema).schema for one in sets}
@@ -201,8 +200,8 @@ def _title(schema: Any, name: str) -> tuple[str, str]:
 
 
 def _texts(
-    sets: Sequence[EvaluationSet], own: dict[str, Fields]
-) -> Iterator[tuple[EvaluationSet, list[tuple[str, Any]]]]:
+    sets: Sequence[LabelledSet], own: dict[str, Fields]
+) -> Iterator[tuple[LabelledSet, list[tuple[str, Any]]]]:
     """Some documents of each set, as texts with their truths."""
     with ParserPool(1) as pool:
         for labelled in sets:

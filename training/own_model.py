@@ -22,19 +22,19 @@ from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.training.diffusion.examples import Example, Noise, answered
-from cinnabar.engine.training.diffusion.pages import Pages
-from cinnabar.engine.training.diffusion.recipe import page_examples
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
-from cinnabar.engine.training.generator import FAMILIES, generate
-from cinnabar.engine.training.reading import SUFFIX, closed, reading_lines
-from cinnabar.engine.training.recipe import is_held_back, load_recipe
 from cinnabar.engine.training.trainer import CHECKPOINT
-from cinnabar.extraction.quality.labelled import labelled_documents
+from cinnabar.extraction.learning.labelled import labelled_documents
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError
 from cinnabar.schemas.form.record_language import one_line
-from cinnabar.schemas.texts import read_schema
+from cinnabar.schemas.reading.texts import read_schema
+from training.diffusion.pages import Pages
+from training.diffusion.recipe import page_examples
+from training.generator.generator import FAMILIES, generate
+from training.reading_data import SUFFIX, closed, reading_lines
+from training.recipe import is_held_back, load_recipe
 from training.runs import WITHHELD, command
 
 #: The most tokens of an example and of its answer.

@@ -18,16 +18,16 @@ from pathlib import Path
 import torch
 
 from cinnabar.engine.models.identity import model_folder
-from cinnabar.engine.models.loading import load_network, save_network
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.loading import load_network, save_network
 from cinnabar.engine.training import pool
-from cinnabar.engine.training.generator import FAMILIES
-from cinnabar.engine.training.reading import SUFFIX, reading_source
-from cinnabar.engine.training.recipe import load_recipe
-from cinnabar.engine.training.synthetic import mined_source, synthetic_source
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
-from cinnabar.extraction.quality.labelled import training_source
+from cinnabar.extraction.learning.labelled import training_source
+from training.generator.generator import FAMILIES
+from training.reading_data import SUFFIX, reading_source
+from training.recipe import load_recipe
 from training.runs import WITHHELD, command
+from training.synthetic import mined_source, synthetic_source
 
 #: The most passages of a reading set, and of any source in memory at once: a passage takes 100 kB there.
 PASSAGES, HELD = 4000, 1200

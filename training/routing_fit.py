@@ -1,4 +1,4 @@
-"""Fits the coefficients of routing (extraction/routing/fit.json) on labelled sets, and judges them on other sets.
+"""Fits the coefficients of routing (extraction/reading/routing/fit.json) on labelled sets; judges them on others.
 
     python -m training.routing_fit SETS... --judge SETS... [--write]
 
@@ -25,9 +25,9 @@ import torch
 from safetensors.numpy import save_file
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
-from cinnabar.extraction.ingest.sandbox import ParserPool
-from cinnabar.extraction.routing.kinds import Kind, kind_of
-from cinnabar.extraction.routing.likeness import (
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.reading.routing.kinds import Kind, kind_of
+from cinnabar.extraction.reading.routing.likeness import (
     FEATURES,
     FITTED,
     VECTORS,
@@ -43,7 +43,7 @@ from cinnabar.extraction.routing.likeness import (
     shortness,
     standardized,
 )
-from cinnabar.extraction.routing.vectors import common, kinds_of, outline, page_vectors
+from cinnabar.extraction.reading.routing.vectors import common, kinds_of, outline, page_vectors
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import DocumentError
 

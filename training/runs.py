@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from pathlib import Path
 
-from cinnabar.engine.training.recipe import load_recipe
+from training.recipe import load_recipe
 
 #: Sets that train the shipped weights but none of these, drawn once by seed: they decide between recipes.
 WITHHELD = tuple(sorted(random.Random(35).sample(sorted(load_recipe().sets), 8)))

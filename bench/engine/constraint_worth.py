@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from training.diffusion.pages import Page
+
 from bench.engine.figures import Figure, Settings, mean
 from bench.engine.workload import TimedDenoiser, Work, held_back_pages, small_model, work_of
 from cinnabar.engine.diffusion.decoded import Decoded
-from cinnabar.engine.training.diffusion.pages import Page
 
 PAGES = 60
 #: The most passes and decoding time with the constraint, as shares of those without it.

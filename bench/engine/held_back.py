@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from training.diffusion.pages import Page, Pages
+
 from bench.engine.figures import Figure, Settings, mean, percent
 from bench.engine.workload import held_back_pages, record_of, small_model, value_f1, work_of
 from cinnabar.engine.diffusion.decoded import Decoded
@@ -18,14 +20,13 @@ from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.filler import Filler
-from cinnabar.engine.training.diffusion.pages import Page, Pages
-from cinnabar.extraction.ingest import parse
-from cinnabar.extraction.pipeline import Job, Read, run_batch
-from cinnabar.extraction.records.validation import Validator
-from cinnabar.extraction.run import extract
-from cinnabar.extraction.run_options import RunOptions
-from cinnabar.extraction.sources import model_source
-from cinnabar.extraction.storage.reading import connect
+from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import model_source
+from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas import compile_schema, load_schema
 
 PAGES, RUNS, TWO_ANSWERS = 100, 12, 60

@@ -19,9 +19,9 @@ from cinnabar.engine.chat.requests import ChatRequest, Done, Event, Failed, Mess
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.extraction.records.validation import exact
+from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import CinnabarError
 
 #: Clients at once, tokens of the model's window, tokens of an answer beyond a smallest record, seconds for one answer.

@@ -20,10 +20,10 @@ from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.extraction.records.translation import ECMA_PATTERN, EcmaPattern, translated
-from cinnabar.extraction.records.validation import exact
+from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, EcmaPattern, translated
+from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import CompiledSchema, compile_schema, load_schema
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import CinnabarError, TooLarge
 from cinnabar.schemas.library import LIBRARY
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from training.diffusion.pages import Page, Pages
 
 from bench.engine.figures import Settings, clock
 from cinnabar.engine.diffusion.contexts import PagedContext
@@ -19,10 +20,9 @@ from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.language.passes import Piece
-from cinnabar.engine.training.diffusion.pages import Page, Pages
-from cinnabar.extraction.quality.evaluation import score
+from cinnabar.extraction.learning.evaluation import score
 from cinnabar.schemas import CompiledSchema, compile_schema
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 
 #: The most tokens of an answer, for each slot of its form.
 SLOT = 40

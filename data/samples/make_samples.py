@@ -34,7 +34,7 @@ import receipts  # noqa: E402
 import unreadable  # noqa: E402
 from paper import Sample  # noqa: E402
 
-from cinnabar.schemas.loading import load_schema  # noqa: E402
+from cinnabar.schemas.compiling.loading import load_schema  # noqa: E402
 
 MADE_WITH = "5.1.0"
 

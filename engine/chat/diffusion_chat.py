@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import torch
 
-from cinnabar.engine.chat.answers import CallOr, FreeText, RecordText, Region
+from cinnabar.engine.chat.answer_kinds import CallOr, FreeText, RecordText, Region
 from cinnabar.engine.chat.planning import Plan, Planner
 from cinnabar.engine.chat.reading import read_answer
 from cinnabar.engine.chat.requests import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
-from cinnabar.engine.chat.answers import Answer, Call, CallOr, FreeText, RecordText, Region
+from cinnabar.engine.chat.answer_kinds import Answer, Call, CallOr, FreeText, RecordText, Region
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.reading import document_of
 from cinnabar.engine.chat.requests import Ability, ChatRequest, RequestRefused, Tool
@@ -28,7 +28,7 @@ from cinnabar.engine.examples import Example, Examples
 from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.language.chat import Message as Rendered
 from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.schemas.compile import CompiledSchema, compile_schema
+from cinnabar.schemas.compiling.compile import CompiledSchema, compile_schema
 from cinnabar.schemas.errors import ModelError, TooLarge, UsageError
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line

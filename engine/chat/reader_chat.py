@@ -25,10 +25,10 @@ from cinnabar.engine.chat.requests import (
     Usage,
 )
 from cinnabar.engine.chat.shared_engine import CLOSED, SharedEngine
-from cinnabar.engine.models.base import Model
+from cinnabar.engine.model import Model
 from cinnabar.engine.request import Filled, Passage, Request, Result
 from cinnabar.engine.time_limit import GIVEN_UP, TOO_SLOW
-from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError
 
 #: How to get a model that can do the rest.

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from cinnabar.engine.effort import EFFORTS, Effort
 from cinnabar.engine.examples import Example
-from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.form import ObjectNode
 

@@ -18,17 +18,17 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from cinnabar.engine.answers.alignment import ABSENT, Aligner
-from cinnabar.engine.answers.reading import Taken
-from cinnabar.engine.answers.record import Answered, record_of
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.value_places import ByteSpan, Places, places_of
 from cinnabar.engine.models.language.tokenizer import Tokenizer
+from cinnabar.engine.replies.alignment import ABSENT, Aligner
+from cinnabar.engine.replies.reading import Taken
+from cinnabar.engine.replies.record import Answered, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
-from cinnabar.schemas.canonical import json_text, parse, scalar_text
+from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot

@@ -12,7 +12,7 @@ from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.decoded import Undecoded
 from cinnabar.engine.diffusion.graph_tables import GraphTables, Look
-from cinnabar.engine.diffusion.outlook import Outlook
+from cinnabar.engine.diffusion.lookahead import Outlook
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.scheduler import NO_NUMBERS
 

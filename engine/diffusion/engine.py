@@ -9,24 +9,24 @@ from cinnabar.engine.diffusion.answer import Written, read_written, without_made
 from cinnabar.engine.diffusion.budget import beside_answer
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser, Edit
+from cinnabar.engine.diffusion.fill_progress import TokenWatch
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
-from cinnabar.engine.diffusion.watching import TokenWatch
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
 from cinnabar.engine.examples import Examples, shown_with
+from cinnabar.engine.fill_progress import Watcher
 from cinnabar.engine.fingerprint import engine_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.scheduler import failure_of, run_stream
 from cinnabar.engine.timing import timed
-from cinnabar.engine.watching import Watcher
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import NotAccepted, RunError, UsageError
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form

@@ -13,8 +13,8 @@ from cinnabar.engine.backend import backend_of
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
-from cinnabar.engine.diffusion.greedy_outlook import GreedyConstraint
-from cinnabar.engine.diffusion.outlook import KEPT, Constraint, Outlook, Span, Unconstrained
+from cinnabar.engine.diffusion.greedy_lookahead import GreedyConstraint
+from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, Outlook, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sampling import Draws, Sampling
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
@@ -166,7 +166,7 @@ class GraphTables:
         asked = [(self._constraint(look.sequence.task.graph if self._free is None else None), look) for look in looks]
         if not asked or self._backend == "plain" or self._free is not None:
             return [constraint.outlook(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
-        from cinnabar.engine.diffusion.device_outlook import outlooks
+        from cinnabar.engine.diffusion.device_lookahead import outlooks
 
         scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]
         together = [(own, span, scores) for own, span, scores in scored if isinstance(own, Constraint)]

@@ -17,7 +17,7 @@ from cinnabar.engine.few_shot import NONE, Chosen, FewShot, told_record
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
 from cinnabar.engine.scheduler import failure_of
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import EngineFailure, NotAccepted, TooLarge
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form

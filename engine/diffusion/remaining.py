@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cinnabar.engine.answers.reading import slot_pointers
+from cinnabar.engine.replies.reading import slot_pointers
 from cinnabar.engine.request import Request
 from cinnabar.engine.writing import minimal
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.pointers import above, escape
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.pointers import escape
 
 ByteSpan = tuple[int, int]

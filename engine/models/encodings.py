@@ -20,7 +20,7 @@ import safetensors.torch
 import torch
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.base import Calibrator, Model, Row, Scores
+from cinnabar.engine.model import Calibrator, Model, Row, Scores
 from cinnabar.engine.request import Passage
 from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.schemas.form.form import Form

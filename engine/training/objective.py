@@ -6,12 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cinnabar.engine.models.reader.answers.signs_and_defaults import unsigned_odds
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.network.encoder import FLOOR
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import Decoded
 from cinnabar.engine.models.reader.network.support import SIGNS, Statements, stretches, support
+from cinnabar.engine.models.reader.scoring.signs_and_defaults import unsigned_odds
 from cinnabar.engine.training.batches import Batch
 from cinnabar.engine.training.canvases import IGNORE
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from cinnabar.extraction.corrections.units import Unit
-from cinnabar.extraction.documents import Evidence, Span
-from cinnabar.extraction.storage.records import Record
+from cinnabar.extraction.documents.content.document import Evidence, Span
+from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.pointers import above
 
 

@@ -40,15 +40,15 @@ from cinnabar.extraction.corrections.stored import (
     undo_row,
 )
 from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, lies_within, text_at
-from cinnabar.extraction.storage import manifest as manifests
-from cinnabar.extraction.storage import tables
-from cinnabar.extraction.storage.files import failures
-from cinnabar.extraction.storage.names import identifier
-from cinnabar.extraction.storage.records import DocumentInfo, Outcome, Record
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.tables import COMMAND, CORRECT, OTHER_KIND, Key, RecordColumns
-from cinnabar.schemas.arrow import arrow_schema
-from cinnabar.schemas.canonical import parse
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store import tables
+from cinnabar.extraction.store.files import failures
+from cinnabar.extraction.store.names import identifier
+from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
+from cinnabar.extraction.store.store import Store
+from cinnabar.extraction.store.tables import COMMAND, CORRECT, OTHER_KIND, Key, RecordColumns
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.columns.arrow import arrow_schema
 from cinnabar.schemas.errors import NotAccepted, NotStored, RunError
 
 _SAID = "a person said that it is not a document of this schema"

@@ -29,9 +29,9 @@ from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of
 from cinnabar.extraction.corrections.seen import check_seen, sights
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
-from cinnabar.extraction.documents import Document
-from cinnabar.extraction.storage import manifest as manifests
-from cinnabar.extraction.storage.files import is_locked
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.files import is_locked
 from cinnabar.schemas.errors import InUse, NotAccepted, NotStored, Refused, RunError, UsageError
 
 #: Returns a document by its digest and the name of its schema, None if it cannot be read now.

@@ -23,10 +23,10 @@ from cinnabar.extraction.corrections.units import (
     sure,
     text_at,
 )
-from cinnabar.extraction.documents import Document, Evidence
-from cinnabar.extraction.records.evidence import evidence_of, page_of
-from cinnabar.extraction.storage.records import LeafRow, Record
-from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.extraction.documents.content.document import Document, Evidence
+from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
+from cinnabar.extraction.store.records import LeafRow, Record
+from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, Refused, UsageError
 from cinnabar.schemas.pointers import index_of, unescape
 

@@ -19,11 +19,11 @@ import orjson
 
 from cinnabar.extraction.corrections.changes import Action, Correction, Undo
 from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
-from cinnabar.extraction.storage import manifest as manifests
-from cinnabar.extraction.storage.files import TEMPORARY, FolderLock, make_folder, sync_folder, write_bytes
-from cinnabar.extraction.storage.own_names import check_links, own_name
-from cinnabar.extraction.storage.waiting import UNSTORED, WAITING, waiting_files
-from cinnabar.schemas.canonical import parse
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.files import TEMPORARY, FolderLock, make_folder, sync_folder, write_bytes
+from cinnabar.extraction.store.own_names import check_links, own_name
+from cinnabar.extraction.store.waiting import UNSTORED, WAITING, waiting_files
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import InUse, RunError
 
 # Seconds to wait for another process that is writing a correction.

@@ -12,18 +12,18 @@ from cinnabar.extraction.corrections.carrying import Carried, carried
 from cinnabar.extraction.corrections.changes import Correction, concerned, counting_of
 from cinnabar.extraction.corrections.stored import Base, CorrectedState
 from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, lies_within
-from cinnabar.extraction.records.checks.checks import Checks
-from cinnabar.extraction.records.checks.judgement import CODE as CHECK_FAILED
-from cinnabar.extraction.records.checks.judgement import with_checks
-from cinnabar.extraction.records.emptiness import with_emptiness
-from cinnabar.extraction.records.validation import Validator, Violation
-from cinnabar.extraction.run_options import OnCheck
-from cinnabar.extraction.storage.records import EMPTY, EMPTY_RECORD, Outcome, Record
-from cinnabar.extraction.storage.stored_schemas import source_of
-from cinnabar.extraction.storage.tables import UNSTORABLE
+from cinnabar.extraction.plan.run_options import OnCheck
+from cinnabar.extraction.reading.checks.checks import Checks
+from cinnabar.extraction.reading.checks.judgement import CODE as CHECK_FAILED
+from cinnabar.extraction.reading.checks.judgement import with_checks
+from cinnabar.extraction.reading.records.emptiness import with_emptiness
+from cinnabar.extraction.reading.records.validation import Validator, Violation
+from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome, Record
+from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
-from cinnabar.schemas.canonical import json_text
-from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import NotAccepted, RunError
 
 #: The codes of documents whose record is in quarantine for its values.

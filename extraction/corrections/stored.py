@@ -36,15 +36,15 @@ from cinnabar.extraction.corrections.units import (
     scalars,
     units_json,
 )
-from cinnabar.extraction.storage.files import reading
-from cinnabar.extraction.storage.manifest import Manifest
-from cinnabar.extraction.storage.names import literal
-from cinnabar.extraction.storage.records import LeafRow, Outcome, Record
-from cinnabar.extraction.storage.snapshot import OFFLINE
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.stored_records import stored_of
-from cinnabar.extraction.storage.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
-from cinnabar.schemas.canonical import parse
+from cinnabar.extraction.store.files import reading
+from cinnabar.extraction.store.manifest import Manifest
+from cinnabar.extraction.store.names import literal
+from cinnabar.extraction.store.records import LeafRow, Outcome, Record
+from cinnabar.extraction.store.snapshot import OFFLINE
+from cinnabar.extraction.store.store import Store
+from cinnabar.extraction.store.stored_records import stored_of
+from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
+from cinnabar.schemas.automata.canonical import parse
 
 #: A document under one schema: its digest and the schema's name.
 Pair = tuple[str, str]

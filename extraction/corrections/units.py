@@ -11,9 +11,9 @@ from typing import Any, Final, overload
 
 import orjson
 
-from cinnabar.extraction.documents import Box, Evidence, Span
-from cinnabar.extraction.storage.records import LeafRow, Record
-from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.extraction.documents.content.document import Box, Evidence, Span
+from cinnabar.extraction.store.records import LeafRow, Record
+from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode
 from cinnabar.schemas.pointers import escape, index_of, unescape
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape

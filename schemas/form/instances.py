@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.boolean import difference, intersect
-from cinnabar.schemas.canonical import parse, scalar_text
+from cinnabar.schemas.automata.canonical import parse, scalar_text
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 
-from cinnabar.schemas.canonical import decimal, parse
+from cinnabar.schemas.automata.canonical import decimal, parse
 from cinnabar.schemas.decimals import MOST, step_of
 from cinnabar.schemas.errors import RegexError, SchemaError, UnsupportedSchema
 from cinnabar.schemas.formats.formats import FORMATS, is_format

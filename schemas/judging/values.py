@@ -13,7 +13,7 @@ from decimal import Decimal
 from types import NoneType
 from typing import Any
 
-from cinnabar.schemas.canonical import decimal
+from cinnabar.schemas.automata.canonical import decimal
 
 OBJECT: tuple[type, ...] = (dict,)
 ARRAY: tuple[type, ...] = (list,)

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 
 from cinnabar.schemas.pointers import escape
-from cinnabar.schemas.texts import schema_text
+from cinnabar.schemas.reading.texts import schema_text
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 #: The JSON types for the names of types in other languages.

@@ -13,7 +13,7 @@ from cinnabar.schemas.judging.dialects import Dialect, dialect_named
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.complaints import complaint
 from cinnabar.schemas.reading.limits import check_limits
-from cinnabar.schemas.texts import schema_text
+from cinnabar.schemas.reading.texts import schema_text
 
 META_SCHEMAS = {
     Dialect.DRAFT_4: "http://json-schema.org/draft-04/schema#",

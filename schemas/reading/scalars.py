@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from cinnabar.schemas.automata.automaton import MAX_STATES
+from cinnabar.schemas.automata.canonical import decimal, scalar_text
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES
-from cinnabar.schemas.canonical import decimal, scalar_text
 from cinnabar.schemas.decimals import DECIMALS, MOST, step_of
 from cinnabar.schemas.errors import (
     NoValue,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cinnabar.schemas.canonical import json_text
+from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.judging.dialects import Entry
 from cinnabar.schemas.judging.resources import Place
@@ -59,7 +59,7 @@ class SchemaObject:
         return {keyword: value for keyword, (_, value) in self.entries.items()}
 
 
-#: The keyword that binds a value to a fact (`schemas/bindings.py`).
+#: The keyword that binds a value to a fact (`schemas/compiling/bindings.py`).
 BINDING = "x-cinnabar-from"
 
 

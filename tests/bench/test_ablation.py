@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tiny_network import VOCABULARY, tiny_network
 
-from cinnabar.engine.models.loading import save_network
+from cinnabar.engine.models.reader.loading import save_network
 from cinnabar.engine.models.reader.priors.config import RULES
 
 REPORT = "bench.ablation"

@@ -13,9 +13,9 @@ from bench.reporting import machine, table
 from bench.timing import throughput
 from reading_model import ReadingModel
 
-from cinnabar.engine.models.loading import load_model
-from cinnabar.extraction.documents import Document
-from cinnabar.extraction.ingest import parse
+from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest import parse
 from cinnabar.schemas.errors import UsageError
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "samples"

@@ -15,8 +15,8 @@ TESTS = Path(__file__).resolve().parents[1]
 def loop(monkeypatch: pytest.MonkeyPatch):
     # `prepare` leaves these in place for the processes that it forks.
     monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setattr("cinnabar.extraction.batch_reader.ParserPool", None)
-    monkeypatch.setattr("cinnabar.extraction.storage.run.PUBLISH_EVERY", 0.0)
+    monkeypatch.setattr("cinnabar.extraction.reading.batch_reader.ParserPool", None)
+    monkeypatch.setattr("cinnabar.extraction.run.stored_run.PUBLISH_EVERY", 0.0)
     fault_loop = importlib.import_module("bench.fault_loop")
     monkeypatch.setenv("PYTHONPATH", f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.chdir(TESTS.parent)
@@ -46,7 +46,7 @@ def test_the_loop_finds_a_run_that_writes_a_manifest_before_its_files(
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path)
 
-    monkeypatch.setattr("cinnabar.extraction.storage.files.write_whole", careless)
+    monkeypatch.setattr("cinnabar.extraction.store.files.write_whole", careless)
     points = [i for i, ways in enumerate(loop.operations(docs, tmp_path / "count")) if "torn" in ways]
     found = []
     # The last two write the report of the run, which no row depends on.

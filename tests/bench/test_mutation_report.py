@@ -10,7 +10,7 @@ from bench.mutation_report import Mutations, main, run
 from bench.mutation_seeds import KINDS, built, seeds_of
 from bench.mutations import mutated
 
-from cinnabar.extraction.ingest import ParserSettings, parse
+from cinnabar.extraction.documents.ingest import ParserSettings, parse
 from cinnabar.schemas.errors import DocumentError
 
 SETTINGS = ParserSettings(passwords=("secret",), ocr="never", hidden=True)
@@ -94,7 +94,7 @@ def test_the_report_fails_on_unknown_codes_silence_and_missing_files(
 def test_a_file_without_an_outcome_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent.futures import Future
 
-    monkeypatch.setattr("cinnabar.extraction.ingest.sandbox.ParserPool.submit", lambda *_: Future())
+    monkeypatch.setattr("cinnabar.extraction.documents.ingest.sandbox.ParserPool.submit", lambda *_: Future())
     monkeypatch.setattr(Future, "result", lambda _, limit: (_ for _ in ()).throw(TimeoutError(limit)))
     begun = time.monotonic()
     with pytest.raises(TimeoutError, match="data 0: no outcome within"):

@@ -7,7 +7,7 @@ from bench.ocr_languages import SAMPLES
 from bench.ocr_report import VARIANTS, WordCount
 from PIL import Image
 
-from cinnabar.extraction.ingest.builder import DocumentBuilder
+from cinnabar.extraction.documents.content.builder import DocumentBuilder
 
 
 def test_a_word_counts_as_often_as_it_is_printed() -> None:

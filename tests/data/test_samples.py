@@ -19,9 +19,9 @@ import pypdfium2
 import pytest
 
 import cinnabar
-from cinnabar.extraction.ingest.codes import CODES
+from cinnabar.extraction.documents.content.codes import CODES
+from cinnabar.schemas.compiling.loading import load_schema
 from cinnabar.schemas.library import LIBRARY
-from cinnabar.schemas.loading import load_schema
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "samples"
 KINDS = ("invoice", "receipt", "contract", "insurance_mail", "event")

@@ -15,7 +15,7 @@ import torch
 from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.denoising import weigh
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.models.base import Scores
+from cinnabar.engine.model import Scores
 
 
 def grains(probability: float) -> int:

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.models.base import Candidate, Row, Scores
+from cinnabar.engine.model import Candidate, Row, Scores
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import Fitted, branch_of, fit, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing

@@ -11,7 +11,7 @@ from random_model import RandomModel, request
 from random_schemas import forms as random_forms
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.base import Candidate, Scores
+from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.request import Filled, Request, Result
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form

@@ -10,11 +10,11 @@ from random_model import RandomModel, request
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import lay_out
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.request import Filled, Result
 from cinnabar.engine.writing import Value, Writer
-from cinnabar.extraction.records.translation import ECMA_PATTERN, EcmaPattern, translated
-from cinnabar.extraction.records.validation import exact
+from cinnabar.extraction.reading.records.translation import ECMA_PATTERN, EcmaPattern, translated
+from cinnabar.extraction.reading.records.validation import exact
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.form.fitting import Fitted
 from cinnabar.schemas.form.form import Form

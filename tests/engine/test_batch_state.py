@@ -9,7 +9,7 @@ import torch
 from random_model import request
 
 from cinnabar.engine.batch_state import BatchState, Reopenings
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.writing import Value
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import EngineFailure

@@ -13,7 +13,7 @@ from scripted_model import Scripted, filled, form_of
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Scores
+from cinnabar.engine.model import Scores
 
 
 def test_a_doubted_slot_is_reopened_and_takes_the_better_value() -> None:

@@ -12,7 +12,7 @@ from scripted_model import Scripted, filled, form_of
 
 from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Candidate, Scores
+from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.judging.judge import Judge

@@ -14,7 +14,7 @@ from scripted_model import Scripted, filled, form_of, many
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Row, Scores
+from cinnabar.engine.model import Row, Scores
 from cinnabar.engine.request import Failed
 from cinnabar.schemas.errors import RunError, UsageError
 

@@ -15,7 +15,7 @@ from scripted_model import form_of
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Row, Scores
+from cinnabar.engine.model import Row, Scores
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.schemas.form.form import Form
 

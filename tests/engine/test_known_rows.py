@@ -12,7 +12,7 @@ from tiny_network import tiny_model
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Row, Scores
+from cinnabar.engine.model import Row, Scores
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.schemas import compile_schema
 

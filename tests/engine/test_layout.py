@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cinnabar.engine.layout import Layout, choose_rows, lay_out
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import EngineFailure

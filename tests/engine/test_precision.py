@@ -9,7 +9,7 @@ from tiny_network import BILL, bill, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.identity import fingerprint_of
-from cinnabar.engine.models.loading import load_model
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.precision import (
     Precision,
@@ -19,7 +19,7 @@ from cinnabar.engine.precision import (
     reading_precision,
 )
 from cinnabar.engine.request import Filled, Request
-from cinnabar.extraction.sources import ModelSource, Named, model_source
+from cinnabar.extraction.reading.model_sources import ModelSource, Named, model_source
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.errors import UsageError
 

@@ -11,7 +11,7 @@ from random_model import SteeredModel, request
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import lay_out
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.repair import repaired
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.engine.writing import Value, Writer

@@ -12,7 +12,7 @@ from random_model import request
 
 from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.effort import effort_of
-from cinnabar.engine.models.base import Candidate, Scores
+from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.step import commit
 from cinnabar.engine.writing import Value

@@ -13,7 +13,7 @@ from random_model import random_text, request
 
 from cinnabar.engine.batch_state import BatchState
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.models.base import Candidate, Scores
+from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.step import commit
 from cinnabar.schemas import compile_schema
 

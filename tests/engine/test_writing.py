@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cinnabar.engine.layout import Layout, lay_out
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.request import Leaf
 from cinnabar.engine.writing import Value, Writer, minimal
 from cinnabar.schemas import compile_schema

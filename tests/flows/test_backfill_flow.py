@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cinnabar.extraction.storage.reading import query
-from cinnabar.flows.cli.main import run
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.store.reading import query
 
 
 @pytest.mark.slow

@@ -14,11 +14,11 @@ import imap_server
 import mercury_server as mercury
 import pytest
 
-from cinnabar.extraction.run import Extraction
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.records import Outcome
-from cinnabar.extraction.storage.store import Store
-from cinnabar.flows.cli.main import run
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import InUse, RunError, UsageError
 
 
@@ -50,7 +50,7 @@ def test_the_flow_tries_a_failed_batch_again_and_a_second_flow_has_nothing_to_do
 def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cinnabar.extraction.run_options import Server
+    from cinnabar.extraction.plan.run_options import Server
     from cinnabar.flows.extract import extract_folder
 
     monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
@@ -70,7 +70,7 @@ def test_the_flow_asks_a_server_and_its_key_is_no_parameter(
 
 @pytest.mark.usefixtures("prefect_server")
 def test_server_options_are_refused_for_a_local_model(notes: Path, tmp_path: Path) -> None:
-    from cinnabar.extraction.run_options import Server
+    from cinnabar.extraction.plan.run_options import Server
     from cinnabar.flows.extract import extract_folder
 
     schema = str(notes.parent / "note.json")

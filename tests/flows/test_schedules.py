@@ -28,8 +28,8 @@ import imap_server
 import pytest
 from message_receivers import receiving
 
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.store import Store
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.store import Store
 from cinnabar.flows.prefect_server import answers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,7 +207,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def test_a_folder_that_is_served_is_read_on_schedule(tmp_path: Path, tiny_model: Path) -> None:
     place = Place(tmp_path)
     out = place.folder / "tables"
-    serve = ["-m", "cinnabar.flows.cli.main", "flows", "serve", "mails", "--schema", "note.json"]
+    serve = ["-m", "cinnabar.apps.cli.main", "flows", "serve", "mails", "--schema", "note.json"]
     where = ["--out", "tables", "--model", str(tiny_model), "--device", "cpu", "--workers", "1", "--on-empty", "write"]
     try:
         with place.running(*serve, *where, "--every", "30", "--port", place.port):
@@ -256,7 +256,7 @@ def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tin
     schema.write_text(json.dumps(SCHEMA))
     read = ["extract", str(place.folder / "mails"), "--schema", str(schema), "--out", str(out)]
     mine = ["--model", str(tiny_model), "--device", "cpu", "--workers", "1", "--on-empty", "write"]
-    place.run("-m", "cinnabar.flows.cli.main", *read, *mine)
+    place.run("-m", "cinnabar.apps.cli.main", *read, *mine)
     schema.write_text(json.dumps(SCHEMA | {"properties": SCHEMA["properties"] | {"who": TEXT}}))
     place.deploy("backfill", tiny_model, CINNABAR_SCHEMA=str(schema), CINNABAR_OUT=str(out))
     with place.working():
@@ -283,7 +283,7 @@ def test_a_night_with_broken_files_drift_and_a_killed_worker_is_told_outside_of_
         return place.states("nightly-folder")[-1]
 
     def notify(address: str) -> None:
-        place.run("-m", "cinnabar.flows.cli.main", "flows", "notify", address, **place.known)
+        place.run("-m", "cinnabar.apps.cli.main", "flows", "notify", address, **place.known)
 
     log = place.folder / "prefect-worker-start.log"
     with receiving() as (hook, mail, hooks, mails):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.compiling.describe import describe
 from cinnabar.schemas.decimals import inexact_multiples
-from cinnabar.schemas.describe import describe
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.library import LIBRARY
 

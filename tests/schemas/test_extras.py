@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import import_graph
 import pytest
 
 from cinnabar.schemas import extras
@@ -35,7 +36,7 @@ USES = [
 # Runs each command in turn, while the modules of its extra cannot be imported.
 _RUN = """
 import contextlib, io, json, sys
-from cinnabar.flows.cli.main import run
+from cinnabar.apps.cli.main import run
 for blocked, command in json.loads(sys.argv[1]):
     before = {name: sys.modules.get(name) for name in blocked}
     sys.modules.update(dict.fromkeys(blocked))
@@ -59,12 +60,11 @@ for name in modules:
 """
 # The files that need an extra at their head; nothing imports them before the extra is checked.
 ROOMS = (
-    "flows/server/", "flows/extract.py", "flows/ending.py", "flows/backfill.py", "flows/notices.py", "flows/serve.py",
-    "flows/tasks.py", "flows/artifacts.py", "flows/output_lock.py", "extraction/ingest/ocr/rapid.py",
-    "extraction/ingest/ocr/tesseract.py",
-    "extraction/ingest/ocr/text_lines.py", "extraction/ingest/ocr/detector.py",
+    "apps/server/", "flows/extract.py", "flows/ending.py", "flows/backfill.py", "flows/notices.py", "flows/serve.py",
+    "flows/tasks.py", "flows/artifacts.py", "flows/output_lock.py", "extraction/documents/ocr/rapid.py",
+    "extraction/documents/ocr/tesseract.py",
+    "extraction/documents/ocr/text_lines.py", "extraction/documents/ocr/detector.py",
 )  # fmt: skip
-FOLDERS = ("interface", "flows", "extraction", "engine", "schemas")
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +124,11 @@ def test_modules_outside_the_rooms_of_extras_import_without_any() -> None:
     blocked = {module for one in EXTRAS.values() for module, name in one.modules.items() if name not in core}
     # Tokenizers need it.
     blocked -= {"huggingface_hub"}
-    modules = []
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            name = path.relative_to(ROOT).as_posix()
-            if not name.startswith(ROOMS) and not name.endswith("_triton.py"):
-                parts = path.relative_to(ROOT).with_suffix("").parts
-                parts = parts[1:] if folder == "interface" else parts
-                modules.append(".".join(("cinnabar", *parts)).removesuffix(".__init__"))
+    modules = [
+        module
+        for module, path in import_graph.modules().items()
+        if not (name := path.relative_to(ROOT).as_posix()).startswith(ROOMS) and not name.endswith("_triton.py")
+    ]
     done = subprocess.run(
         [sys.executable, "-c", _IMPORT, json.dumps([sorted(blocked), modules])],
         cwd=ROOT, capture_output=True, text=True, check=False,

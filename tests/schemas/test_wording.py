@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.flows.cli.console import Bar, cell, standard_output, table
-from cinnabar.flows.cli.main import run
-from cinnabar.flows.server.logs import WithoutTexts
+from cinnabar.apps.cli.console import Bar, cell, standard_output, table
+from cinnabar.apps.cli.main import run
+from cinnabar.apps.server.logs import WithoutTexts
 from cinnabar.schemas.wording import harmless
 
 #: A name that shows as `invoice_fdp.exe`, a move of the cursor, a tag and a hidden blank.

@@ -22,7 +22,7 @@ from cinnabar.engine.models.language.memory import (
     requests_within,
 )
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.loading import device_of
+from cinnabar.engine.models.reader.loading import device_of
 from cinnabar.engine.precision import Precision, language_precision
 from cinnabar.schemas.errors import ModelError
 

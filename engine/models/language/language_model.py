@@ -14,7 +14,7 @@ from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.loading import device_of
+from cinnabar.engine.models.reader.loading import device_of
 from cinnabar.engine.precision import Precision, in_precision, language_precision
 
 

@@ -15,25 +15,14 @@ from torch import Tensor
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.models.integer_products import IntegerLinear
-from cinnabar.engine.models.reader.answers.choices import (
-    Look,
-    option_scores,
-    option_support,
-    printed_options,
-    tells_presence,
-    text_near,
-)
-from cinnabar.engine.models.reader.answers.described_options import OptionComparer, weighed
-from cinnabar.engine.models.reader.answers.scores import WindowScores
-from cinnabar.engine.models.reader.answers.spans import end_mask, point, start_masks
 from cinnabar.engine.models.reader.batch_sizes import batch_sizes
-from cinnabar.engine.models.reader.form_memory import FormMemory
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.reader.inputs.views import Place, View, write_board
 from cinnabar.engine.models.reader.inputs.windows import phrases, pieces_above, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.memory import DecidedChoice, Memory
+from cinnabar.engine.models.reader.memory.form import FormMemory
+from cinnabar.engine.models.reader.memory.passage import DecidedChoice, Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.regions import regions
 from cinnabar.engine.models.reader.network.states import Decoded, WindowStates
@@ -43,6 +32,17 @@ from cinnabar.engine.models.reader.priors.config import PriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import Floats, Page, WordVectors
 from cinnabar.engine.models.reader.priors.prior import PriorInput
 from cinnabar.engine.models.reader.priors.priors import Priors
+from cinnabar.engine.models.reader.scoring.choices import (
+    Look,
+    option_scores,
+    option_support,
+    printed_options,
+    tells_presence,
+    text_near,
+)
+from cinnabar.engine.models.reader.scoring.described_options import OptionComparer, weighed
+from cinnabar.engine.models.reader.scoring.scores import WindowScores
+from cinnabar.engine.models.reader.scoring.spans import end_mask, point, start_masks
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.form.form import Form, Slot

@@ -21,7 +21,7 @@ from typing import Any
 
 from cinnabar.engine.models.reader.signs import EDGE, Signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, Passage
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import Form, Slot, walk
 from cinnabar.schemas.form.record_walk import RecordList, walk_lists
 

@@ -10,38 +10,10 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.base import WHOLE, Row, Scores
+from cinnabar.engine.model import WHOLE, Row, Scores
 from cinnabar.engine.models.integer_products import with_integer_products
-from cinnabar.engine.models.reader.answers.answering import answer
-from cinnabar.engine.models.reader.answers.choices import choice_windows
-from cinnabar.engine.models.reader.answers.described_options import (
-    OptionComparer,
-    is_list_of_options,
-    listed_rows,
-    write_listed,
-)
-from cinnabar.engine.models.reader.answers.mixed_choices import settle_mixed
-from cinnabar.engine.models.reader.answers.reranking import RequestSlots, rerank
-from cinnabar.engine.models.reader.answers.row_smoothing import probabilities, smooth_rows
-from cinnabar.engine.models.reader.answers.rows import (
-    doubtful_beginnings,
-    fields_within,
-    nested,
-    refused_beginnings,
-    refused_rows,
-    sure_beginnings,
-)
-from cinnabar.engine.models.reader.answers.scores import Answers, WindowScores
-from cinnabar.engine.models.reader.answers.signs_and_defaults import settle_absences, settle_signs
-from cinnabar.engine.models.reader.answers.single_item import (
-    item_slots,
-    object_canvas,
-    only_list,
-    single_item_chance,
-)
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import FormRequest, WindowDecoder, WindowsAsked
-from cinnabar.engine.models.reader.form_memory import FormMemory, read_form
 from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot, pointed_at
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
@@ -49,11 +21,39 @@ from cinnabar.engine.models.reader.inputs.tensors import to_device
 from cinnabar.engine.models.reader.inputs.views import View, row_places, views_of
 from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
-from cinnabar.engine.models.reader.kept_questions import KeptQuestions
-from cinnabar.engine.models.reader.memory import ListedOption, Memory
+from cinnabar.engine.models.reader.memory.form import FormMemory, read_form
+from cinnabar.engine.models.reader.memory.kept_questions import KeptQuestions
+from cinnabar.engine.models.reader.memory.passage import ListedOption, Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import WindowStates
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.reader.scoring.answering import answer
+from cinnabar.engine.models.reader.scoring.choices import choice_windows
+from cinnabar.engine.models.reader.scoring.described_options import (
+    OptionComparer,
+    is_list_of_options,
+    listed_rows,
+    write_listed,
+)
+from cinnabar.engine.models.reader.scoring.mixed_choices import settle_mixed
+from cinnabar.engine.models.reader.scoring.reranking import RequestSlots, rerank
+from cinnabar.engine.models.reader.scoring.row_smoothing import probabilities, smooth_rows
+from cinnabar.engine.models.reader.scoring.rows import (
+    doubtful_beginnings,
+    fields_within,
+    nested,
+    refused_beginnings,
+    refused_rows,
+    sure_beginnings,
+)
+from cinnabar.engine.models.reader.scoring.scores import Answers, WindowScores
+from cinnabar.engine.models.reader.scoring.signs_and_defaults import settle_absences, settle_signs
+from cinnabar.engine.models.reader.scoring.single_item import (
+    item_slots,
+    object_canvas,
+    only_list,
+    single_item_chance,
+)
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage

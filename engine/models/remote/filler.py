@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.answers.record import read_answer
-from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.examples import Examples, shown_with
 from cinnabar.engine.models.remote.exchange import (
@@ -36,6 +34,8 @@ from cinnabar.engine.models.remote.sizes import (
     passage_room,
     tokens_of,
 )
+from cinnabar.engine.replies.record import read_answer
+from cinnabar.engine.replies.wire import Wire
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.schemas.errors import EngineFailure, RunError
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cinnabar.engine.answers.wire import Wire
 from cinnabar.engine.few_shot import FewShot
 from cinnabar.engine.models.remote.serving import Served
+from cinnabar.engine.replies.wire import Wire
 from cinnabar.engine.request import Request
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 
 _TASK = """You fill in a form from a document. Answer with one JSON object that meets the given JSON schema.
 - Take every value from the document. Where the document does not say it, answer null; never guess.

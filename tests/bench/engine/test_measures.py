@@ -19,11 +19,11 @@ from bench.engine.validity import Counts, try_case
 from bench.engine.workload import TimedDenoiser, Work, record_of, value_f1, work_of
 from bench.schema_suites import Case
 from tiny_checkpoint import write_checkpoint
+from training.diffusion.pages import Page, Pages
 
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
-from cinnabar.engine.training.diffusion.pages import Page, Pages
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -15,7 +15,7 @@ from cinnabar.engine.chat.diffusion_chat import DiffusionChat
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event, Failed, Message, State, Tool
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.compile import CompiledSchema
+from cinnabar.schemas.compiling.compile import CompiledSchema
 
 NOTE = compile_schema(
     {
@@ -97,6 +97,6 @@ def failed(chat: DiffusionChat, request: ChatRequest) -> Failed:
 
 def accepts(schema: CompiledSchema, text: str) -> bool:
     """Whether a text is the canonical text of a record that the schema allows."""
-    from cinnabar.schemas.canonical import parse
+    from cinnabar.schemas.automata.canonical import parse
 
     return schema.accepts(text) and schema.canonical(parse(text)) == text

@@ -18,6 +18,7 @@ import torch
 from clients import NOTE, TOOLS, accepts, asked, done, ended, failed, serving, tiny, wanted
 from effort import some
 from tiny_models import KINDS, decoder
+from training.diffusion.pages import Pages
 
 from cinnabar.engine.chat.diffusion_chat import DiffusionChat
 from cinnabar.engine.chat.gaps import between, next_edit
@@ -29,7 +30,6 @@ from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.engine.scheduler import NO_NUMBERS
-from cinnabar.engine.training.diffusion.pages import Pages
 from cinnabar.schemas import compile_schema
 
 SMALL = Path(__file__).parents[2] / "data" / "small_diffusion_model"

@@ -11,7 +11,7 @@ import pytest
 from clients import NOTE, TOOLS, tiny, user, wanted
 from tiny_checkpoint import HEADERS
 
-from cinnabar.engine.chat.answers import Call, CallOr, FreeText, RecordText
+from cinnabar.engine.chat.answer_kinds import Call, CallOr, FreeText, RecordText
 from cinnabar.engine.chat.planning import Planner
 from cinnabar.engine.chat.prompts import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message, RequestRefused, ToolCall

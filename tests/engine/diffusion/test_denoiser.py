@@ -21,7 +21,7 @@ from cinnabar.engine.diffusion import graph_tables
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
-from cinnabar.engine.diffusion.outlook import Constraint
+from cinnabar.engine.diffusion.lookahead import Constraint
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS, settings_of

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from training.diffusion.pages import Page, Pages
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Passage, Request
-from cinnabar.engine.training.diffusion.pages import Page, Pages
-from cinnabar.schemas.compile import compile_schema
+from cinnabar.schemas.compiling.compile import compile_schema
 
 MODEL = Path(__file__).parents[2] / "data" / "small_diffusion_model"
 

@@ -20,7 +20,7 @@ from cinnabar.engine.diffusion.class_scores import TokenClasses
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
-from cinnabar.engine.diffusion.outlook import Constraint, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, Span
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.errors import TooLarge

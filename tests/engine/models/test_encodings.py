@@ -12,7 +12,7 @@ from tiny_network import BILL, bill, passage_of, tiny_model
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.encodings import Encodings, Remembering, key_of, remembering
-from cinnabar.engine.models.loading import load_model
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Request, Result
 from cinnabar.schemas import compile_schema
 

@@ -12,7 +12,7 @@ from tiny_network import VOCABULARY, tiny_network
 
 from cinnabar.engine.models.differences import difference
 from cinnabar.engine.models.identity import fingerprint_of
-from cinnabar.engine.models.loading import load_network, save_network
+from cinnabar.engine.models.reader.loading import load_network, save_network
 from cinnabar.engine.models.transfer import carried, unpacked
 from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.schemas.errors import ModelError

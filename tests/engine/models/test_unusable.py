@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.extraction.run_options import RunPlan
-from cinnabar.extraction.sources import sources_of
-from cinnabar.flows.cli.main import run
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.model_sources import sources_of
 from cinnabar.schemas.errors import UsageError
 
 

@@ -12,9 +12,9 @@ from corrected_folder import SCHEMA, digest_of, outcome_of, run, value_of
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.carrying import carried, matched
 from cinnabar.extraction.corrections.units import HUMAN, Unit, scalars
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.records import LeafRow
-from cinnabar.extraction.storage.verification import verify
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas import compile_schema
 
 A = digest_of("a.txt")

@@ -13,13 +13,13 @@ from corrected_folder import LATER, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
 from cinnabar.extraction.corrections.committing import open_folder
-from cinnabar.extraction.documents import Span
-from cinnabar.extraction.storage import manifest as manifests
-from cinnabar.extraction.storage.forgetting import forget
-from cinnabar.extraction.storage.housekeeping import compact
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.verification import verify
+from cinnabar.extraction.documents.content.document import Span
+from cinnabar.extraction.people.forgetting import forget
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.housekeeping import compact
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import RunError, UsageError
 
 A = digest_of("a.txt")
@@ -280,7 +280,7 @@ def test_a_committed_correction_whose_file_is_still_there_counts_once(out):
 
 
 def test_corrections_alone_merge_their_batches(out, monkeypatch):
-    monkeypatch.setattr("cinnabar.extraction.storage.compaction.FAN", 4)
+    monkeypatch.setattr("cinnabar.extraction.store.compaction.FAN", 4)
     run(out)
     for number in range(9):
         correct(out, (Action.VALUE, "/number", f'"N {number}"'))

@@ -18,8 +18,8 @@ from corrected_folder import digest_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
 from cinnabar.extraction.corrections.committing import open_folder
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.verification import verify
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.store.reading import query
 
 A = digest_of("a.txt")
 PROGRAM = Path(__file__).parents[2] / "corrected_folder.py"

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.committing import open_folder
-from cinnabar.extraction.records.validation import Validator
-from cinnabar.extraction.storage.housekeeping import compact
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.verification import verify
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.store.housekeeping import compact
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import load_schema
 
 PLACES = ("/number", "/total", "/note", "/seller", "/seller/name", "/seller/city", "/lines", "/lines/0/price")

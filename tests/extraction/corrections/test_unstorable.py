@@ -11,12 +11,12 @@ from corrected_folder import digest_of, outcome_of, run
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
 from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.corrections.unread import unread_corrections
-from cinnabar.extraction.diagnosis.results_folder import results_folder
-from cinnabar.extraction.storage.forgetting import forget
-from cinnabar.extraction.storage.housekeeping import compact
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.verification import verify
+from cinnabar.extraction.people.diagnosis.results_folder import results_folder
+from cinnabar.extraction.people.forgetting import forget
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.store.housekeeping import compact
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import UsageError
 
 A, B = digest_of("a.txt"), digest_of("b.txt")

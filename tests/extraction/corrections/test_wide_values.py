@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.committing import open_folder
-from cinnabar.extraction.storage.housekeeping import compact
-from cinnabar.extraction.storage.reading import query
-from cinnabar.extraction.storage.store import Store
-from cinnabar.extraction.storage.verification import verify
-from cinnabar.schemas.canonical import parse
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.store.housekeeping import compact
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.store import Store
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UsageError
 
 A, B = digest_of("a.txt"), digest_of("b.txt")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schema_strategies import hard_schemas, hard_values
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import branch_of, fit
 from cinnabar.schemas.form.form import ChoiceNode, Form

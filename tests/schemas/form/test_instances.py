@@ -12,7 +12,7 @@ from hypothesis import given
 from schema_strategies import hard_schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form

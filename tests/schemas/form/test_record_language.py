@@ -14,7 +14,7 @@ from schema_strategies import hard_schemas, hard_values, near, schemas
 
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.canonical import json_text, parse
+from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, TooLarge, UnsupportedSchema
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form

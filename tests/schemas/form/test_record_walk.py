@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from schema_strategies import hard_schemas, hard_values, near, schemas
 
 from cinnabar.schemas import UnsupportedSchema, compile_schema
-from cinnabar.schemas.canonical import scalar_text
+from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form

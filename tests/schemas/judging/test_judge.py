@@ -11,7 +11,7 @@ from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import Judge, judge_of
 from cinnabar.schemas.judging.building import MAX_BESIDE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.schemas.canonical import parse
+from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
 from cinnabar.schemas.judging.values import frozen, is_whole, split

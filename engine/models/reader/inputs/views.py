@@ -11,7 +11,7 @@ from typing import Any
 import numpy.typing as npt
 
 from cinnabar.engine.canvas import Canvas
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.questions import kind_of
 from cinnabar.engine.models.reader.inputs.tensors import STATES, VALUE_PIECES
 from cinnabar.engine.models.reader.inputs.windows import Window

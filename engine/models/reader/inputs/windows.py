@@ -39,7 +39,7 @@ def cut(pieces: Pieces, longest: int = LONGEST, overlap: int = OVERLAP) -> list[
     """Returns windows of at most `longest` pieces; each begins with a line if one is near, else with a word.
 
     The beginning of a window depends only on the text after the beginning of the window before it. So a text that
-    begins and ends with windows of another text has the same windows (`extraction/chunking.py` cuts documents so).
+    begins and ends with windows of another text has the same windows (so `extraction/documents/chunking.py` cuts).
     """
     total = len(pieces)
     bounds = [0]

@@ -2,7 +2,7 @@
 
 A phrase is up to four words that stand together. Its vector is the sum of its words' vectors; a word's vector is the
 sum of those of its letter n-grams. The table of these is learned from the names and labels of concepts in several
-languages (engine/training/lexicon.py), so that "delivery point" and "Zählpunkt" have similar vectors. It is a lexical
+languages (training/lexicon.py), so that "delivery point" and "Zählpunkt" have similar vectors. It is a lexical
 prior for the pointers, beside that of `lexical_signals.py`.
 """
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_network import BILL, VOCABULARY, bill, passage_of, tiny_model, tiny_network
 
+from cinnabar.apps.cli.main import run
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.identity import SHIPPED, fingerprint_of, stale_calibration, weights_fingerprint
-from cinnabar.engine.models.loading import load_model, save_network
 from cinnabar.engine.models.reader.calibration import (
     Calibration,
     Scale,
@@ -22,10 +22,10 @@ from cinnabar.engine.models.reader.calibration import (
     save_calibration,
     signs_of,
 )
+from cinnabar.engine.models.reader.loading import load_model, save_network
 from cinnabar.engine.models.reader.signs import log_odds
 from cinnabar.engine.request import Filled, Leaf, Request
-from cinnabar.extraction.sources import model_source
-from cinnabar.flows.cli.main import run
+from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema(BILL).form

@@ -14,7 +14,7 @@ from tiny_network import BILL, bill, form_of, passage_of, tiny_model
 from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.effort import effort_of
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.windows import padded
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS

@@ -13,13 +13,13 @@ from tests.engine.models.reader.priors.test_tables import TABLE, list_of
 from tests.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.models.base import Row, Scores
-from cinnabar.engine.models.reader.answers.reranking import RERANKERS
+from cinnabar.engine.model import Row, Scores
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import RULES, PriorConfig
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 from cinnabar.engine.models.reader.priors.priors import PRIORS, Priors
+from cinnabar.engine.models.reader.scoring.reranking import RERANKERS
 
 TEXT: dict[str, Any] = {"type": ["string", "null"]}
 PARTY = {"type": "object", "properties": {"name": TEXT, "city": TEXT}, "required": ["name", "city"]}

@@ -15,6 +15,7 @@ import mercury_server as mercury
 import pytest
 from remote_forms import NOTE, form_of, request
 
+from cinnabar.apps.cli.remote import spent
 from cinnabar.engine.models.remote.exchange import Transient, retry_after, scrubbed, wait_of
 from cinnabar.engine.models.remote.filler import OUTAGE, RemoteFiller
 from cinnabar.engine.models.remote.journal import Journal
@@ -23,7 +24,6 @@ from cinnabar.engine.models.remote.pace import Pace
 from cinnabar.engine.models.remote.prices import Prices, Tokens
 from cinnabar.engine.models.remote.serving import Served, Settings, served
 from cinnabar.engine.request import Failed, Filled, Request, Result
-from cinnabar.flows.cli.remote import spent
 from cinnabar.schemas.errors import EngineFailure, RunError, UsageError
 
 FORM = form_of(NOTE)

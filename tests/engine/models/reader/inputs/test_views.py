@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiny_network import form_of, pieces_of, wordpieces
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.models.base import Row
+from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES, Board
 from cinnabar.engine.models.reader.inputs.views import (
     SLOTS_IN_VIEW,

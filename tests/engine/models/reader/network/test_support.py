@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from tests.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.answers.choices import Look, choice_windows, option_support
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.inputs.windows import sheet
 from cinnabar.engine.models.reader.network.support import BLOCK, SIGNS, covered, covering_pieces, support
+from cinnabar.engine.models.reader.scoring.choices import Look, choice_windows, option_support
 
 FILLER = "the and of with for that this from have been " * 60
 

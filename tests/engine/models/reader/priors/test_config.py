@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from cinnabar.engine.models.reader.answers.reranking import RERANKERS
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, RULES, PriorConfig
 from cinnabar.engine.models.reader.priors.priors import PRIORS
+from cinnabar.engine.models.reader.scoring.reranking import RERANKERS
 from cinnabar.schemas.errors import UsageError
 
 

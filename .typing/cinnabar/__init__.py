@@ -1,1 +1,0 @@
-../../interface/__init__.py

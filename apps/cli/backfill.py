@@ -1,0 +1,250 @@
+"""`cinnabar backfill` brings stored records to a new version of their schema."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
+from cinnabar.apps.cli.plans import limit_status, tell
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted, harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
+    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.work.assignment import Assignment
+    from cinnabar.extraction.store.stored_records import Selection
+
+#: The most lost documents that the report names.
+NAMED = 20
+
+
+_Version = Annotated[
+    str,
+    typer.Option(metavar="S", help="The new version: a name, a JSON Schema file, or module:Class."),
+]
+_Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
+]
+_Since = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Records of runs from this day or time (UTC) on.")
+]
+_Until = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Records of runs up to this day, or before this time.")
+]
+_Source = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
+]
+_MadeBy = Annotated[
+    str | None, typer.Option(metavar="M", help="Records of this model, or of this fingerprint.")
+]
+_Below = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Records with a confidence below this; such fields are filled again."),
+]
+_Where = Annotated[
+    str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
+]
+_Related = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Skip documents that are of the schema's kind with a probability below P, and compare those that"
+        " earlier runs skipped as other_kind again.",
+    ),
+]
+_Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="M", help="The model that fills: `default`, or a model's folder; without it the kept one."
+    ),
+]
+
+
+@takes_options(
+    "related",
+    "max_error_rate",
+    "fail_on",
+    "model",
+    "device",
+    *(one for one in RunOptions.model_fields if one not in ("steps", "min_confidence", "context", "batch")),
+    "ray",
+)
+def backfill(
+    schema: _Version,
+    out: _Out,
+    dry_run: _DryRun = False,
+    since: _Since = None,
+    until: _Until = None,
+    source: _Source = None,
+    made_by: _MadeBy = None,
+    below: _Below = None,
+    where: _Where = None,
+    related: _Related = None,
+    model: _Model = None,
+    others: FromOption = None,
+    as_json: AsJson = False,
+    **said: Any,
+) -> int:
+    """Fill the new and changed fields of a new version of a schema, and keep all other values.
+
+    The records in DIR of the schema with the same name (its title, or its file's name) become records of the
+    new version; the old records stay. After an interruption, run the command again to continue.
+
+    Documents are read again from their stored paths, from any working directory; mails from their mailboxes.
+    The password of an IMAP mailbox is read from CINNABAR_IMAP_PASSWORD.
+
+    \b
+    Examples:
+      cinnabar backfill --schema invoice_v2.json --out tables --dry-run
+      cinnabar backfill --schema invoice_v2.json --out tables --since 2026-01-01 --source mails/2026
+      cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
+      cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
+      cinnabar backfill --schema invoice_v2.json --out tables --from archive/2025 --from old.mbox
+      cinnabar backfill --schema invoice_v2.json --out tables --related 0.5
+      cinnabar backfill --schema invoice_v2.json --out tables --ray auto
+
+    The estimate comes from a sample of a few documents on this machine, also with --ray.
+
+    With --json the object has the estimate, and the summary of the run or null.
+    """
+    from cinnabar.engine.models.remote.serving import is_remote
+    from cinnabar.extraction.run.work.assignment import Assignment
+
+    plan = RunPlan.of([schema], out, model=model, related=related, **said)
+    if model is not None and is_remote(model):
+        raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: expected the folder that the records lie in")
+    chosen = _selection(since, until, made_by, below, source=source, where=where)
+    assignment = Assignment.of(plan, tell)
+    return _work(plan, assignment, chosen, others or [], dry_run, as_json)
+
+
+def _work(
+    plan: RunPlan, assignment: Assignment, chosen: Selection, others: list[str], dry_run: bool, as_json: bool
+) -> int:
+    """Tells the estimate, does the work unless it is a `dry_run`, and returns the exit status."""
+    from cinnabar.apps.cli.console import Bar
+    from cinnabar.extraction.documents.inputs import located
+    from cinnabar.extraction.run.backfill.backfill import Backfill
+    from cinnabar.extraction.run.cluster.connection import joined
+    from cinnabar.extraction.store.stored_records import names
+
+    assert plan.out is not None
+    out = plan.out
+    lying = located(others)
+    summary = None
+    with (
+        joined(plan.ray, assignment) as cluster,
+        Bar(out=out) as bar,
+        Backfill(assignment, out, chosen, bar, lying) as run,
+    ):
+        found = run.estimate()
+        if not as_json:
+            _tell(found, assignment.source.name, names(out))
+        if not (dry_run or run.empty):
+            # Standard output is for the result, but Ray prints lost workers there.
+            with redirect_stdout(sys.stderr):
+                summary = run.work_through(cluster)
+    if as_json:
+        ended = None if summary is None else asdict(summary)
+        print(json.dumps({"estimate": asdict(found), "summary": ended, "out": str(out)}))
+    elif summary is not None:
+        _report(summary, out)
+    return 0 if summary is None else limit_status(summary, bar.reasons(), plan)
+
+
+def _selection(
+    since: str | None, until: str | None, made_by: str | None, below: float | None, **said: Any
+) -> Selection:
+    """Returns the records that are chosen. Raises UsageError for a moment or a confidence that is none."""
+    from cinnabar.extraction.store.stored_records import Selection
+
+    if below is not None and not 0 < below <= 1:
+        raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
+    return Selection(
+        since=None if since is None else _moment(since, "--since"),
+        until=None if until is None else _moment(until, "--until", end=True),
+        model=None if made_by is None else _fingerprint(made_by),
+        below=below,
+        **said,
+    )
+
+
+def _moment(text: str, option: str, end: bool = False) -> datetime:
+    """Returns a day or a time, in UTC if it names no zone; with `end` the end of the day."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        wanted = "a day (2026-01-31) or a time (2026-01-31T12:00)"
+        raise UsageError(f"{option} {text}: expected {wanted}") from None
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found + timedelta(days=1) if end and len(text) <= len("2026-01-31") else found
+
+
+def _fingerprint(model: str) -> str:
+    """Returns the fingerprint of a model, or the given beginning of one."""
+    from cinnabar.extraction.reading.model_sources import local_fingerprint
+
+    return local_fingerprint(model) if model == "default" or Path(model).is_dir() else model
+
+
+def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
+
+    if not (found.documents or found.done or found.lost):
+        others = f"; there are records of {', '.join(there)}" if there and name not in there else ""
+        said = f"no record of an older version was chosen{others}{_gone_elsewhere(found)}"
+        print(harmless(f"{name}: nothing to fill: {said}"))
+        return
+    asked = ", ".join(found.asked) or "nothing"
+    dropped = f"; dropped: {', '.join(found.dropped)}" if found.dropped else ""
+    print(harmless(f"{name}: to be filled: {asked}{dropped}"))
+    print(
+        f"{counted(found.documents, 'document')}, about {counted(found.tokens, 'token')} and"
+        f" {_range(*found.seconds)} seconds (from a sample of {found.sampled}; the start took {found.start:,.1f} more);"
+        f" {found.done} done before, {found.lost} gone or changed{_gone_elsewhere(found)}"
+    )
+
+
+def _range(least: float, most: float) -> str:
+    return f"{least:,.1f} to {most:,.1f}"
+
+
+def _gone_elsewhere(found: BackfillEstimate) -> str:
+    if not found.elsewhere:
+        return ""
+    return f"; {counted(found.elsewhere, 'document')} left out, which a later --route or --related sent elsewhere"
+
+
+def _report(summary: Summary, out: Path) -> None:
+    from cinnabar.extraction.documents.content.codes import CODES
+    from cinnabar.extraction.store.reading import connect
+    from cinnabar.extraction.store.stored_records import CHANGED, GONE
+
+    codes = ", ".join(f"'{code}'" for code in (GONE, CHANGED, *CODES))
+    of_these = f"from outcomes where run_id = '{summary.run_id}' and outcome = 'skipped' and code in ({codes})"
+    with connect(out) as connection:
+        told_of = "case when contains(detail, path) then detail else path || ': ' || detail end"
+        lost = connection.execute(f"select {told_of} {of_these} order by path").fetchall()
+    for (detail,) in lost[:NAMED]:
+        print(harmless(detail))
+    if more := len(lost[NAMED:]):
+        told = f'cinnabar sql "select path, code, detail {of_these}" --out {shlex.quote(str(out))}'
+        print(harmless(f"… and {more} more; all of them: {told}"))
+    print(f"{summary.counts} in {summary.seconds:.1f} s")
+    for sentences in summary.drift or ():
+        print(harmless(f"Drift: {sentences}"))
+    if summary.report is not None:
+        print(harmless(f"Report: {summary.report}"))

@@ -1,0 +1,131 @@
+"""`cinnabar calibrate` fits a model's confidence on labelled documents."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
+
+
+@takes_options("workers")
+def calibrate(
+    sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Labelled sets, or folders of sets.")],
+    model: Annotated[
+        str, typer.Option(metavar="M", help="The model to calibrate; the result is written to its folder.")
+    ] = "default",
+    recipe: Annotated[
+        bool, typer.Option("--recipe", help="Only the sets in the recipe of the shipped weights.")
+    ] = False,
+    limit: Annotated[int, typer.Option(metavar="N", help="The most documents of each set.")] = 30,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keeps the model's readings, so that fitting again takes seconds."),
+    ] = None,
+    diagram: Annotated[
+        Path | None, typer.Option(metavar="SVG", help="Draw confidence against the share of right values.")
+    ] = None,
+    device: DeviceOption = "auto",
+    as_json: AsJson = False,
+    **said: Any,
+) -> None:
+    """Fit a model's confidence on labelled documents, without those that its weights were trained on.
+
+    The command prints the calibration error before and after, by cross-validation: each part of the sets is
+    measured with a fit on the other parts. For lists it prints how well the confidence tells complete lists from
+    others. The fit of a fine-tuned model starts from that of its base.
+
+    \b
+    Examples:
+      cinnabar calibrate my_set --model models/mine
+      cinnabar calibrate sets --recipe --cache runs/calibration --diagram docs/model/reliability.svg
+    """
+    from cinnabar.extraction.reading.model_sources import local_folder
+
+    check_extra("learn", "cinnabar calibrate")
+    workers = RunOptions(**said).workers
+    if limit < 1:
+        raise UsageError(f"--limit: expected at least 1, got {limit}")
+    _check_writable(local_folder(model) / "calibration.json", "--model")
+    if diagram is not None:
+        _check_writable(diagram, "--diagram")
+    if cache is not None:
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--cache: {cache} is no folder that can be made: {error.strerror}") from error
+    from training.recipe import load_recipe
+
+    from cinnabar.apps.cli.console import Bar, standard_output, table
+    from cinnabar.extraction.learning.calibrating import calibrate as fit_confidence
+    from cinnabar.extraction.learning.calibrating import worth
+    from cinnabar.extraction.learning.reliability import reliability_svg
+    from cinnabar.extraction.learning.scoring import means_of_lists
+    from cinnabar.extraction.run.work.labelled_sets import find_sets
+
+    chosen = [one for path in sets for one in find_sets(path)]
+    if recipe:
+        known = load_recipe()
+        chosen = [one for one in chosen if one.name in known.sets or one.name in known.left_out]
+    names = [one.name for one in chosen]
+    if len(set(names)) < len(names) or not names:
+        raise UsageError("expected sets with different names, found " + (", ".join(sorted(names)) or "none"))
+    with Bar() as bar:
+        bar.begin(sum(min(limit, len(one.truths)) for one in chosen))
+        result = fit_confidence(chosen, model, device, cache, limit, workers, bar.step)
+
+    found = frozenset(names)
+    groups = {"all sets": found}
+    if found & result.trained_on and found - result.trained_on:
+        groups |= {"trained on": found & result.trained_on, "left out": found - result.trained_on}
+    figures: dict[str, dict[str, Any]] = {}
+    lists: dict[str, dict[str, Any]] = {}
+    for group, members in groups.items():
+        if rated := result.lists(members):
+            lists[group] = means_of_lists(rated)
+        seen, before, after = result.leaves(members)
+        if seen:
+            figures[group] = {"before": asdict(worth(seen, before)), "after": asdict(worth(seen, after))}
+    if diagram is not None:
+        seen, before, after = result.leaves()
+        right = [one.right for one in seen]
+        panels = [("as the model says", list(zip(before, right, strict=True)))]
+        panels.append(("calibrated on other sets", list(zip(after, right, strict=True))))
+        diagram.write_text(reliability_svg(panels), encoding="utf-8")
+    if as_json:
+        print(json.dumps(figures | ({"complete lists": lists} if lists else {})))
+        return
+    columns = ("", "", "sets", "leaves", "ece", "mean ece", "coverage95", "mean coverage95")
+    rows = [
+        [group, when, f["sets"], f["leaves"], *(f"{f[k]:.3f}" for k in _SHOWN)]
+        for group, both in figures.items()
+        for when, f in both.items()
+    ]
+    standard_output().print(table(columns, rows))
+    if lists:
+        columns = ("lists", *_OF_LISTS)
+        rows = [[group, *(f[k] for k in _OF_LISTS)] for group, f in lists.items()]
+        standard_output().print(table(columns, rows))
+    print(f"written: {local_folder(model) / 'calibration.json'}")
+
+
+_SHOWN = ("error", "mean_error", "covered", "mean_covered")
+_OF_LISTS = ("sets", "rated_lists", "complete", "list_auc", "mean_auc", "list_ece", "mean_ece")
+
+
+def _check_writable(path: Path, option: str) -> None:
+    """Raises UsageError if the file cannot be written, before minutes of work."""
+    try:
+        there = path.exists()
+        path.open("a").close()
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"{option}: {path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,221 @@
+"""The output of the commands: a progress bar, tables, and safe text."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.schemas.wording import counted, harmless
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from cinnabar.extraction.reading.cost_estimate import CostEstimate
+    from cinnabar.extraction.reading.progress import Reason
+    from cinnabar.extraction.store.records import Outcome
+
+#: Seconds between two lines of progress without a terminal.
+LINE_SECONDS = 30.0
+#: The most characters of a column that is never folded: a number or a word over two lines reads badly.
+UNFOLDED = 11
+#: The width of output for people where there is no terminal.
+PAGE_WIDTH = 80
+#: The most characters of a value in a preview.
+CELL_WIDTH = 48
+# The beginning of a number at the end of a text, and the characters that continue it.
+_NUMBER_AT_END = re.compile(r"(?<![\w.])-?\d[\d.eE+-]*$")
+_DIGITS = frozenset("0123456789.eE+-")
+
+
+def standard_output(width: int = 10_000) -> Console:
+    """Returns the console of standard output, `width` characters wide without a terminal: enough for any row."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
+    """Returns a table of these values without interpreting markup in them."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    found = Table(box=box.SIMPLE_HEAD, title=harmless(title) or None, title_justify="left", pad_edge=False)
+    lines = [tuple(map(cell, row)) for row in rows]
+    for at, column in enumerate(columns):
+        widest = max(len(text) for text in (cell(column), *(line[at] for line in lines)))
+        found.add_column(Text(cell(column)), overflow="fold", no_wrap=widest <= UNFOLDED)
+    for line in lines:
+        found.add_row(*map(Text, line))
+    return found
+
+
+def tell_unread(out: Path) -> None:
+    """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
+    from cinnabar.extraction.corrections.unread import unread_corrections
+
+    for path, why in unread_corrections(out).items():
+        print(harmless(f"cinnabar: {path}: {why}"), file=sys.stderr)
+
+
+def speed(documents: float, seconds: float | None) -> str:
+    """Returns documents per second, or per minute or hour if they are few; "" if there is no speed to tell."""
+    if not documents or not seconds:
+        return ""
+    for factor, unit in ((1, "s"), (60, "min"), (3600, "h")):
+        if documents * factor / seconds >= 1:
+            return f"{documents * factor / seconds:.1f} documents/{unit}"
+    return f"{documents * 3600 / seconds:.2f} documents/h"
+
+
+def cell(value: Any) -> str:
+    """Returns a value as the text of a table's cell, on one line; a number has all its digits."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, Decimal):
+        text = f"{value:f}"  # never 0E-12
+    elif isinstance(value, (dict, list, tuple)):
+        text = _json(value)
+    else:
+        text = str(value)
+    return harmless(" ".join(text.split()))
+
+
+def _json(value: Any) -> str:
+    """Returns a value as JSON; a Decimal is a number with all its digits."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_json(str(name))}: {_json(part)}" for name, part in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def short(value: Any) -> str:
+    """Returns a value as the text of a preview's cell: a long text ends in an ellipsis, a number is never cut."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return counted(len(value), "row")
+    text = cell(value)
+    if len(text) <= CELL_WIDTH or isinstance(value, (int, float, Decimal)):
+        return text
+    kept = text[: CELL_WIDTH - 1]
+    if not isinstance(value, str):  # JSON: a number that the cut would shorten is left out
+        kept = _NUMBER_AT_END.sub("", kept) if text[CELL_WIDTH - 1] in _DIGITS else kept
+    return f"{kept}…"
+
+
+class Bar:
+    """A progress bar on standard error: documents, fields, rate, quarantined; without a terminal lines in its place.
+
+    It is a context manager and the `Progress` of a run. If the run breaks off, it prints the totals so far, and that
+    they lie in `out`.
+    """
+
+    def __init__(self, out: Path | None = None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        from cinnabar.extraction.reading.progress import OutcomeTally
+
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("documents"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[fields]} fields"),
+            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[quarantined]} quarantined"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("", total=None, fields=0, rate="", quarantined=0)
+        self._fields = self._quarantined = 0
+        self._out, self._terminal = out, console.is_terminal
+        self._tally = OutcomeTally()
+        self._begun = time.monotonic()
+        self._ended, self._lock = threading.Event(), threading.Lock()
+        # Lines come from a thread of their own, so that they go on while the model reads a long document.
+        self._lines = threading.Thread(target=self._print_lines, name="progress", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        if not self._terminal:
+            self._lines.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+        self._ended.set()
+        # Wrong use is found before any document is read, or while documents are counted: nothing is done then.
+        begun = bool(self._progress.tasks[0].completed) or not isinstance(error, UsageError | ModelError)
+        if error is not None and self._tally.inputs and begun:
+            where = f", in {self._out}" if self._out is not None else ""
+            print(harmless(f"cinnabar: so far {self._totals()}{where}"), file=sys.stderr)
+
+    def _print_lines(self) -> None:
+        while not self._ended.wait(LINE_SECONDS):
+            if self._tally.inputs:
+                print(harmless(f"cinnabar: {self._totals()}"), file=sys.stderr, flush=True)
+
+    def reasons(self) -> list[Reason]:
+        """Returns the documents so far by outcome and reason."""
+        with self._lock:
+            return self._tally.reasons()
+
+    def _totals(self) -> str:
+        """Returns the totals so far: documents, rate, outcomes, and the reasons of those in quarantine."""
+        reasons = self.reasons()
+        done = self._progress.tasks[0].completed
+        rate = speed(done, time.monotonic() - self._begun)
+        counts: dict[str, int] = {}
+        for one in reasons:
+            counts[one.outcome] = counts.get(one.outcome, 0) + one.documents
+        codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
+        why = {"quarantined": f" ({codes})"}
+        told = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
+        so_far = ", ".join(filter(None, (f"{done:.0f} of {self._tally.inputs} documents", rate)))
+        return ": ".join(filter(None, (so_far, told)))
+
+    def estimated(self, estimate: CostEstimate) -> None:
+        """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
+        print(harmless(f"cinnabar: {estimate}"), file=sys.stderr)
+
+    def note(self, text: str) -> None:
+        """Prints a notice to standard error, with or without a terminal."""
+        print(harmless(f"cinnabar: {text}"), file=sys.stderr)
+
+    def begin(self, inputs: int) -> None:
+        """Sets the number of documents."""
+        self._tally.begin(inputs)
+        self._progress.update(self._task, total=inputs)
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Counts finished documents by their outcomes."""
+        with self._lock:
+            self._tally.advance(outcomes)
+        self._quarantined += sum(outcome.status == "quarantined" for outcome in outcomes)
+        self._fields += sum(len(outcome.record.leaves) for outcome in outcomes if outcome.record)
+        self.step(len(outcomes))
+
+    def step(self, documents: int) -> None:
+        """Advances the bar by so many documents."""
+        self._progress.advance(self._task, documents)
+        task = self._progress.tasks[0]
+        rate = speed(task.completed, task.elapsed)
+        self._progress.update(self._task, fields=self._fields, rate=rate, quarantined=self._quarantined)

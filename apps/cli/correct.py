@@ -1,0 +1,214 @@
+"""`cinnabar correct` corrects, accepts and takes back values of a stored record."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli import completion
+from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.results import Out
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted, harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.corrections import Change, Correction, Reviewed
+
+
+def correct(
+    document: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its path, the end of it, or the start of its digest.",
+            autocompletion=completion.documents,
+        ),
+    ],
+    out: Out,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The schema's name, if the document has records of several.",
+            autocompletion=completion.schemas_in_out,
+        ),
+    ] = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="/P=JSON", help="The right value at this place.")
+    ] = None,
+    absent: Annotated[
+        list[str] | None, typer.Option("--absent", metavar="/P", help="The document does not have this value.")
+    ] = None,
+    accept: Annotated[
+        list[str] | None, typer.Option("--accept", metavar="/P", help="This value or list is right; / is all of it.")
+    ] = None,
+    saw: Annotated[
+        list[str] | None,
+        typer.Option("--saw", metavar="/P=JSON", help="Correct this place only if it still has this value."),
+    ] = None,
+    other_kind: Annotated[
+        bool, typer.Option("--other-kind", help="The document is not of this schema.")
+    ] = False,
+    undo: Annotated[
+        list[str] | None, typer.Option("--undo", metavar="ID", help="Take back this correction, or `all` of them.")
+    ] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="Only list the corrections.")] = False,
+    who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Correct the record of a document; later runs and backfills keep what you say.
+
+    --set, --absent, --accept and --undo may be given several times. All changes count or none: a record that would
+    break its schema is refused. While a run is going, the correction waits for its next batch. With --saw a value that
+    somebody else has changed meanwhile is told, and stays.
+
+    \b
+    Examples:
+      cinnabar correct mails/1042.txt --out tables --set '/number="R-17"' --absent /due_date
+      cinnabar correct 9f86d081 --out tables --schema invoice --accept /
+      cinnabar correct mails/1042.txt --out tables --list
+      cinnabar correct mails/1042.txt --out tables --undo all
+    """
+    from cinnabar.apps.cli.console import tell_unread
+    from cinnabar.extraction.corrections import Corrector
+
+    changes = _seen(_changes(values or (), absent or (), accept or (), other_kind), saw or ())
+    if bool(changes) + bool(undo) + list_them != 1:
+        raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
+    tell_unread(out)
+    digest, name = _found(out, document, schema)
+    corrector = Corrector(out)
+    if changes:
+        found = corrector.correct(digest, name, changes, who or getpass.getuser())
+    elif undo:
+        identities = None if "all" in undo else undo
+        found = corrector.undo(digest, name, identities, who or getpass.getuser())
+    else:
+        found = corrector.state(digest, name)
+    if as_json:
+        print(json.dumps(_told(found), ensure_ascii=False))
+        return
+    _print(found)
+
+
+def _changes(
+    values: Sequence[str], absent: Sequence[str], accept: Sequence[str], other_kind: bool
+) -> list[Change]:
+    from cinnabar.extraction.corrections import Action, Change
+
+    found = []
+    for one in values:
+        pointer, equals, text = one.partition("=")
+        if not equals:
+            raise UsageError(f"--set {one}: expected a JSON pointer, = and a JSON value, such as '/number=\"R-17\"'")
+        found.append(Change(Action.LIST if text.lstrip().startswith("[") else Action.VALUE, pointer, text))
+    found += [Change(Action.ABSENT, pointer) for pointer in absent]
+    found += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
+    return found + ([Change(Action.OTHER_KIND, "")] if other_kind else [])
+
+
+def _seen(changes: Sequence[Change], saw: Sequence[str]) -> list[Change]:
+    """Returns the changes with the values that the person saw."""
+    from cinnabar.extraction.corrections.seen import sight
+    from cinnabar.schemas.automata.canonical import json_text, parse
+
+    found = list(changes)
+    for one in saw:
+        pointer, _, text = one.partition("=")
+        own = [number for number, change in enumerate(found) if change.pointer == pointer]
+        if not own:
+            raise UsageError(f"--saw {one}: expected the place of a change, such as --set {pointer}=…")
+        try:
+            seen = sight(parse(json_text(parse(text))))
+        except ValueError as error:
+            raise UsageError(f"--saw {one}: expected a JSON pointer, = and a JSON value ({error})") from error
+        for number in own:
+            found[number] = replace(found[number], seen=seen)
+    return found
+
+
+def _found(out: Path, document: str, schema: str | None) -> tuple[str, str]:
+    """Returns the digest of this document and the name of the schema of its record."""
+    from cinnabar.extraction.store.names import meant
+    from cinnabar.extraction.store.reading import show
+
+    shown = show(out, document)
+    names = list(dict.fromkeys(one.schema_name for one in shown if one.document))
+    if not names:
+        raise UsageError(f"{document}: there is no record to correct, because it could not be read")
+    if schema is None and len(names) > 1:
+        raise UsageError(f"{document}: has records of {', '.join(names)}; name one with --schema")
+    name = names[0] if schema is None else meant(schema, names)
+    if name is None:
+        raise UsageError(f"--schema {schema}: expected a schema of this document: {', '.join(names)}")
+    return next(one.document for one in shown if one.document), name
+
+
+def _told(found: Reviewed) -> dict[str, Any]:
+    return {
+        "document": found.document,
+        "path": found.path,
+        "schema": found.schema_name,
+        "outcome": found.outcome,
+        "code": found.code,
+        "detail": found.detail,
+        "pointers": list(found.pointers),
+        "record": None if found.record is None else json.loads(found.record.text),
+        "corrections": [_row(one) for one in found.corrections],
+    }
+
+
+def _row(one: Correction) -> dict[str, Any]:
+    return {
+        "identity": one.identity,
+        "action": one.action.value,
+        "pointer": one.pointer,
+        "before": one.before,
+        "after": one.after,
+        "evidence": None if one.evidence is None else one.evidence.text,
+        "who": one.who,
+        "made": one.made.isoformat(),
+        "undone": None if one.undone is None else one.undone.isoformat(),
+    }
+
+
+def _shortened(text: str | None) -> str:
+    """Returns a JSON text as a cell of the table; --json has all of it."""
+    from cinnabar.apps.cli.console import short
+
+    return "" if text is None else short(json.loads(text))
+
+
+def _print(found: Reviewed) -> None:
+    from cinnabar.apps.cli.console import standard_output, table
+
+    rows = [
+        (
+            one.identity,
+            one.action.value,
+            one.pointer or "/",
+            _shortened(one.before),
+            _shortened(one.after),
+            one.who,
+            f"{one.made:%Y-%m-%d %H:%M:%S}",
+            "taken back" if one.undone else "",
+        )
+        for one in found.corrections
+    ]
+    console = standard_output()
+    if rows:
+        console.print(table(("correction", "action", "place", "before", "after", "who", "made", ""), rows))
+    force = sum(one.undone is None for one in found.corrections)
+    said = f"{found.path}: {found.outcome} {found.code}".rstrip()
+    print(harmless(f"{said}, {counted(force, 'correction')} in force"))
+    if found.detail:
+        print(harmless(found.detail))
+    if found.guesses and force:
+        told = ", ".join(sorted(found.guesses)[:10])
+        print(harmless(f"left open, because it was guessed: {told}; accept each by name, or --set its value"))

@@ -1,0 +1,294 @@
+"""`cinnabar eval` scores the whole path on documents with known answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli.evaluate_routing import check_alone, evaluate_routing
+from cinnabar.apps.cli.options import AsJson, ModelOption, takes_options
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
+from cinnabar.schemas.wording import harmless
+
+if TYPE_CHECKING:
+    from cinnabar.engine.filler import Filler
+    from cinnabar.extraction.reading.records.validation import Violation
+    from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+
+_SHOWN = (
+    "f1",
+    "precision",
+    "recall",
+    "scalars",
+    "lists",
+    "invented",
+    "evidence",
+    "evidence_ratio",
+    "ece",
+    "coverage95",
+)
+
+
+@takes_options(
+    "device",
+    "effort",
+    "steps",
+    "context",
+    "max_tokens",
+    "max_seconds",
+    "password_file",
+    "examples",
+    "hidden",
+    "ocr",
+    "ocr_engine",
+    "workers",
+    "base_url",
+    "budget",
+    "prices",
+    "related",
+)
+def evaluate(
+    sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
+    model: ModelOption = "default",
+    limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
+    files: Annotated[
+        Path | None, typer.Option(metavar="LIST", help="Only the documents in this file, one name to a line.")
+    ] = None,
+    held_back: Annotated[
+        bool, typer.Option("--held-back", help="Only documents that the training recipe holds back.")
+    ] = False,
+    constant: Annotated[
+        bool, typer.Option("--constant", help="Score the best answer that ignores the document instead.")
+    ] = False,
+    beside_constant: Annotated[
+        bool, typer.Option("--beside-constant", help="Print that answer's F1 beside the model's.")
+    ] = False,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the predictions to a file, or for several sets to a folder."),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RULE", help="Switch off this rule of the model; the option may be repeated."),
+    ] = None,
+    route: Annotated[
+        bool, typer.Option("--route", help="Measure the choice among the schemas of the sets instead.")
+    ] = False,
+    as_json: AsJson = False,
+    **said: Any,
+) -> None:
+    """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
+
+    If the model does not find a value that the schema demands, its best guess counts. Over several sets the
+    figures are the means of the sets.
+
+    With --route, or with --related for one set, no record is made: the report tells which schema each document would
+    go to, and how many go to none when their own schema is not offered.
+
+    \b
+    Examples:
+      cinnabar eval data/samples
+      cinnabar eval data/samples/receipt --json --predictions predictions.jsonl
+      cinnabar eval my_sets --held-back --limit 30 --effort instant
+      cinnabar eval data/samples --without label_prior --without proximity
+      cinnabar eval data/samples --route
+    """
+    from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
+    from cinnabar.extraction.reading.model_sources import sources_of
+    from cinnabar.extraction.run.work.prompt_examples import prompt_examples
+    from cinnabar.schemas import load_schema
+
+    plan = RunPlan.of(model=model, on_missing="guess", **said)
+    options = plan.options
+    if not route and plan.related is None:
+        check_extra("learn", "cinnabar eval")
+    if route or plan.related is not None:
+        scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}
+        scoring |= {"predictions": predictions, "examples": options.examples, "without": without}
+        check_alone(**scoring, **plan.server.model_dump())
+        chosen = select_sets(sets, files, held_back, limit)
+        evaluate_routing(chosen, route, plan.related, model, options, as_json)
+        return
+    if constant and options.examples:
+        raise UsageError("--examples: the best constant answer has no prompt; leave out --constant or --examples")
+    if constant and without:
+        raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
+    source, _ = sources_of(plan, model, without or ())
+    chosen = select_sets(sets, files, held_back, limit)
+    if predictions is not None and not constant:
+        _check_writable(predictions, several=len(chosen) > 1)
+    if constant:
+        figures = {one.name: best_constant_of(one) for one in chosen}
+    else:
+        if source.notice is not None:
+            print(harmless(f"cinnabar: {source.notice}"), file=sys.stderr)
+        schemas = [load_schema(one.folder / "schema.json") for one in chosen]
+        examples = prompt_examples(options, schemas, [source])
+        shown = source if examples is None else examples.shown_to(source)
+        found = predict_sets(chosen, partial(shown.filler, options.effort, options.steps), options)
+        figures = {one.name: score_set(one, found[one.name]) for one in chosen}
+        if predictions is not None:
+            _write(predictions, found)
+    summary = summarise(figures)
+    if as_json:
+        print(json.dumps(summary))
+    else:
+        beside = {one.name: best_constant_of(one)["f1"] for one in chosen} if beside_constant else {}
+        _report(summary, beside)
+
+
+def select_sets(
+    paths: Sequence[Path], files: Path | None = None, held_back: bool = False, limit: int | None = None
+) -> list[LabelledSet]:
+    """Returns the sets of these folders with the documents to score. Raises UsageError if there are none."""
+    from cinnabar.extraction.run.work.labelled_sets import find_sets
+
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit: expected at least 1, got {limit}")
+    listed = None
+    if files is not None:
+        try:
+            listed = [line.strip() for line in files.read_text(encoding="utf-8").splitlines() if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--files {files}: cannot be read: {error}") from error
+    found = [one for path in paths for one in find_sets(path)]
+    known = {line["file"] for one in found for line in one.truths}
+    unknown = [name for name in listed or () if name not in known]
+    if unknown:
+        more = f", nor {len(unknown) - 1} more that it names" if len(unknown) > 1 else ""
+        raise UsageError(f"--files {files}: no document of these sets is {unknown[0]!r}{more}")
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice}: two of these sets have this name; score them one by one")
+    chosen = []
+    for one in found:
+        wanted = listed
+        if held_back:
+            from training.recipe import load_recipe
+
+            from cinnabar.extraction.learning.held_back import held_back_files
+
+            kept = held_back_files(one, load_recipe())
+            wanted = [name for name in kept if listed is None or name in set(listed)]
+        chosen.append(one.select(wanted, limit))
+    if not any(one.truths for one in chosen):
+        raise UsageError("none of the documents of these sets is left to score; see --files and --held-back")
+    return [one for one in chosen if one.truths]
+
+
+def predict_sets(
+    chosen: Sequence[LabelledSet], filler: Callable[[], Filler], options: RunOptions
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Returns the predictions of the documents by set and file; shows progress and the cost.
+
+    The `filler` is made when the schemas are found to be sound.
+    """
+    from cinnabar.apps.cli.console import Bar
+    from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+    from cinnabar.extraction.documents.parser_settings import parser_settings
+    from cinnabar.extraction.learning.evaluation import broken_truths
+    from cinnabar.extraction.reading.checks.checks import Checks
+    from cinnabar.extraction.reading.records.validation import Validator
+    from cinnabar.schemas import compile_schema, load_schema
+
+    compiled = {}
+    for one in chosen:
+        source = load_schema(one.folder / "schema.json")
+        try:
+            ready = compile_schema(source.schema)
+            _ = ready.form  # reports a schema that no record meets now
+            compiled[one.name] = (ready, Validator(source), Checks(source, ready))
+            tell_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
+        except UsageError as error:
+            if len(chosen) == 1:
+                raise
+            print(harmless(f"cinnabar: {one.name}: counts as unanswered: {error}"), file=sys.stderr)
+
+    from cinnabar.engine.filler import Metered, Prompted
+    from cinnabar.extraction.learning.predicting import predict
+    from cinnabar.extraction.reading.pipeline import Job
+
+    engine = filler()
+    for name, (ready, *_) in [*compiled.items()]:
+        try:
+            if isinstance(engine, Prompted):
+                engine.context_beside(ready.form)
+        except UsageError as error:
+            if len(chosen) == 1:
+                raise
+            print(harmless(f"cinnabar: {name}: counts as unanswered: {error}"), file=sys.stderr)
+            del compiled[name]
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    with ExitStack() as stack:
+        pool = stack.enter_context(ParserPool(options.workers, settings=parser_settings(options)))
+        bar = stack.enter_context(Bar())
+        bar.begin(sum(len(one.truths) for one in chosen))
+        for one in chosen:
+            found[one.name] = {}
+            if one.name in compiled:
+                ready, validator, checks = compiled[one.name]
+                limits = options.max_tokens, options.max_seconds
+                job = Job(ready, engine, validator, "guess", options.context, 0.0, None, *limits, checks=checks)
+                found[one.name] = predict(one, job, pool, bar.step)
+    if isinstance(engine, Metered):
+        usage = engine.usage()
+        cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
+        print(f"cinnabar: {usage['requests']} requests to {usage['model']}, cost {cost}", file=sys.stderr)
+        if usage["stopped"]:
+            said = f"{usage['stopped']}; the documents that were not asked about count as unanswered"
+            print(f"cinnabar: lack of budget: {said}", file=sys.stderr)
+    return found
+
+
+def tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
+    """Prints to standard error how many truths the schema does not allow, with the first of them."""
+    if broken:
+        file, violation = broken[0]
+        print(
+            f"cinnabar: {name}: {len(broken)} of the truths break schema.json and cannot be met; {file} does"
+            f" at {violation.pointer or '/'}: {violation.message}",
+            file=sys.stderr,
+        )
+
+
+def _check_writable(path: Path, several: bool) -> None:
+    """Raises UsageError if the predictions cannot be written, before an hour of work."""
+    try:
+        if several:
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.open("a").close()
+    except OSError as error:
+        what = "a folder, as there are several sets" if several else "a file that can be written"
+        raise UsageError(f"--predictions {path}: expected {what}: {error.strerror}") from error
+
+
+def _write(path: Path, found: Mapping[str, Mapping[str, dict[str, Any]]]) -> None:
+    for set_name, lines in found.items():
+        kept = ({name: part for name, part in line.items() if name != "text"} for line in lines.values())
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+        (path / f"{set_name}.jsonl" if len(found) > 1 else path).write_text(text, encoding="utf-8")
+
+
+def _report(summary: dict[str, Any], constant: Mapping[str, float]) -> None:
+    from cinnabar.apps.cli.console import standard_output, table
+
+    shown = (_SHOWN[0], "constant", *_SHOWN[1:]) if constant else _SHOWN
+    mean = {"constant": round(sum(constant.values()) / len(constant), 4)} if constant else {}
+    rows = [
+        [name, figures["documents"], *map((figures | {"constant": constant.get(name)}).get, shown)]
+        for name, figures in summary["sets"].items()
+    ]
+    if len(rows) > 1:
+        rows.append(["mean", summary["documents"], *map((summary | mean).get, shown)])
+    standard_output().print(table(("set", "documents", *shown), rows))

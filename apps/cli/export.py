@@ -1,0 +1,77 @@
+"""`cinnabar export` writes a view, or the answer to a query, to a file for other programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cinnabar.apps.cli import completion
+from cinnabar.apps.cli.results import Out
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted, harmless
+
+
+def export(
+    out: Out,
+    view: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="VIEW",
+            help="A schema's view, fields, history, quarantine, ….",
+            autocompletion=completion.views,
+        ),
+    ] = None,
+    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write; without it, standard output."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="F", help="csv, json, jsonl, parquet or xlsx; by default the ending of FILE."),
+    ] = None,
+    formulas: Annotated[
+        bool, typer.Option("--formulas", help="In CSV, leave texts that a spreadsheet would run as formulas.")
+    ] = False,
+    record_json: Annotated[
+        bool, typer.Option("--record-json", help="In CSV and Excel, with each record as JSON in a column.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --to, one JSON object about the file on standard output.")
+    ] = False,
+) -> None:
+    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet.
+
+    In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
+    In Excel texts are texts, each list of a schema's view is a sheet, and hashes are left out; limits of Excel that
+    change a cell are told.
+
+    \b
+    Examples:
+      cinnabar export invoice --out tables --to invoices.csv
+      cinnabar export invoice --out tables --to invoices.xlsx
+      cinnabar export fields --out tables --to fields.parquet
+      cinnabar export --sql "select path, gross_total from invoice" --format jsonl --out tables
+    """
+    from cinnabar.extraction.store.exporting import export as write
+    from cinnabar.extraction.store.exporting import format_of
+
+    if (view is None) == (sql is None):
+        raise UsageError("expected the name of a view, or --sql with a query")
+    if as_json and to is None:
+        raise UsageError("--json: expected --to FILE beside it; --format json writes the rows as JSON")
+    chosen = format_of(to, form)
+    target = sys.stdout.buffer if to is None else to
+    done = write(
+        out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas, record_json=record_json
+    )
+    for note in done.notes:
+        print(harmless(f"cinnabar: {note}"), file=sys.stderr)
+    if as_json:
+        print(json.dumps({"file": str(to), "rows": done.rows, "notes": list(done.notes)}, ensure_ascii=False))
+    elif to is not None:
+        print(harmless(f"{counted(done.rows, 'row')}: {to}"))

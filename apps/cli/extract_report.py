@@ -1,0 +1,108 @@
+"""The report of `cinnabar extract`: the outcomes of the documents, and a preview of the records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.apps.cli.remote import spent
+from cinnabar.extraction.documents.content.codes import CODES
+from cinnabar.extraction.documents.system_files import SYSTEM_FILE
+from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD
+from cinnabar.extraction.store.tables import OTHER_KIND
+from cinnabar.schemas.wording import counted, harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.schemas import SchemaSource
+
+# What the codes of skipped inputs say.
+_SKIPS = {OTHER_KIND: "of another kind", EMPTY_RECORD: "without any value", SYSTEM_FILE: "of the system, no documents"}
+# Rows and columns of the preview.
+_PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
+
+
+def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
+    """Prints the counts of a run, the cost of a server, and a preview of the records of each schema."""
+    from cinnabar.apps.cli.console import short, speed, standard_output, table
+
+    console = standard_output()
+    reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
+    read = summary.written + summary.quarantined
+    rate = speed(read, max(summary.seconds, 1e-3))
+    told = f"{rate}, {counted(summary.steps, 'denoising step')}" if read else ""
+    left = summary.usage["left"] if summary.usage else 0
+    why = (summary.usage or {}).get("stopped")
+    told_skips = {code: count for code in _SKIPS if (count := summary.skips.get(code, 0))}
+    again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
+    known = left + sum(count for code, count in summary.skips.items() if code in {*_SKIPS, *CODES})
+    before = [again] if summary.skipped > known else []
+    if unread := {code: count for code, count in summary.skips.items() if code in CODES}:
+        reasons_of = ", ".join(f"{code} {count}" for code, count in unread.items())
+        before.append(f"{sum(unread.values())} that cannot be read now ({reasons_of}); their records stay")
+    before += [f"{count} {_SKIPS[code]} ({code} in outcomes)" for code, count in told_skips.items()]
+    if left:
+        before.append(f"{left} left for lack of budget{f': {why}' if why else ''}")
+    rows: list[tuple[str, object, str]] = [
+        ("inputs", summary.inputs, ""),
+        ("written", summary.written, ""),
+        ("quarantined", summary.quarantined, reasons),
+        ("skipped", summary.skipped, "; ".join(before)),
+        ("seconds", summary.seconds, told),
+    ]
+    if summary.routing_ms is not None:
+        rows.append(("routing", f"{summary.routing_ms:g} ms", "to choose the schema of a document"))
+    console.print(table(("", summary.schema, ""), [*rows, *spent(summary.usage or {})]))
+    if summary.routed and len(summary.routed) > 1:
+        counts = ("schema", "written", "quarantined", "skipped")
+        console.print(table(counts, [[part[name] for name in counts] for part in summary.routed]))
+    for source in sources:
+        columns, records, more = _preview(source, out)
+        if records:
+            shown = [[path, *map(short, values)] for path, *values in records]
+            of = f" of {source.name}" if len(sources) > 1 else ""
+            title = f"{len(records)} of the records{of}" + (f"; {counted(more, 'more field')} each" if more else "")
+            console.print(table(("document", *columns), shown, title))
+    runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
+    failing = sum(_failing(run_id, out) for run_id in runs)
+    if failing:
+        console.print(f"Records that fail a check of the schema: {failing} (cinnabar checks --out {out})")
+    if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
+        console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
+    if not summary.inputs:
+        console.print("Nothing to do: there is no file to read (hidden ones do not count).")
+    console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
+    for sentences in summary.drift or ():
+        console.print(f"Drift: {harmless(sentences)}", markup=False)
+    if summary.report is not None:
+        console.print(f"Report: {summary.report}", markup=False)
+
+
+def _failing(run_id: str, out: Path) -> int:
+    """Returns the number of records of this run that fail a check."""
+    from cinnabar.extraction.store.reading import connect
+
+    sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
+    with connect(out) as connection:
+        return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
+
+
+def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:
+    """Returns the first fields of some of the latest records, and the number of further fields."""
+    from cinnabar.extraction.store.reading import connect
+
+    sql = (
+        "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
+        " ORDER BY run_id DESC, path LIMIT ?"
+    )
+    with connect(out) as connection:
+        found = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
+    records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in found]
+    rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]
+    fields = list(dict.fromkeys(field for _, record in rows for field in record))
+    columns = fields[:_PREVIEW_COLUMNS]
+    values = [[name, *(record.get(column) for column in columns)] for name, record in rows]
+    return columns, values, len(fields) - len(columns)

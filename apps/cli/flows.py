@@ -1,0 +1,157 @@
+"""`cinnabar flows` runs extractions on a schedule."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
+from cinnabar.apps.cli.plans import check_plan, flow_parameters, tell
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
+from cinnabar.schemas.wording import harmless
+
+flows_app = typer.Typer()
+
+
+@flows_app.callback(invoke_without_command=True)
+def flows_group(context: typer.Context) -> None:
+    """Run on a schedule, with Prefect.
+
+    \b
+    Examples:
+      cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
+      cinnabar flows notify jsons://hooks.example.org/cinnabar
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@flows_app.command("serve")
+@takes_options(
+    "model",
+    "device",
+    *(one for one in RunOptions.model_fields if one not in ("steps", "limit", "context", "batch", "retry_quarantined")),
+    *("route", "related", "max_error_rate", "fail_on", "gpu_limit", "ray"),
+)
+def serve_schedule(
+    paths: Documents,
+    schema: SchemasOption,
+    out: OutOption,
+    name: Annotated[str, typer.Option(metavar="NAME", help="The deployment's name in Prefect.")] = "nightly",
+    cron: Annotated[
+        str | None, typer.Option(metavar="CRON", help='The schedule, such as "0 2 * * *".')
+    ] = None,
+    every: Annotated[float | None, typer.Option(metavar="S", help="Run every so many seconds.")] = None,
+    timezone: Annotated[
+        str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, by default UTC.")
+    ] = None,
+    password_block: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
+    ] = None,
+    document_password_block: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with passwords of documents, one a line.")
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(metavar="S", help="Seconds to wait for another run that is writing to DIR.")
+    ] = 3600,
+    port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
+    as_json: AsJson = False,
+    **said: Any,
+) -> None:
+    """Run `extract` on a schedule on this machine, until stopped, without a work pool or worker.
+
+    Without a schedule it runs on demand from Prefect's UI. The server is that of PREFECT_API_URL, else one on
+    this machine, which the command starts if needed.
+
+    \b
+    Examples:
+      cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
+      cinnabar flows serve imaps://me@mail.example.org/INBOX --schema invoice --out tables --every 900
+      cinnabar flows serve inbox --schema invoice --schema receipt.json --route --out tables --every 900
+    """
+    check_extra("flows", "cinnabar flows serve")
+    from cinnabar.extraction.run.work.assignment import Assignment
+
+    # These need the extra `flows`.
+    from cinnabar.flows.notices import mark_killed_runs
+    from cinnabar.flows.prefect_server import server
+    from cinnabar.flows.serve import schedule_of, serve
+
+    # These checks report wrong use now, not at the first scheduled run.
+    schedule = schedule_of(every, cron, timezone)
+    plan = RunPlan.of(schema, out, **said)
+    check_plan(paths, plan, Assignment.of(plan, tell), reachable=password_block is None)
+    if wait < 0:
+        raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
+    blocks = {"password_block": password_block, "document_password_block": document_password_block}
+    parameters = flow_parameters(paths, plan) | {name: one for name, one in blocks.items() if one is not None}
+    with server(port) as url:
+        _check_at_server(paths, out, password_block, document_password_block, plan.gpu_limit)
+        told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
+        if as_json:
+            print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
+        print(harmless(f"cinnabar: {told}"), file=sys.stderr, flush=True)
+        mark_killed_runs()
+        serve(name, parameters | {"wait": wait}, schedule)
+
+
+@flows_app.command("notify")
+def notify_owner(
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", envvar="CINNABAR_NOTIFY", help="Where messages go, in Apprise's form.")
+    ],
+    port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
+    as_json: AsJson = False,
+) -> None:
+    """Have Prefect's server send a message if a run fails, is killed, or does not begin when it is due.
+
+    The server is that of PREFECT_API_URL, else the one on this machine. It keeps the address, and goes on without
+    this command; another address replaces the first. A run that is killed becomes Crashed after three minutes.
+
+    \b
+    Examples:
+      cinnabar flows notify "mailtos://bills:PASSWORD@mail.example.org?to=anna@example.org&format=text"
+      cinnabar flows notify jsons://hooks.example.org/cinnabar
+    """
+    check_extra("flows", "cinnabar flows notify")
+    from cinnabar.flows.notices import check_address, mark_killed_runs, notify
+    from cinnabar.flows.prefect_server import at_server
+
+    check_address(address)
+    with at_server(port) as url:
+        mark_killed_runs()
+        notify(address)
+    kind = address.partition("://")[0]
+    told = f"{url.removesuffix('/api')} tells failed, killed and late runs, by {kind}"
+    print(json.dumps({"url": url, "kind": kind}) if as_json else told)
+
+
+def _check_at_server(
+    paths: list[str], out: Path, password_block: str | None, document_password_block: str | None, gpu_limit: str | None
+) -> None:
+    """Raises UsageError if a block or a limit does not exist, or an input cannot be reached with the password."""
+    from contextlib import ExitStack
+
+    from cinnabar.extraction.documents.inputs import gather, located
+    from cinnabar.flows.prefect_server import check_limit, secret
+
+    if password_block is not None:
+        with ExitStack() as connections:
+            gather(located(paths, secret(password_block)), out, connections)
+    if document_password_block is not None:
+        secret(document_password_block)
+    if gpu_limit is not None:
+        check_limit(gpu_limit)
+
+
+def schedule_text(every: float | None, cron: str | None) -> str:
+    """Returns the schedule as a phrase for a message."""
+    if every is not None:
+        return f"a run every {every:g} s"
+    return f"runs at {cron}" if cron is not None else "runs when asked to"

@@ -1,0 +1,133 @@
+"""`cinnabar forget` removes all that is stored of a document."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cinnabar.apps.cli import completion
+from cinnabar.apps.cli.options import AsJson
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted, harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.learning.forgetting import ForgottenInSet
+    from cinnabar.extraction.people.forgetting import Forgotten
+
+# The words for a row of each table.
+_ROWS = {
+    "data": "record",
+    "fields": "field with its evidence",
+    "documents": "row of `documents`",
+    "outcomes": "outcome",
+    "checks": "result of a check",
+    "runs": "path in the arguments of a run",
+    "corrections": "correction",
+    "uncorrected": "record as it was before its corrections",
+}
+_MORE = {
+    "fields": "fields with their evidence",
+    "documents": "rows of `documents`",
+    "checks": "results of checks",
+    "runs": "paths in arguments of runs",
+    "uncorrected": "records as they were before their corrections",
+}
+
+
+def forget(
+    document: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its path, the end of it, or the start of its digest.",
+            autocompletion=completion.documents,
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder with the results.")] = None,
+    sets: Annotated[
+        list[Path] | None,
+        typer.Option("--set", metavar="SET", help="A labelled set with drafts; may be given several times."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be removed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove without a question.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove all that is stored of a document: its rows, evidence, outcomes and rejected records, and caches.
+
+    The document's own file stays. A path stands for all bytes that were ever read there. The command tells what
+    it removed; on a terminal it asks first, elsewhere it needs --yes.
+
+    \b
+    Examples:
+      cinnabar forget mails/1042.txt --out tables --dry-run
+      cinnabar forget 9f86d081 --out tables --yes
+      cinnabar forget mails/1042.txt --out tables --set my_set --yes
+    """
+    from cinnabar.extraction.learning.forgetting import forget_in_set
+    from cinnabar.extraction.people.forgetting import forget as remove
+
+    if out is None and not sets:
+        raise UsageError("forget: expected --out with the folder of results, or --set with a labelled set")
+    found = None if out is None else remove(out, document, dry_run=True)
+    digests = () if found is None else found.digests
+    drafted = [forget_in_set(folder, document, digests, dry_run=True) for folder in sets or ()]
+    if found is None and not any(one.files or one.truths for one in drafted):
+        raise UsageError(f"{document}: no such document in {', '.join(one.folder for one in drafted)}")
+    if not dry_run:
+        _confirm(yes, as_json, found, drafted)
+        drafted = [forget_in_set(folder, document, digests) for folder in sets or ()]
+        found = None if out is None else remove(out, document)
+    if as_json:
+        told = None if found is None else asdict(found)
+        print(json.dumps({"dry_run": dry_run, "results": told, "sets": [asdict(one) for one in drafted]}))
+        return
+    _tell("would be removed" if dry_run else "removed", found, drafted)
+    for path in found.paths if found else ():
+        if os.path.lexists(path):
+            _say(f"kept: the file {path} itself; a run that reads it stores it again")
+
+
+def _confirm(yes: bool, as_json: bool, found: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
+    if yes:
+        return
+    if as_json or not sys.stdin.isatty():
+        raise UsageError("forget: expected --yes, because nothing can be asked here; --dry-run tells what would go")
+    _tell("will be removed", found, drafted)
+    typer.confirm("Remove it?", abort=True)
+
+
+def _tell(verb: str, found: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
+    if found is not None:
+        for path in found.paths:
+            _say(path)
+        _say(", ".join(found.digests) or "no digest: the file could not be opened")
+        parts = [counted(count, _ROWS[t], _MORE.get(t, "")) for t, count in found.rows.items() if count]
+        if found.quarantined:
+            parts.append(f"{found.quarantined} of the outcomes in quarantine")
+        _say(f"{verb}: {', '.join(parts)}; {counted(found.batches, 'batch', 'batches')} written anew")
+        if found.pages:
+            _say(f"{verb}: {counted(found.pages, 'page')} that OCR read")
+        if found.encodings:
+            _say(f"{verb}: {counted(found.encodings, 'encoding')} of all documents; the model makes them again")
+        for name in found.journals:
+            _say(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
+        if found.reports:
+            _say(f"{verb}: {counted(len(found.reports), 'report')} that named it; those are written anew")
+        for name in found.aside:
+            _say(f"{verb}: {name}, a batch that had been set aside")
+    for one in drafted:
+        for file in one.files:
+            _say(f"{verb}: {Path(one.folder) / file}")
+        if one.truths:
+            _say(f"{verb}: {counted(one.truths, 'line')} of {Path(one.folder) / 'truth.jsonl'}")
+
+
+def _say(text: str) -> None:
+
+    print(harmless(text).encode("utf-8", "backslashreplace").decode())

@@ -1,0 +1,188 @@
+"""`cinnabar runs`, `status`, `compact` and `verify` inspect and maintain an output folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.results import Out
+from cinnabar.schemas.wording import counted, harmless
+
+
+def runs(
+    out: Out,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="The last N runs only.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the runs of a folder, the last one first, with their time, schema, model and counts.
+
+    \b
+    Examples:
+      cinnabar runs --out tables
+      cinnabar runs --out tables --limit 1 --json
+    """
+    from cinnabar.apps.cli.console import standard_output, table
+    from cinnabar.extraction.store.housekeeping import runs as stored
+
+    found = stored(out, limit)
+    if as_json:
+        print(json.dumps([asdict(run) | {"started": run.started.isoformat()} for run in found]))
+        return
+    columns = ("run", "started", "seconds", "schema", "model", "inputs", "written", "quarantined", "skipped", "report")
+    rows = [
+        (
+            run.run_id,
+            f"{run.started:%Y-%m-%d %H:%M:%S}",
+            "did not end" if run.seconds is None else f"{run.seconds:.1f}",
+            run.schema,
+            run.model or "",
+            run.inputs,
+            run.written,
+            run.quarantined,
+            run.skipped,
+            "" if run.report is None else Path(run.report).relative_to(out),
+        )
+        for run in found
+    ]
+    standard_output().print(table(columns, rows))
+
+
+def report(
+    out: Out,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run's id; by default the last one.")] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the report of a run anew: its speed, outcomes, confidence, quarantine, and drift against earlier runs.
+
+    Each run leaves its report as DIR/reports/RUN.html, one file without a script that fetches nothing. A new one
+    counts what people corrected since.
+
+    \b
+    Examples:
+      cinnabar report --out tables
+      cinnabar report 20260301T120000000Z-1a2b3c4d --out tables --to report.html
+    """
+    from cinnabar.extraction.run.report.reports import write_report
+    from cinnabar.extraction.store.housekeeping import runs as stored
+
+    # A person's corrections are runs, too, but no model took part.
+    found = [] if run is not None else stored(out)
+    run_id = run if run is not None else next((one for one in found if one.model), found[0]).run_id
+    written = write_report(out, run_id, to)
+    if as_json:
+        print(json.dumps({"run_id": run_id, "report": str(written.path), "drift": written.drift}))
+        return
+    for sentences in written.drift:
+        print(harmless(f"Drift: {sentences}"))
+    print(harmless(str(written.path)))
+
+
+def status(out: Out, as_json: AsJson = False) -> None:
+    """Show the content of a folder: records by schema, quarantine by reason, files, and whether a run is going.
+
+    \b
+    Examples:
+      cinnabar status --out tables
+      cinnabar status --out tables --json
+    """
+    from cinnabar.apps.cli.console import standard_output, table, tell_unread
+    from cinnabar.extraction.store.housekeeping import status as look
+
+    tell_unread(out)
+    found = look(out)
+    if as_json:
+        print(json.dumps(asdict(found)))
+        return
+    rows = [
+        ("runs", found.runs, f"the last is {found.last_run}"),
+        ("documents", found.documents, ""),
+        *((f"records of {name}", count, "") for name, count in found.records.items()),
+        ("quarantine", sum(found.quarantined.values()), _counts(found.quarantined)),
+        ("corrections", found.corrections, f"{found.waiting} to be committed" if found.waiting else ""),
+        ("files", found.files, f"{_size(found.bytes)} in {counted(found.batches, 'batch', 'batches')}"),
+        ("to be removed", "", f"{_size(found.replaced)} of batches that were merged"),
+        ("a run is going", "yes" if found.writing else "no", ""),
+        ("snapshot", "" if found.snapshot else "behind", "" if found.snapshot else "the next run renews it"),
+    ]
+    standard_output().print(table((found.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
+
+
+def compact(out: Out, as_json: AsJson = False) -> None:
+    """Merge small files into large ones. Readers may continue: the old files stay for a day.
+
+    \b
+    Examples:
+      cinnabar compact --out tables
+    """
+    from cinnabar.apps.cli.console import tell_unread
+    from cinnabar.extraction.store.housekeeping import compact as merge
+
+    tell_unread(out)
+    found = merge(out)
+    if as_json:
+        print(json.dumps(asdict(found)))
+        return
+    if (found.batches_before, found.files_before) == (found.batches, found.files):
+        print(f"nothing to merge: {counted(found.batches, 'batch', 'batches')}, {counted(found.files, 'file')}")
+        return
+    print(f"before: {_told(found.batches_before, found.files_before, found.bytes_before)}")
+    print(f"now: {_told(found.batches, found.files, found.bytes)}; the old files go after a day")
+
+
+def verify(
+    out: Out,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove the files that dead runs left behind.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Check every file against its manifest and every record against its schema.
+
+    A broken file is reported and moved with its batch to DIR/aside; the next run fills its documents again.
+    Exit status 1 if a file or record is broken.
+
+    \b
+    Examples:
+      cinnabar verify --out tables
+      cinnabar verify --out tables --clean
+    """
+    from cinnabar.extraction.people.verification import verify as check
+
+    found = check(out, clean)
+    if as_json:
+        print(json.dumps(asdict(found)))
+        return 1 if found.problems else 0
+    for problem in found.problems:
+        print(harmless(f"{problem.path}: {problem.detail}"))
+    for name in found.aside:
+        print(harmless(f"{name}: set aside; the next run fills its documents again"))
+    if found.removed:
+        print(f"removed: {counted(len(found.removed), 'file')} of dead runs")
+    if found.leftovers:
+        lying = counted(len(found.leftovers), "file")
+        print(f"left over from dead runs: {lying}; --clean or the next run removes them")
+    broken = counted(len(found.problems), "problem") if found.problems else "all is well"
+    looked = (counted(found.batches, "batch", "batches"), counted(found.files, "file"))
+    print(f"{', '.join(looked)}, {counted(found.records, 'record')}: {broken}")
+    return 1 if found.problems else 0
+
+
+def _counts(counts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _told(batches: int, files: int, size: int) -> str:
+    return f"{counted(batches, 'batch', 'batches')}, {counted(files, 'file')}, {_size(size)}"
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"

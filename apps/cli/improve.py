@@ -1,0 +1,247 @@
+"""`cinnabar improve` trains a model on the documents that a person corrected."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+
+from cinnabar.apps.cli import completion
+from cinnabar.apps.cli.console import LINE_SECONDS
+from cinnabar.apps.cli.options import AsJson, OutOption
+from cinnabar.extraction.plan.run_options import Device
+from cinnabar.extraction.reading.progress import Silent
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
+from cinnabar.schemas.wording import harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.learning.improving import Improvement, Stage
+    from cinnabar.extraction.store.records import Outcome
+
+# Values less sure than this are read again by a kept model.
+_UNSURE = 0.8
+
+
+def improve(
+    schema: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCHEMA",
+            help="The name of the schema, as its view is named.",
+            autocompletion=completion.schemas_in_out,
+        ),
+    ],
+    out: OutOption,
+    keep: Annotated[bool, typer.Option("--keep", help="Use the trained model from the next run on.")] = False,
+    discard: Annotated[bool, typer.Option("--discard", help="Remove the trained model.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again/--no-again", help="With --keep: read unsure values again at once.")
+    ] = True,
+    steps: Annotated[
+        int | None, typer.Option(metavar="N", help="The steps of each training; by default by the documents.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(metavar="N", help="The most minutes by the clock; 8 by default.")
+    ] = None,
+    device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
+    as_json: AsJson = False,
+    events: Annotated[bool, typer.Option("--events", help="A JSON object a line for each step of progress.")] = False,
+    parent: Annotated[int | None, typer.Option(metavar="PID", hidden=True, help="Ends with this parent.")] = None,
+) -> None:
+    """Train a model on the documents of a folder that a person corrected, and measure it.
+
+    Ten documents are the fewest; twenty are better. A document counts when its record was accepted as a whole
+    (`cinnabar review`, `cinnabar correct`). The F1 before and after is cross-validated: no document is read by a
+    model that was trained on it. The trained model waits until you keep or discard it. An interrupted training
+    goes on with the same command.
+
+    \b
+    Examples:
+      cinnabar improve receipt --out tables
+      cinnabar improve receipt --out tables --keep
+      cinnabar improve receipt --out tables --discard
+    """
+    if keep and discard:
+        raise UsageError("--keep, --discard: expected at most one of them")
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: expected the folder that the records lie in")
+    from cinnabar.extraction.store.stored_records import name_in
+
+    schema = name_in(out, schema)
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
+    if keep:
+        _keep(out, schema, again, as_json, events)
+    elif discard:
+        from cinnabar.extraction.run.work.kept_models import discard as remove
+
+        remove(out, schema)
+        print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
+    else:
+        _train(out, schema, steps, minutes, device, as_json, events)
+
+
+def _end_with(parent: int) -> None:
+    """Interrupts this process once its parent has ended, also if the parent was killed."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> None:
+    from cinnabar.apps.cli.console import Bar
+    from cinnabar.extraction.reading.model_sources import model_source
+    from cinnabar.extraction.run.backfill.backfill import Backfill
+    from cinnabar.extraction.run.work import kept_models
+    from cinnabar.extraction.run.work.assignment import Assignment
+    from cinnabar.extraction.store.stored_records import Selection, select
+    from cinnabar.extraction.store.stored_schemas import source_of
+
+    place = kept_models.keep(out, schema)
+    summary = None
+    newest = max(select(out, schema, Selection()), key=lambda one: one.run_id, default=None)
+    if again and newest is not None:
+        assignment = Assignment(source_of(out, schema, newest.schema_fingerprint), model_source(str(place)))
+        with (
+            nullcontext(_EventsOfReading()) if events else Bar(out=out) as progress,
+            Backfill(assignment, out, Selection(below=_UNSURE), progress) as begun,
+        ):
+            summary = None if begun.empty else begun.work_through()
+    if as_json or events:
+        told = {"kept": str(place), "read_again": None if summary is None else asdict(summary)}
+        print(json.dumps(({"event": "result"} if events else {}) | told), flush=True)
+        return
+    print(f"kept: extract and backfill into {out} read {schema} with {place}; --model default takes the shipped model")
+    if summary is not None:
+        print(f"read again, because a value was less sure than {_UNSURE:g}: {summary.written} documents")
+
+
+def _train(
+    out: Path, schema: str, steps: int | None, minutes: float | None, device: Device, as_json: bool, events: bool
+) -> None:
+    from cinnabar.extraction.learning.corrected_set import corrected_set
+    from cinnabar.extraction.learning.improving import MINUTES, Stage, check_enough, improve
+
+    if steps is not None and steps < 1:
+        raise UsageError(f"--steps: expected at least 1, got {steps}")
+    if minutes is not None and (not 0 < minutes < math.inf or steps is not None):
+        raise UsageError(f"--minutes: expected a finite number above 0, without --steps, got {minutes:g}")
+    check_extra("learn", "cinnabar improve")
+    begun, within = time.monotonic(), minutes or MINUTES
+    with _Telling(_event if events else _line(sys.stderr.isatty())) as report:
+        report(Stage("reading", 0.0, 0.0, left=60 * within if steps is None else None))
+        corrected = corrected_set(out, schema)
+        check_enough(corrected)
+        for path in corrected.missing:
+            print(harmless(f"cinnabar: {path}: not found or not readable any more, left out"), file=sys.stderr)
+        found = improve(corrected, out, steps, device, report, minutes=within, begun=begun)
+    if events or as_json:
+        print(json.dumps(({"event": "result"} if events else {}) | asdict(found)), flush=True)
+    else:
+        _show(found, schema, out)
+
+
+class _EventsOfReading(Silent):
+    """The progress of reading again, as a JSON object a line."""
+
+    def __init__(self) -> None:
+        self._inputs = self._done = 0
+
+    def begin(self, inputs: int) -> None:
+        """Receives the number of documents."""
+        self._inputs = inputs
+        self.advance(())
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Tells how many of them are read."""
+        self._done += len(outcomes)
+        share = round(self._done / max(1, self._inputs), 3)
+        print(json.dumps({"event": "progress", "stage": "reading again", "done": share}), flush=True)
+
+
+class _Telling:
+    """Tells each stage, and the last one again every 30 seconds, from a thread: reading and measuring tell nothing."""
+
+    def __init__(self, say: Callable[[Stage, bool], None]) -> None:
+        self._say, self._lock, self._ended = say, threading.Lock(), threading.Event()
+        self._last: tuple[float, Stage] | None = None
+        self._again = threading.Thread(target=self._tell_again, name="progress", daemon=True)
+
+    def __call__(self, stage: Stage) -> None:
+        with self._lock:
+            self._last = time.monotonic(), stage
+            self._say(stage, False)
+
+    def __enter__(self) -> Self:
+        self._again.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    def _tell_again(self) -> None:
+        while not self._ended.wait(LINE_SECONDS):
+            with self._lock:
+                if self._last is not None:
+                    at, stage = self._last
+                    more = time.monotonic() - at
+                    left = None if stage.left is None else round(max(0.0, stage.left - more), 1)
+                    self._say(replace(stage, seconds=round(stage.seconds + more, 1), left=left), True)
+
+
+def _event(stage: Stage, _again: bool) -> None:
+    said = {"event": "progress", "stage": stage.name, "done": stage.done, "seconds": stage.seconds, "f1": stage.f1}
+    print(json.dumps(said | {"left": stage.left}), flush=True)
+
+
+def _line(terminal: bool) -> Callable[[Stage, bool], None]:
+    """Returns what prints a line for each stage and each repetition; on a terminal one line that changes."""
+    said = ""
+
+    def tell(stage: Stage, again: bool) -> None:
+        nonlocal said
+        f1 = "" if stage.f1 is None else f", F1 {stage.f1:.2f}"
+        left = "" if stage.left is None else f", at most {stage.left:.0f} s left"
+        text = f"{stage.name}: {stage.done:.0%}, {stage.seconds:.0f} s{left}{f1}"
+        if terminal:
+            print(f"\r{text:<70}", end="\n" if stage.done >= 1 else "", file=sys.stderr, flush=True)
+        elif again or stage.name != said:
+            print(text, file=sys.stderr, flush=True)
+        said = stage.name
+
+    return tell
+
+
+def _show(found: Improvement, schema: str, out: Path) -> None:
+    from cinnabar.apps.cli.console import standard_output, table
+
+    rows = [
+        (one.field, one.support, f"{one.before:.2f}", f"{one.after:.2f}", _said(one.after - one.before))
+        for one in sorted(found.fields, key=lambda one: one.before - one.after)
+    ]
+    standard_output().print(table(("field", "values", "f1 before", "f1 after", ""), rows))
+    print(
+        f"F1 of {found.documents} corrected documents, each read by a model that was not trained on it:"
+        f" {found.before:.2f} before, {found.after:.2f} after ({found.seconds:.0f} s)"
+    )
+    name = f"{schema} --out {out}"
+    if found.better:
+        print(f"use it from the next run on: cinnabar improve {name} --keep   (or --discard)")
+    else:
+        print(f"not better: more corrected documents may help. cinnabar improve {name} --discard   (or --keep)")
+
+
+def _said(gain: float) -> str:
+    return "better" if gain > 0 else "worse" if gain < 0 else ""

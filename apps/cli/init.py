@@ -1,0 +1,56 @@
+"""`cinnabar init` makes a folder to begin with."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cinnabar.apps.cli.options import AsJson
+from cinnabar.schemas.wording import harmless
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it may exist.")] = Path(),
+    documents: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DOCUMENT...", help="Documents of yours, which choose the schema."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a folder with a schema to edit, a sample document, a deployment for Prefect, and the next steps.
+
+    With documents of yours no sample is written, and if they look like a schema of the library, it is that one.
+    No file is overwritten: one that exists is kept, and named.
+
+    \b
+    Examples:
+      cinnabar init
+      cinnabar init parcels
+      cinnabar init parcels mails
+    """
+    from cinnabar.extraction.people.drafting.project import make_project
+
+    schema = None
+    if documents:
+        from cinnabar.extraction.people.drafting.library_choice import choose_library_schema, library_schema
+        from cinnabar.extraction.people.drafting.parsed_documents import parsed_documents
+
+        choice = choose_library_schema(parsed_documents([str(path) for path in documents])[0])
+        schema = None if choice.schema is None else library_schema(choice.schema)
+        print(harmless(f"cinnabar: {choice}"), file=sys.stderr)
+    done = make_project(folder, documents, schema)
+    if as_json:
+        print(json.dumps(asdict(done), ensure_ascii=False))
+        return
+    for name in done.written:
+        print(harmless(f"{name}: written"))
+    for name in done.kept:
+        print(harmless(f"{name}: kept, it was there already"))
+    print("Edit the schema, then:")
+    for command in done.next:
+        print(harmless(f"  {command}"))

@@ -1,0 +1,34 @@
+"""Every path of a command line is one of this machine: an address is refused before anything is done."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def take_local_paths(app: typer.Typer) -> None:
+    """Has all commands of an app and of its groups refuse addresses where they take paths."""
+    for info in app.registered_commands:
+        if info.callback is not None:
+            info.callback = _refusing(info.callback)
+    for inner in app.registered_groups:
+        if inner.typer_instance is not None:
+            take_local_paths(inner.typer_instance)
+
+
+def _refusing(command: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(command)
+    def run(*args: Any, **said: Any) -> Any:
+        from cinnabar.extraction.store.local_paths import check_local
+
+        for name, value in said.items():
+            for path in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(path, Path):
+                    check_local(path, f"--{name.replace('_', '-')}")
+        return command(*args, **said)
+
+    return run

@@ -1,0 +1,199 @@
+"""The command `cinnabar`: its subcommands, and the exit status of each failure.
+
+0 finished; 1 the run failed (run it again); 2 wrong use, reported in one line before any work begins; 3 finished, with
+more in quarantine than `--max-error-rate` allows.
+
+Commands import modules when they run, so that help and usage errors come at once.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import re
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from cinnabar.apps.cli import (
+    backfill,
+    calibrate,
+    checks,
+    correct,
+    doctor,
+    drafting,
+    evaluate,
+    export,
+    extract,
+    flows,
+    forget,
+    housekeeping,
+    improve,
+    init,
+    label,
+    model,
+    quarantine,
+    results,
+    review,
+    schema,
+    serve,
+    text,
+    train,
+)
+from cinnabar.apps.cli.local_paths import take_local_paths
+from cinnabar.apps.cli.quiet import give_quiet
+from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
+from cinnabar.schemas.wording import harmless
+
+#: Typer returns this status, without a message, if a command was interrupted.
+_INTERRUPTED = 130
+#: New objects after which the garbage collector looks for circles.
+_YOUNG_OBJECTS = 50_000
+
+app = typer.Typer(
+    name="cinnabar",
+    help="Folders of PDFs and e-mails into tables, with the evidence behind every value.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("init", short_help="Make a folder to begin with.")(init.init)
+app.command("doctor", short_help="Check this installation.")(doctor.doctor)
+app.command("extract", short_help="Read documents into tables.")(extract.extract)
+app.command("backfill", short_help="Bring records to a new version of a schema.")(backfill.backfill)
+app.command("text", short_help="Show what the parser reads from a file.")(text.text)
+app.command("sql", short_help="Query the results.")(results.sql)
+app.command("show", short_help="Show a record with its evidence.")(results.show)
+app.command("review", short_help="Look at records and correct them in the browser.")(review.review)
+app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
+app.command("correct", short_help="Correct a stored record.")(correct.correct)
+app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
+app.command("runs", short_help="List runs.")(housekeeping.runs)
+app.command("report", short_help="Write the report of a run anew.")(housekeeping.report)
+app.command("status", short_help="Show the content of a folder.")(housekeeping.status)
+app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
+app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
+app.command("forget", short_help="Remove all that is stored of a document.")(forget.forget)
+app.command("serve", short_help="Answer clients of Mercury's API.")(serve.serve_model)
+app.add_typer(flows.flows_app, name="flows")
+app.add_typer(quarantine.quarantine_app, name="quarantine")
+schema.schema_app.command("draft", short_help="Offer documents a schema of the library.")(drafting.draft)
+schema.schema_app.command("infer", short_help="Make one from a class, a CSV file or records.")(drafting.infer)
+app.add_typer(schema.schema_app, name="schema")
+app.add_typer(model.model_app, name="model")
+app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
+app.command("label", short_help="Draft a labelled set to correct.")(label.label)
+app.command("truth", short_help="Take corrected drafts as the truth.")(label.truth)
+app.command("improve", short_help="Train a model on corrected documents.")(improve.improve)
+app.command("train", short_help="Train a model on labelled documents.")(train.train)
+app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
+take_local_paths(app)
+give_quiet(app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"cinnabar {version('cinnabar-extract')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Folders of PDFs and e-mails into tables, with the evidence behind every value."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs a command and returns its exit status. A failure prints one line to standard error."""
+    try:
+        # An empty path would mean the current folder.
+        if any(re.fullmatch(r"(--[a-z-]+=)?", argument) for argument in arguments):
+            raise UsageError("expected arguments with text, got an empty one; is a shell variable unset?")
+        status = app(args=list(arguments), prog_name="cinnabar", standalone_mode=False)
+        if status == _INTERRUPTED:
+            raise KeyboardInterrupt
+        return status if isinstance(status, int) else 0
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = "cinnabar" if context is None else context.command_path
+        return _fail(2, f"{error.format_message()} (`{command} --help` tells more)")
+    except (UsageError, ModelError) as error:
+        return _fail(2, str(error))
+    except CinnabarError as error:
+        return _fail(1, str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail(1, "interrupted; committed batches are kept; run the same command again")
+    except Exception as error:
+        if (broken := _broken_file(arguments)) is not None:
+            return _fail(1, broken)
+        advice = "run the same command again, with CINNABAR_DEBUG=1 to see where"
+        return _fail(1, f"failed: {type(error).__name__}: {error}; {advice}")
+
+
+def _broken_file(arguments: Sequence[str]) -> str | None:
+    """Returns the file with contents of others that a command met in its folder of results, None if there is none."""
+    from cinnabar.extraction.store.contents import broken_file
+
+    joined = (argument.partition("=")[2] for argument in arguments if argument.startswith("--out="))
+    following = (after for argument, after in pairwise(arguments) if argument == "--out")
+    for out in (*joined, *following):
+        with suppress(Exception):
+            return broken_file(Path(out))
+    return None
+
+
+def _fail(status: int, message: str) -> int:
+    if os.environ.get("CINNABAR_DEBUG"):
+        traceback.print_exc()
+    line = harmless(" ".join(message.split()))
+    print(f"cinnabar: {line}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+    return status
+
+
+def main() -> None:
+    """Runs the command with the arguments of the process; the entry point.
+
+    SIGTERM ends it like SIGINT: the run says what it has committed.
+    """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Most objects of a start are modules, which stay: with Python's threshold of 700 the collector looks at them again
+    # and again, for 0.4 of 3.4 s over one document.
+    gc.set_threshold(_YOUNG_OBJECTS)
+    _leave(run(sys.argv[1:]))
+
+
+def _leave(status: int) -> None:
+    """Ends the process with this status, without freeing its objects one by one, which takes 0.4 s after torch.
+
+    If threads are at work, or the output cannot be written, Python ends the process as usual.
+    """
+    alone = all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread())
+    if alone:
+        atexit._run_exitfuncs()
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""`cinnabar model` checks and fetches language models."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
+from cinnabar.extraction.plan.run_options import Device
+from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.extras import check_extra
+from cinnabar.schemas.wording import counted, harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.plan.run_options import RunOptions
+    from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+
+#: The labelled documents that `check` runs unless it is told others.
+SAMPLES = Path("data/samples")
+
+model_app = typer.Typer()
+
+
+@model_app.callback(invoke_without_command=True)
+def model_group(context: typer.Context) -> None:
+    """Check and fetch language models.
+
+    \b
+    Examples:
+      cinnabar model fetch JetLM/SDAR-1.7B-Chat
+      cinnabar model check models/SDAR-1.7B-Chat
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@model_app.command("check")
+@takes_options("effort", "steps", "workers")
+def check_model(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder in Hugging Face form.")],
+    sets: Annotated[
+        list[Path] | None,
+        typer.Option("--sets", metavar="SET", help="A labelled set, or a folder of sets, to run; may be repeated."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
+    without_run: Annotated[
+        bool, typer.Option("--no-run", help="Only look at the folder; load and run nothing.")
+    ] = False,
+    device: DeviceOption = "auto",
+    as_json: AsJson = False,
+    **said: Any,
+) -> None:
+    """Show what a language model is and needs, then run labelled documents through it.
+
+    First come family, licence, memory, window, block, and missing or odd tensors. Then the sets (data/samples, if
+    that folder is here) are run, and F1, passes and speed are shown. Exit status 2, with the first problem, if the
+    model cannot be loaded.
+
+    \b
+    Examples:
+      cinnabar model check models/SDAR-1.7B-Chat
+      cinnabar model check models/SDAR-1.7B-Chat --no-run --json
+      CINNABAR_PRECISION=bfloat16 cinnabar model check qwen --sets my_set --limit 5
+    """
+    from cinnabar.apps.cli.evaluate import select_sets
+    from cinnabar.engine.models.language.inspection import inspect_checkpoint
+    from cinnabar.extraction.plan.run_options import RunOptions
+
+    options = RunOptions(on_missing="guess", **said)
+    paths = [] if without_run else sets or [path for path in (SAMPLES,) if path.is_dir()]
+    chosen = select_sets(paths, limit=limit) if paths else []
+    if chosen:
+        check_extra("learn", "cinnabar model check without --no-run")
+    found = inspect_checkpoint(folder, device)
+    facts = {**found.facts, "problems": found.problems}
+    if not as_json:
+        _show(facts)
+    if chosen and not found.problems:
+        run = _run(folder, device, chosen, options)
+        facts["run"] = run
+        if not as_json:
+            _show(run)
+    if as_json:
+        print(json.dumps(facts, ensure_ascii=False))
+    if found.problems:
+        raise ModelError(found.problems[0])
+
+
+def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: RunOptions) -> dict[str, Any]:
+    """Returns F1 of the sets, and what the model spent on their records."""
+    from cinnabar.apps.cli.evaluate import predict_sets
+    from cinnabar.engine.diffusion.engine import DiffusionEngine
+    from cinnabar.extraction.learning.evaluation import score_set, summarise
+    from cinnabar.extraction.reading.model_sources import model_source
+
+    engine = model_source(folder, device).filler(options.effort, options.steps)
+    assert isinstance(engine, DiffusionEngine)
+    predictions = predict_sets(chosen, lambda: engine, options)
+    lines = [line for by_file in predictions.values() for line in by_file.values()]
+    failed = Counter(line["code"] for line in lines if line["outcome"] != "written")
+    summary = summarise({one.name: score_set(one, predictions[one.name]) for one in chosen})
+    spent, seconds = engine.counts, engine.timings["decode"]
+    records, passes = max(spent["records"], 1), max(spent["passes"], 1)
+    return {
+        "documents": summary["documents"],
+        "no record, by reason": dict(failed),
+        "f1": summary["f1"],
+        "f1 by set": {name: figures["f1"] for name, figures in summary["sets"].items()},
+        "passes a record": round(spent["passes"] / records, 2),
+        "tokens a record": round(spent["tokens"] / records, 2),
+        "chosen tokens a pass": round(spent["chosen"] / passes, 2),
+        "forced tokens a pass": round((spent["tokens"] - spent["chosen"]) / passes, 2),
+        "seconds, prompts included": round(seconds, 4),
+        "tokens/s": round(spent["tokens"] / seconds, 1) if seconds else 0.0,
+    }
+
+
+@model_app.command("fetch")
+def fetch_model(
+    name: Annotated[str, typer.Argument(metavar="ORG/NAME", help="A model of the hub.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder for the model; models/NAME if not given.")
+    ] = None,
+    revision: Annotated[
+        str | None, typer.Option(metavar="REV", help="A branch, tag or commit of the model.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a language model from a hub; an interrupted download goes on where it stopped.
+
+    It fetches weights in safetensors, JSON files, the chat template and the licence: no code, no pickles. The
+    environment variable HF_ENDPOINT names another hub, HF_TOKEN a user.
+
+    \b
+    Examples:
+      cinnabar model fetch JetLM/SDAR-1.7B-Chat
+      cinnabar model fetch Qwen/Qwen3-0.6B --out qwen
+    """
+    from cinnabar.engine.models.language.hub import fetch_checkpoint
+
+    folder = out or Path("models") / name.rpartition("/")[2]
+    done = fetch_checkpoint(name, folder, revision)
+    if as_json:
+        print(json.dumps(asdict(done) | {"folder": str(done.folder)}))
+        return
+    size = f"{counted(done.files, 'file')}, {done.size / 1e9:.2f} GB"
+    print(f"written: {done.folder}: {size}, commit {done.revision[:12]}")
+
+
+def _show(facts: Mapping[str, Any]) -> None:
+
+    for name, value in facts.items():
+        for line in value if name == "problems" else [value]:
+            print(harmless(f"{name:<26} {_said(line)}"), flush=True)
+
+
+def _said(value: Any) -> str:
+    """Returns a fact as text; of a list the first ten."""
+    if isinstance(value, list):
+        more = f" and {len(value) - 10} more" if len(value) > 10 else ""
+        return ", ".join(map(str, value[:10])) + more if value else "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {part}" for name, part in value.items()) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "none" if value is None else str(value)

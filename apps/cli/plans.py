@@ -1,0 +1,61 @@
+"""What the commands that run an extraction do with its plan: notes, early checks, its flow, its status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.schemas.wording import harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.progress import Reason
+    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.work.assignment import Assignment
+
+
+def tell(note: str) -> None:
+    """Prints what the user may not expect of a run."""
+    print(f"cinnabar: {note}", file=sys.stderr)
+
+
+def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reachable: bool = True) -> None:
+    """Raises UsageError for what a run would refuse: its cluster, and if they are `reachable` without Prefect, inputs.
+
+    A flow reports it now, not at the first scheduled run.
+    """
+    from contextlib import ExitStack
+
+    from cinnabar.extraction.documents.inputs import gather, located
+    from cinnabar.extraction.documents.parser_settings import parser_settings
+    from cinnabar.extraction.run.cluster.connection import check_cluster
+
+    parser_settings(plan.options)
+    if plan.ray is not None:
+        check_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit)
+    locations = located(paths)
+    if reachable:
+        with ExitStack() as connections:
+            gather(locations, plan.out, connections)
+
+
+def flow_parameters(paths: list[str], plan: RunPlan) -> dict[str, Any]:
+    """Returns the parameters of the flow `extract_folder` for a plan: what its maker said."""
+    apart = {"schemas", "out", "route", "server", "options"}
+    own = plan.model_dump(exclude_unset=True, exclude_none=True, exclude=apart)
+    if plan.server.model_dump(exclude_none=True):
+        own["remote"] = plan.server
+    options = plan.options.model_dump(exclude_unset=True, exclude_none=True)
+    named = plan.schemas if plan.route else plan.schemas[0]
+    return {"paths": paths, "record_schema": named, "out": str(plan.out), **own, **options}
+
+
+def limit_status(summary: Summary, reasons: Sequence[Reason], plan: RunPlan) -> int:
+    """Returns 3, and tells why on standard error, if the run broke a limit; else 0."""
+    from cinnabar.flows.limits import broken_limits
+
+    if not (broken := broken_limits(summary, reasons, plan)):
+        return 0
+    print(harmless(f"cinnabar: {broken}"), file=sys.stderr)
+    return 3

@@ -1,0 +1,159 @@
+"""`cinnabar sql` and `cinnabar show` query an output folder."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli import completion
+from cinnabar.apps.cli.options import DeviceOption
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted, harmless
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cinnabar.extraction.store.reading import Shown
+
+Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
+
+
+def sql(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.")],
+    out: Out,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each row.")] = False,
+) -> None:
+    """Query the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
+
+    \b
+    Examples:
+      cinnabar sql "select path, number, gross_total from invoice" --out tables
+      cinnabar sql "select path, code, detail from quarantine" --out tables
+      cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
+    """
+    from cinnabar.apps.cli.console import standard_output, table
+    from cinnabar.extraction.store.reading import distinct
+    from cinnabar.extraction.store.reading import query as ask
+
+    answer = ask(out, query)
+    if as_json:
+        names = distinct(answer.columns)
+        rows = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
+        print(json.dumps(rows, ensure_ascii=False, allow_nan=False))
+        return
+    console = standard_output()
+    console.print(table(answer.columns, answer.rows))
+    console.print(counted(len(answer.rows), "row"))
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value as JSON: NaN and infinity become null, bytes become hexadecimal, other types become text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, Decimal):
+        return f"{value:f}"  # never 0E-12
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def show(
+    document: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its path, the end of it, or the start of its digest.",
+            autocompletion=completion.documents,
+        ),
+    ],
+    out: Out,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Fill the document again and show each denoising step.")
+    ] = False,
+    schema: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --steps: the schema's name, if several read the document.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="M", help="With --steps: another model than that of the run.")
+    ] = None,
+    device: DeviceOption = "auto",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON array, an object for each schema; with --steps a line for each.")
+    ] = False,
+) -> None:
+    """Show the record of one document with the evidence behind each value, or its reason for quarantine.
+
+    With --steps the document is read and filled once more, and nothing is stored. Each block is a step: the whole
+    record as it would stand then, which the schema allows, with new values (+) and those opened again (!).
+
+    \b
+    Examples:
+      cinnabar show mails/1042.txt --out tables
+      cinnabar show 9f86d081 --out tables --json
+      cinnabar show mails/1042.txt --out tables --steps
+    """
+    if steps:
+        from cinnabar.apps.cli.steps import show_steps
+
+        show_steps(document, out, schema, model, device, as_json)
+        return
+    if schema is not None or model is not None:
+        raise UsageError("--schema and --model: expected --steps with them")
+
+    from cinnabar.apps.cli.console import standard_output
+    from cinnabar.extraction.store.reading import show as find
+
+    found = find(out, document)
+    if as_json:
+        shown = [asdict(one) | {"record": one.record} for one in found]
+        print(json.dumps(shown, ensure_ascii=False, default=str))
+        return
+    console = standard_output()
+    for one in found:
+        _print(one, console)
+
+
+def _print(one: Shown, console: Console) -> None:
+    from rich.text import Text
+
+    from cinnabar.apps.cli.console import table
+
+    about = [
+        ("document", one.document[:16]),
+        ("schema", one.schema_name),
+        ("outcome", " ".join(part for part in (one.outcome, one.code) if part)),
+        ("detail", one.detail),
+        ("places", ", ".join(one.pointers)),
+        ("confidence", one.confidence),
+        ("flags", ", ".join(one.flags)),
+        ("run", one.run_id),
+    ]
+    said = [(name, value) for name, value in about if value not in (None, "")]
+    console.print(table(("path", one.path), said))
+    if one.outcome != "written":
+        if one.record_json is not None:
+            console.print(Text(f"Rejected record: {harmless(one.record_json)}"))
+        return
+    rows = [
+        (
+            field["pointer"],
+            field["value_json"],
+            field["confidence"],
+            field["origin"],
+            ", ".join(field["flags"] or ()),
+            field["place"] or field["page"],
+            field["evidence_text"],
+        )
+        for field in one.fields
+    ]
+    console.print(table(("field", "value", "confidence", "origin", "flags", "place", "evidence"), rows))

@@ -1,0 +1,47 @@
+"""`cinnabar review` serves the page on which people look at records and correct them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cinnabar.apps.cli.options import AsJson
+
+
+def review(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")],
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 0,
+    who: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The name on corrections, if not that of the user.")
+    ] = None,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look at records beside their documents and correct them, in the browser.
+
+    The page is served to this machine alone, at the address that is printed. It shows first what most needs a look.
+    Corrections are in the views at once.
+
+    \b
+    Examples:
+      cinnabar review --out tables --open
+      cinnabar review --out tables --who Ada
+    """
+    from cinnabar.apps.review.server import serve_review
+
+    def told(address: str) -> None:
+        if as_json:
+            typer.echo(json.dumps({"folder": str(out), "url": address}))
+        else:
+            typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is for this machine alone.")
+        if open_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve_review(out, port, who, told)

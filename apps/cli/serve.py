@@ -1,0 +1,166 @@
+"""`cinnabar serve` answers clients of Mercury's and OpenAI's API with a model on this machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.apps.cli.options import takes_options
+from cinnabar.apps.cli.plans import tell
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
+
+if TYPE_CHECKING:
+    from cinnabar.engine.examples import Examples
+    from cinnabar.extraction.plan.run_options import RunOptions
+    from cinnabar.extraction.reading.model_sources import Source
+    from cinnabar.schemas import SchemaSource
+
+
+@takes_options(
+    *("model", "device", "effort", "max_tokens", "max_seconds", "password_file", "examples", "hidden", "ocr"),
+    *("ocr_engine", "workers"),
+)
+def serve_model(
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model's name for clients, such as mercury-2.")
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = 8000,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name of this server in a request's Host; repeatable.")
+    ] = None,
+    api_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file with the key that clients have to show.")
+    ] = None,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option(metavar="S", help="A schema that clients of /v1/extract may name; repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A results folder: its corrected documents are examples, its model is used."),
+    ] = None,
+    max_clients: Annotated[
+        int, typer.Option(metavar="N", help="Requests that are worked on or wait; more get status 429.")
+    ] = 256,
+    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that a request may take.")] = 600.0,
+    max_body: Annotated[int, typer.Option(metavar="MB", help="Megabytes of a request.")] = 64,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
+    ] = False,
+    **said: Any,
+) -> int:
+    """Serve a model: chat completions with a schema, files into records, by HTTP on this machine.
+
+    It speaks Mercury's API, which is OpenAI's with `diffusing`; docs/server.md tells which model answers what. SIGTERM
+    ends it: what is in flight is finished, new requests get status 503.
+
+    \b
+    Examples:
+      cinnabar serve
+      cinnabar serve --port 8080 --schema claims.json
+      cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host models.example.org
+    """
+    from cinnabar.apps.server.settings import ServerSettings
+    from cinnabar.extraction.reading.model_sources import sources_of
+    from cinnabar.schemas import load_schema
+
+    check_extra("server", "cinnabar serve")
+    settings = ServerSettings(
+        host,
+        port,
+        tuple(allowed_host or ()),
+        None if api_key_file is None else _key(api_key_file),
+        max_clients,
+        timeout,
+        max_body << 20,
+    )
+    plan = RunPlan.of(schema or (), out, **said)
+    schemas = [load_schema(one) for one in plan.schemas]
+    source, _ = sources_of(plan, _model(plan.model, out))
+    examples = _examples(plan.options, schemas, source, out)
+    # These need the extra `server`.
+    from cinnabar.apps.server.assembly import assemble, model_name
+    from cinnabar.apps.server.logs import start_log
+    from cinnabar.apps.server.serving import address, bound, run_server
+
+    listener = bound(settings)
+    start_log()
+    with listener:
+        called = name or model_name(plan.model or "default")
+        server = assemble(source, called, plan.options, settings, schemas, examples)
+        url = address(settings, listener)
+        if as_json:
+            print(json.dumps({"url": url, "model": server.name}), flush=True)
+        print(f"cinnabar: {server.name} at {url}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
+        run_server(server.gate, settings, listener, server.close)
+    return 0
+
+
+def _model(asked: str | None, out: Path | None) -> str:
+    """Returns the model that was asked for, else the one that the folder keeps for its only schema, else `default`.
+
+    Raises UsageError if the folder has several schemas and keeps models, so that none of them is passed over unsaid.
+    """
+    if out is None:
+        return asked or "default"
+    from cinnabar.extraction.run.work.kept_models import kept_model, model_for
+    from cinnabar.extraction.store.stored_records import names
+
+    if not out.is_dir():
+        raise UsageError(f"--out {out}: expected a folder of results, found none")
+    found = names(out)
+    kept = {name: folder for name in found if (folder := kept_model(out, name)) is not None}
+    if asked is None and kept and len(found) > 1:
+        told = ", ".join(f"`--model {folder}` for {name}" for name, folder in kept.items())
+        raise UsageError(
+            f"--out {out}: it has {len(found)} schemas, and `improve` kept models, but a server has one; expected"
+            f" --model with it: {told}, or `--model default` for the shipped one"
+        )
+    model = model_for(out, found, asked)
+    if asked is None and model != "default":
+        tell(f"model {model}, kept by `improve`; --model default takes the shipped one")
+    return model
+
+
+def _examples(
+    options: RunOptions, schemas: Sequence[SchemaSource], model: Source, out: Path | None
+) -> Examples | None:
+    """Returns the examples for the prompts of a language model: of a labelled set, and the corrected documents of a
+    folder. A set is one of the schemas that were named, else of its own schema."""
+    from cinnabar.engine.examples import joined
+    from cinnabar.extraction.reading.model_sources import LanguageSource
+    from cinnabar.extraction.run.work.prompt_examples import prompt_examples
+
+    own = [*schemas]
+    if options.examples is not None and not own:
+        from cinnabar.extraction.run.work.labelled_sets import find_sets
+        from cinnabar.schemas import load_schema
+
+        own = [load_schema(one.folder / "schema.json") for one in find_sets(Path(options.examples))]
+    found = prompt_examples(options, own, [model])
+    given = [] if found is None else [found.examples]
+    if out is not None and isinstance(model, LanguageSource):
+        from cinnabar.extraction.learning.corrected_examples import corrected_examples
+
+        given.append(corrected_examples(out))
+    return joined(given) if any(one.by_form for one in given) else None
+
+
+def _key(file: Path) -> str:
+    """Returns the key in a file. Raises UsageError if there is none."""
+    try:
+        key = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no text in UTF-8"
+        raise UsageError(f"--api-key-file {file}: cannot be read: {reason}") from error
+    if not key or not key.isascii() or any(letter.isspace() for letter in key):
+        raise UsageError(f"--api-key-file {file}: expected one line of ASCII letters, digits and signs")
+    return key

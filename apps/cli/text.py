@@ -1,0 +1,135 @@
+"""`cinnabar text` shows the text, parts and words that the parser reads from a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cinnabar.extraction.plan.bounds import OcrChoice
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.schemas.errors import DocumentError, UsageError
+from cinnabar.schemas.wording import harmless
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.documents.content.document import Document
+
+_PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "parent", "media_type")
+_FACTS = ("fact", "value", "spans")
+_WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "sure", "text")
+
+
+def text(
+    paths: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, folders and mailboxes to read.")],
+    parts: Annotated[bool, typer.Option("--parts", help="A table of pages, bodies and attachments.")] = False,
+    words: Annotated[bool, typer.Option("--words", help="A table of words with their boxes.")] = False,
+    facts: Annotated[bool, typer.Option("--facts", help="A table of facts: headers, times, file, language.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each document, one a line.")] = False,
+    password_file: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help=RunOptions.model_fields["password_file"].description),
+    ] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help=RunOptions.model_fields["hidden"].description)] = False,
+    ocr: Annotated[OcrChoice, typer.Option(help=RunOptions.model_fields["ocr"].description)] = "auto",
+    ocr_engine: Annotated[
+        str, typer.Option(metavar="ENGINE", help=RunOptions.model_fields["ocr_engine"].description)
+    ] = "rapidocr",
+) -> int:
+    """Show what the parser reads from a file: its text, or its parts, words or facts with their places.
+
+    Positions are characters of the text, ends exclusive. Boxes are in points from the page's top left corner.
+    Exit status 1 if a file cannot be read.
+
+    \b
+    Examples:
+      cinnabar text letter.pdf
+      cinnabar text letter.pdf --words
+      cinnabar text mails/1042.eml --json
+    """
+    from cinnabar.extraction.documents.content.codes import told
+    from cinnabar.extraction.documents.content.document import Document
+    from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+    from cinnabar.extraction.documents.inputs import examine, gather, located
+    from cinnabar.extraction.documents.parser_settings import parser_settings
+
+    tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
+    if len(tables) + as_json > 1:
+        raise UsageError("expected at most one of --parts, --words, --facts and --json")
+    options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, ocr_engine=ocr_engine)
+    settings = parser_settings(options)
+    locations = located(paths)
+    status = 0
+    with ExitStack() as connections:
+        items = [examine(item, locations) for item in gather(locations, None, connections, settings.passwords)]
+        pool = connections.enter_context(ParserPool(1, settings=settings))
+        readable = pool.parse_many([item.content for item in items if item.problem is None])
+        for item in items:
+            found = next(readable)[1] if item.problem is None else item.problem
+            if isinstance(found, DocumentError):
+                print(harmless(f"cinnabar: {item.path}: {found.code}: {told(found)}"), file=sys.stderr)
+                status = 1
+                continue
+            assert isinstance(found, Document)
+            _print(item.path, found, len(items) > 1, "".join(tables), as_json)
+    return status
+
+
+def _print(path: str, document: Document, several: bool, shown: str, as_json: bool) -> None:
+    from cinnabar.apps.cli.console import standard_output, table
+
+    if as_json:
+        print(json.dumps(_object(path, document), ensure_ascii=False))
+        return
+    if several:
+        print(f"==> {harmless(path)} <==")
+    if shown:
+        columns, rows_of = {"parts": (_PARTS, _parts), "words": (_WORDS, _words), "facts": (_FACTS, _facts)}[shown]
+        rows = rows_of(document)
+        standard_output().print(table(columns, ([row[name] for name in columns] for row in rows)))
+    elif sys.stdout.isatty():
+        print("\n".join("\t".join(map(harmless, line.split("\t"))) for line in document.text.split("\n")))
+    else:
+        print(document.text)
+
+
+def _object(path: str, document: Document) -> dict[str, Any]:
+    return {
+        "path": path,
+        "document": document.digest,
+        "media_type": document.media_type,
+        "size": document.size,
+        "flags": list(document.flags),
+        "metadata": document.metadata,
+        "text": document.text,
+        "parts": _parts(document),
+        "words": _words(document),
+        "facts": _facts(document),
+    }
+
+
+def _facts(document: Document) -> list[dict[str, Any]]:
+    found = sorted(document.facts.items())
+    return [{"fact": name, "value": fact.value, "spans": [list(span) for span in fact.spans]} for name, fact in found]
+
+
+def _parts(document: Document) -> list[dict[str, Any]]:
+    return [
+        {name: number if name == "part" else getattr(part, name) for name in _PARTS}
+        for number, part in enumerate(document.parts)
+    ]
+
+
+def _words(document: Document) -> list[dict[str, Any]]:
+    words, found = document.words, []
+    for index, (start, end, part) in enumerate(zip(words.start, words.end, words.part, strict=True)):
+        box = words.box[index].round(2)
+        sides = (None,) * 4 if bool((box != box).any()) else tuple(round(float(side), 2) for side in box)
+        page = document.parts[part].page
+        sure = None if words.sure is None else round(float(words.sure[index]), 4)
+        spelled = document.text[start:end]
+        row = (int(start), int(end), int(part), page, *sides, sure, spelled)
+        found.append(dict(zip(_WORDS, row, strict=True)))
+    return found

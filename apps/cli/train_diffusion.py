@@ -1,0 +1,90 @@
+"""`cinnabar train --diffusion`: fine-tunes a diffusion language model, or trains the small one from nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import typer
+
+from cinnabar.apps.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, tell_truths
+from cinnabar.extraction.plan.run_options import Device
+from cinnabar.schemas.errors import UsageError
+
+# The default minutes of a fine-tuning, and of the small model.
+_MINUTES, _RECIPE_MINUTES = 30.0, 95.0
+
+
+@dataclass(frozen=True, slots=True)
+class DiffusionOptions:
+    """The options of `cinnabar train` that apply to a diffusion language model."""
+
+    sets: Sequence[Path]
+    out: Path
+    model: str | None
+    device: Device
+    minutes: float | None
+    steps: int | None
+    rank: int | None
+    rate: float | None
+    recipe: bool
+    fields: bool
+    as_json: bool
+
+
+def train_diffusion_model(options: DiffusionOptions) -> None:
+    """Trains and prints the result. Raises UsageError if options do not go together."""
+    if options.minutes is not None and not 0 < options.minutes < math.inf:
+        raise UsageError(f"--minutes: expected a finite number above 0, got {options.minutes}")
+    if options.steps is not None and (options.steps < 1 or options.minutes is not None):
+        raise UsageError(f"--steps: expected at least 1, without --minutes, got {options.steps}")
+    if options.rank is not None and (options.rank < 1 or options.recipe):
+        raise UsageError(f"--rank: expected at least 1, without --recipe, got {options.rank}")
+    if options.rate is not None and (not 0 < options.rate < 1 or options.recipe):
+        raise UsageError(f"--rate: expected above 0 and below 1, without --recipe, got {options.rate}")
+    if options.recipe:
+        _from_nothing(options)
+    else:
+        _fine_tuned(options)
+
+
+def _from_nothing(options: DiffusionOptions) -> None:
+    if options.sets or options.model is not None:
+        raise UsageError("--diffusion --recipe: expected no SET and no --model; the pages are generated")
+    from training.diffusion.recipe import train_small_model
+
+    from cinnabar.engine.models.reader.loading import device_of
+    from cinnabar.engine.training.diffusion.trainer import DiffusionTraining
+
+    make_folder(options.out)
+    minutes = options.minutes or _RECIPE_MINUTES
+    config = DiffusionTraining(minutes=minutes, steps=options.steps)
+    made = train_small_model(options.out, config, device_of(options.device), ProgressLines(minutes))
+    print(f"use it with: --model {made}")
+
+
+def _fine_tuned(options: DiffusionOptions) -> None:
+    from cinnabar.engine.models.language.configuration import checkpoint_folder
+
+    check_sets(options.sets, ["schema.json", "truth.jsonl"])
+    if options.model is None:
+        raise UsageError("--diffusion: expected --model FOLDER, a checkpoint as `cinnabar model fetch` brings it")
+    base = checkpoint_folder(options.model)
+    make_folder(options.out)
+    for folder in options.sets:
+        tell_truths(folder)
+    from cinnabar.extraction.learning.diffusion_tuning import DiffusionTuning, tune_diffusion
+
+    minutes = options.minutes or _MINUTES
+    settings = DiffusionTuning(minutes, options.steps, options.rank, options.rate)
+    done = tune_diffusion(
+        options.sets, base, options.out, settings, options.device, ProgressLines(minutes),
+        lambda said: typer.echo(said, err=True),
+    )  # fmt: skip
+    if options.as_json:
+        print(json.dumps(asdict(done) | {"out": str(options.out) if done.kept else None}))
+    else:
+        report_tuning(done, str(base), options.out, options.fields)

@@ -1,0 +1,98 @@
+"""Serves the review page on this machine."""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from cinnabar.apps.review.access import Access
+from cinnabar.apps.review.app import review_app
+from cinnabar.apps.review.improving import Improving
+from cinnabar.apps.server.connections import Connection
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.schemas.errors import UsageError
+
+#: The address that only this machine reaches.
+HOST = "127.0.0.1"
+
+
+@contextmanager
+def reviewing(out: Path, port: int, who: str) -> Iterator[tuple[ASGIApp, str]]:
+    """Yields the guarded application over an output folder, and the address that opens it.
+
+    Raises UsageError if the folder holds no results.
+    """
+    key = secrets.token_urlsafe(32)
+    improving = Improving(out)
+    with Review(out, who, parser_settings()) as review:
+        hosts = (f"{HOST}:{port}", f"localhost:{port}")
+        app = Access(review_app(review, improving), key, hosts)
+        try:
+            yield app, f"http://{HOST}:{port}/#{key}"
+        finally:
+            improving.stop()
+
+
+def serve_review(out: Path, port: int, who: str | None, told: Callable[[str], None]) -> None:
+    """Serves the page until SIGINT or SIGTERM; `told` gets its address once it answers.
+
+    A `port` of 0 takes a free one. Raises UsageError if the port is taken or the folder holds no results.
+    """
+    with _listening(port) as listener:
+        number = listener.getsockname()[1]
+        with reviewing(out, number, who or _user()) as (app, address):
+            server = _Server(
+                uvicorn.Config(
+                    app,
+                    log_level="error",
+                    access_log=False,
+                    server_header=False,
+                    http=Connection,
+                    ws="none",
+                    timeout_graceful_shutdown=3,
+                ),
+                lambda: told(address),
+            )
+            # After the shutdown uvicorn raises again the signal that asked for it.
+            with suppress(KeyboardInterrupt):
+                server.run([listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that tells when it has started."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts to answer."""
+        await super().startup(sockets)
+        self._tell()
+
+
+@contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, port))
+        except OSError as error:
+            raise UsageError(f"--port {port}: cannot be used ({error.strerror}); name another, or none") from error
+        yield listener
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "someone"

@@ -1,0 +1,131 @@
+"""Puts a server together: a model, the parsers, and the routes before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from cinnabar.apps.server.app import Api
+from cinnabar.apps.server.completions import Completions
+from cinnabar.apps.server.documents import FileReading
+from cinnabar.apps.server.gate import Gate
+from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.schema_cache import SchemaCache
+from cinnabar.apps.server.settings import ServerSettings
+from cinnabar.engine.chat.reader_chat import ReaderChat
+from cinnabar.engine.chat.requests import ChatModel
+from cinnabar.engine.chat.shared_engine import SharedEngine
+from cinnabar.engine.effort import EFFORTS
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.examples import Examples
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint
+from cinnabar.engine.request import Passage, Request
+from cinnabar.extraction.documents.content.builder import DocumentBuilder
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, RemoteSource, Source
+from cinnabar.extraction.reading.planning import passage_of
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.library import LIBRARY
+
+#: Seconds that the model's threads may take to leave what they work on, at the end.
+_END = 10.0
+_FIRST = compile_schema({"type": "object", "properties": {"total": {"type": ["number", "null"]}}})
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A server that can be started: its gate, the name of its model, and how to end what it holds."""
+
+    gate: Gate
+    name: str
+    close: Callable[[], None]
+
+
+def assemble(
+    model: Source,
+    name: str,
+    options: RunOptions,
+    settings: ServerSettings,
+    schemas: Sequence[SchemaSource] = (),
+    examples: Examples | None = None,
+) -> Assembled:
+    """Returns a server of this model, which is loaded now. schemas: those that clients may name beside the library.
+
+    examples: labelled documents that a language model is shown beside a document of their schema.
+
+    Raises UsageError if the model cannot be served.
+    """
+    if isinstance(model, RemoteSource):
+        raise UsageError(f"--model {model.served.model}: expected a model on this machine, got one behind a server")
+    metrics = Metrics()
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    gate = Gate(app, settings, metrics)
+    chat, engine = _models(model, name, options, metrics, examples)
+    metrics.watch_queue(lambda: chat.waiting if isinstance(chat, ReaderChat) else chat.waiting + engine.waiting)
+    pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
+    cache = SchemaCache(settings.compile_seconds, metrics)
+    cache.warm()
+    completions = Completions(chat, name, options.effort, cache, gate, metrics, examples)
+    named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
+    documents = FileReading(engine, pool, completions, cache, gate, metrics, options, named)
+    Api(chat, completions, documents, metrics, gate, lambda: engine.alive).add_to(app)
+
+    def close() -> None:
+        chat.close()
+        engine.close()
+        documents.close()
+        cache.close()
+        pool.close()
+        # Nobody waits for the batch at work any more, so it ends with its pass; Python cannot end beside a pass.
+        engine.ended(_END)
+
+    return Assembled(gate, name, close)
+
+
+def _models(
+    source: Source, name: str, options: RunOptions, metrics: Metrics, examples: Examples | None
+) -> tuple[ChatModel, SharedEngine]:
+    """Returns the model of a source as one that chats, and the engine that fills forms with it for /v1/extract."""
+    if isinstance(source, ModelSource):
+        reader = source.load()
+        engine = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds, metrics.count_batch)
+        # The first record took twice as long as the next ones.
+        engine.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
+        return ReaderChat(reader, engine, name, text_passage), engine
+    if not isinstance(source, LanguageSource):
+        raise UsageError("--model: expected `default` or the folder of a model on this machine")
+    # A server with the reader needs none of this.
+    from cinnabar.engine.chat.diffusion_chat import DiffusionChat
+    from cinnabar.engine.diffusion.engine import DiffusionEngine
+    from cinnabar.engine.models.reader.calibration import load_calibration
+
+    model = source.load()
+    calibration = load_calibration(Path(source.folder), checkpoint_fingerprint(source.folder))
+    # Each keeps pages of keys and values of its own, so there are few.
+    engine = SharedEngine(
+        lambda effort: DiffusionEngine(model, effort, calibration=calibration, examples=examples),
+        options.max_seconds,
+        metrics.count_batch,
+        kept=2,
+    )
+    return DiffusionChat(model, name, seconds=options.max_seconds, calibration=calibration), engine
+
+
+def text_passage(text: str) -> Passage:
+    """Returns a text as the passage that it would be in a file of plain text."""
+    builder = DocumentBuilder()
+    builder.open("body")
+    builder.write(text.strip("\r\n"))
+    builder.close()
+    return passage_of(builder.build(text.encode(), "", "text/plain"))
+
+
+def model_name(model: str) -> str:
+    """Returns the name that clients call a model by, unless the command names another."""
+    return "cinnabar-reader" if model == "default" else Path(model).resolve().name

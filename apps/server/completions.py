@@ -1,0 +1,347 @@
+"""The routes of chat, of filling in the middle, and of the next edit: parameters to a request, events to an answer."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import orjson
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+
+from cinnabar.apps.server.bodies import checked, read_json
+from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_failure
+from cinnabar.apps.server.gate import Gate
+from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.parameters import (
+    ChatBody,
+    ChosenTool,
+    EditBody,
+    FimBody,
+    MessageBody,
+    ObjectFormat,
+    SchemaFormat,
+    TextPart,
+)
+from cinnabar.apps.server.request_events import Answer
+from cinnabar.apps.server.responses import ResponsesBody, renamed, response_of
+from cinnabar.apps.server.schema_cache import SchemaCache
+from cinnabar.engine.chat.gaps import between, next_edit
+from cinnabar.engine.chat.requests import (
+    ChatModel,
+    ChatRequest,
+    Done,
+    Message,
+    RequestRefused,
+    State,
+    Tool,
+    ToolCall,
+    Usage,
+)
+from cinnabar.engine.effort import EFFORTS, Effort
+from cinnabar.engine.examples import Examples
+
+_STREAM = "text/event-stream; charset=utf-8"
+#: How to get a model with an ability.
+_INSTEAD = "start the server with a language model that denoises: cinnabar serve --model FOLDER"
+#: The effort of a request that asks for a short time to the first token and names no effort.
+_REALTIME = "low"
+
+#: Makes the content of an event of one route, from a state or the answer, whether it is the first; None is for the end.
+EventContent = Callable[[State | Done | None, bool], dict[str, Any]]
+
+_Body = TypeVar("_Body", ChatBody, FimBody, EditBody)
+
+
+class Completions:
+    """Answers requests with a model. effort: of requests that name none. examples: by the form of a schema."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        name: str,
+        effort: str,
+        schemas: SchemaCache,
+        gate: Gate,
+        metrics: Metrics,
+        examples: Examples | None = None,
+    ) -> None:
+        self._model, self.name, self._effort = model, name, EFFORTS[effort]
+        self._schemas, self._gate, self._metrics = schemas, gate, metrics
+        self._examples = {} if examples is None else examples.by_form
+
+    async def chat(self, request: Request) -> Response:
+        """Answers POST /v1/chat/completions."""
+        body = await self._body(ChatBody, request)
+        return await self._answered(await self._chat_request(body), request, body)
+
+    async def responses(self, request: Request) -> Response:
+        """Answers POST /v1/responses, for a schema."""
+        said = checked(ResponsesBody, await read_json(request, self._gate))
+        try:
+            body = checked(ChatBody, said.as_chat)
+            self.check_model(body.model)
+            asked = await self._chat_request(body)
+            done = await Answer(self._model, asked, request).done()
+        except ApiError as error:
+            raise renamed(error) from None
+        self._count(done.usage)
+        return json_response(response_of(asked, body, done) | told_of_values(done))
+
+    async def fim(self, request: Request) -> Response:
+        """Answers POST /v1/fim/completions."""
+        self._check_ability("fim", "writes no text between others")
+        body = await self._body(FimBody, request)
+        asked = ChatRequest(
+            _identity("cmpl"),
+            effort=self._effort,
+            max_tokens=body.max_tokens,
+            stop=_stop(body.stop),
+            **_sampling(body),
+            states=bool(body.stream),
+            gap=between(body.prompt, body.suffix),
+        )
+        return await self._answered(asked, request, body)
+
+    async def edit(self, request: Request) -> Response:
+        """Answers POST /v1/edit/completions."""
+        self._check_ability("edit", "edits no files")
+        body = await self._body(EditBody, request)
+        if body.messages[0].role != "user":
+            raise invalid("messages: expected exactly one message, of the role user", "messages[0].role")
+        try:
+            gap = next_edit(_text(body.messages[0].content))
+        except RequestRefused as refused:
+            raise of_failure(refused.event) from None
+        most = body.max_completion_tokens or body.max_tokens
+        asked = ChatRequest(_identity("edit"), effort=self._effort, max_tokens=most, **_sampling(body), gap=gap)
+        return await self._answered(asked, request, body)
+
+    def check_model(self, name: str) -> None:
+        """Raises ApiError if the server has no model of this name."""
+        if name != self.name:
+            told = f"model: expected {self.name}, the model of this server, got {name[:100]!r}"
+            raise ApiError(404, "model_not_found", told, "model")
+
+    def effort_of(self, name: str | None, realtime: bool = False) -> Effort:
+        """Returns the effort that a request names, or the server's own."""
+        if name is not None:
+            return EFFORTS[name]
+        return EFFORTS[_REALTIME] if realtime else self._effort
+
+    def _check_ability(self, ability: str, lack: str) -> None:
+        if ability not in self._model.abilities:
+            raise invalid(f"the model {self.name} {lack}; {_INSTEAD}", None, "unsupported_parameter")
+
+    async def _chat_request(self, body: ChatBody) -> ChatRequest:
+        schema = None
+        if isinstance(body.response_format, SchemaFormat):
+            where = "response_format.json_schema.schema"
+            schema = (await self._schemas.prepared(body.response_format.json_schema.schema_, where)).compiled
+        tools = [
+            Tool(
+                one.function.name,
+                one.function.description or "",
+                None
+                if one.function.parameters is None
+                else (
+                    await self._schemas.prepared(one.function.parameters, f"tools[{at}].function.parameters")
+                ).compiled,
+            )
+            for at, one in enumerate(body.tools or ())
+        ]
+        examples = () if schema is None else tuple(self._examples.get(schema.form.fingerprint, ()))
+        return ChatRequest(
+            _identity("chatcmpl"),
+            tuple(map(_read, body.messages)),
+            schema,
+            isinstance(body.response_format, ObjectFormat),
+            tuple(tools),
+            _tool_choice(body),
+            self.effort_of(body.reasoning_effort, bool(body.realtime)),
+            body.max_completion_tokens or body.max_tokens,
+            _stop(body.stop),
+            states=bool(body.diffusing) or (bool(body.stream) and schema is None),
+            reasoning=bool(body.reasoning_summary),
+            **_sampling(body),
+            extract=bool(examples),
+            examples=examples,
+            guesses=body.on_missing == "guess",
+        )
+
+    async def _body(self, kind: type[_Body], request: Request) -> _Body:
+        """Returns the parameters of a request for this server's model."""
+        body = checked(kind, await read_json(request, self._gate))
+        self.check_model(body.model)
+        if isinstance(body, ChatBody | FimBody):
+            for name in ("diffusing", "stream_options"):
+                if getattr(body, name) and not body.stream:
+                    raise invalid(f"{name}: expected stream: true with it", name)
+        return body
+
+    async def _answered(self, asked: ChatRequest, request: Request, body: ChatBody | FimBody | EditBody) -> Response:
+        """Returns the answer of a route, whole or as events."""
+        fills = isinstance(body, FimBody)
+        if not isinstance(body, EditBody) and body.stream:
+            kind = "text_completion" if fills else "chat.completion.chunk"
+            return await self._streamed(asked, request, body, kind, _text_of if fills else _delta)
+        done = await Answer(self._model, asked, request).done()
+        self._count(done.usage)
+        content, kind = (_text_of(done, True), "text_completion") if fills else (_message(done), "chat.completion")
+        choices = [_choice(content, done.finish_reason)]
+        told = {**self._head(asked, kind), "choices": choices, "usage": usage_of(done.usage)}
+        return json_response(told | told_of_values(done))
+
+    def _count(self, usage: Usage) -> None:
+        self._metrics.count_tokens(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+
+    def _head(self, asked: ChatRequest, kind: str) -> dict[str, Any]:
+        return {"id": asked.identity, "object": kind, "created": int(time.time()), "model": self.name}
+
+    async def _streamed(
+        self, asked: ChatRequest, request: Request, body: ChatBody | FimBody, kind: str, content: EventContent
+    ) -> Response:
+        """Returns the answer as events of the server. What fails before the first event has a status of its own."""
+        answer = Answer(self._model, asked, request).events()
+        events = answer if body.diffusing else _settled(answer)
+        first = await anext(events)
+        usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+        head: dict[str, Any] = self._head(asked, kind) | ({"usage": None} if usage else {})
+
+        async def lines() -> AsyncIterator[bytes]:
+            event: State | Done | None = first
+            try:
+                while event is not None:
+                    yield _line({**head, "choices": [_choice(content(event, event is first), None)]})
+                    if isinstance(event, Done):
+                        self._count(event.usage)
+                        last = {**head, "choices": [_choice(content(None, False), event.finish_reason)]}
+                        yield _line(last | told_of_values(event))
+                        if usage:
+                            yield _line({**head, "choices": [], "usage": usage_of(event.usage)})
+                    event = await anext(events, None)
+                yield b"data: [DONE]\n\n"
+            except ApiError as error:
+                yield _line(error.body)
+            finally:
+                await events.aclose()
+                await answer.aclose()
+
+        return StreamingResponse(lines(), media_type=_STREAM, headers={"x-accel-buffering": "no"})
+
+
+def usage_of(usage: Usage) -> dict[str, Any]:
+    """Returns the tokens of a request as the API tells them."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    }
+
+
+def told_of_values(done: Done) -> dict[str, Any]:
+    """Returns our own member of an answer that was read from a document; without it the answer is OpenAI's."""
+    if not done.confidence and not done.missing:
+        return {}
+    return {"cinnabar": {"missing": done.missing, "confidence": done.confidence}}
+
+
+def _identity(kind: str) -> str:
+    return f"{kind}-{uuid.uuid4().hex}"
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(value) + b"\n\n"
+
+
+def _choice(content: dict[str, Any], reason: str | None) -> dict[str, Any]:
+    return {"index": 0, **content, "logprobs": None, "finish_reason": reason}
+
+
+def _message(done: Done) -> dict[str, Any]:
+    wordless = done.tool_calls or done.refusal
+    message: dict[str, Any] = {"role": "assistant", "content": done.text or None if wordless else done.text}
+    message["refusal"] = done.refusal or None
+    if done.tool_calls:
+        message["tool_calls"] = [_call(one) for one in done.tool_calls]
+    if done.reasoning:
+        message["reasoning_summary"] = done.reasoning
+    return {"message": message}
+
+
+def _delta(event: State | Done | None, first: bool) -> dict[str, Any]:
+    """Returns the delta of an event; with `diffusing` its content replaces what came before."""
+    delta: dict[str, Any] = {"role": "assistant"} if first else {}
+    if isinstance(event, Done) and event.refusal:
+        # What an earlier state guessed is no part of the answer.
+        return {"delta": delta | ({} if first else {"content": ""}) | {"refusal": event.refusal}}
+    if event is not None and (event.text or not (isinstance(event, Done) and event.tool_calls)):
+        delta["content"] = event.text
+    if isinstance(event, Done) and event.tool_calls:
+        delta["tool_calls"] = [{"index": at, **_call(one)} for at, one in enumerate(event.tool_calls)]
+    if isinstance(event, Done) and event.reasoning:
+        delta["reasoning_summary"] = event.reasoning
+    return {"delta": delta}
+
+
+def _text_of(event: State | Done | None, _first: bool) -> dict[str, Any]:
+    return {"text": "" if event is None else event.text}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.identity, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+async def _settled(events: AsyncGenerator[State | Done, None]) -> AsyncGenerator[State | Done, None]:
+    """Yields what each state settles of the answer, then the rest of it: pieces that a client joins."""
+    sent = 0
+    async for event in events:
+        if isinstance(event, Done):
+            yield replace(event, text=event.text[sent:])
+        elif event.settled > sent:
+            yield replace(event, text=event.text[sent : event.settled])
+            sent = event.settled
+
+
+def _sampling(body: ChatBody | FimBody | EditBody) -> dict[str, Any]:
+    """Returns the members of a request that tell how tokens are drawn."""
+    top_p = 1.0 if body.top_p is None else body.top_p
+    return {"temperature": body.temperature or 0.0, "top_p": top_p, "seed": body.seed}
+
+
+def _stop(stop: str | list[str] | None) -> tuple[str, ...]:
+    found = (stop,) if isinstance(stop, str) else tuple(stop or ())
+    if "" in found:
+        raise invalid("stop: expected texts of at least one character", "stop")
+    return found
+
+
+def _text(content: str | list[TextPart] | None) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(part.text for part in content)
+
+
+def _read(message: MessageBody) -> Message:
+    role = "system" if message.role == "developer" else message.role
+    calls = tuple(ToolCall(one.id, one.function.name, one.function.arguments) for one in message.tool_calls or ())
+    return Message(role, _text(message.content), calls, message.tool_call_id or "")
+
+
+def _tool_choice(body: ChatBody) -> str:
+    """Returns the choice among the tools: auto, none, required or a name. Raises ApiError for an unknown tool."""
+    names = [one.function.name for one in body.tools or ()]
+    if len(set(names)) < len(names):
+        raise invalid("tools: expected tools of different names", "tools")
+    if body.tool_choice is not None and not names and body.tool_choice != "none":
+        raise invalid("tool_choice: expected tools with it", "tool_choice")
+    if isinstance(body.tool_choice, ChosenTool):
+        name = body.tool_choice.function.name
+        if name not in names:
+            raise invalid(f"tool_choice: expected one of {', '.join(names)}, got {name[:80]!r}", "tool_choice")
+        return name
+    return body.tool_choice or "auto"

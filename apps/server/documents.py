@@ -1,0 +1,256 @@
+"""The route /v1/extract: files of every format in, a record with its evidence for each of them out."""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import time
+import uuid
+from base64 import b64decode
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import PurePath
+from typing import Any, Protocol
+
+import orjson
+from fastapi import Request, Response
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from cinnabar.apps.server.bodies import checked, parsed, read_bytes, read_json
+from cinnabar.apps.server.completions import Completions
+from cinnabar.apps.server.errors import ApiError, invalid, json_response, of_failure, of_schema
+from cinnabar.apps.server.gate import Gate
+from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.parameters import ExtractBody
+from cinnabar.apps.server.request_events import disconnected
+from cinnabar.apps.server.schema_cache import Prepared, SchemaCache
+from cinnabar.engine.chat.requests import Failed
+from cinnabar.engine.effort import Effort
+from cinnabar.engine.filler import Filler
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.inputs import Sent
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
+from cinnabar.extraction.store.records import LeafRow, Outcome
+from cinnabar.schemas import SchemaSource
+from cinnabar.schemas.errors import CinnabarError, DocumentError
+
+#: Threads that plan documents, wait for the model and judge records: so many documents share batches.
+_THREADS = 64
+#: Files of one request.
+_FILES = 256
+
+
+class Fillers(Protocol):
+    """Makes fillers whose requests share the batches of all clients."""
+
+    def filler(self, effort: Effort) -> GivenUp: ...
+
+
+class GivenUp(Filler, Protocol):
+    """A filler whose client may leave."""
+
+    def give_up(self) -> None: ...
+
+
+class FileReading:
+    """Reads files. named: the schemas that clients may name."""
+
+    def __init__(
+        self,
+        fillers: Fillers,
+        pool: ParserPool,
+        completions: Completions,
+        schemas: SchemaCache,
+        gate: Gate,
+        metrics: Metrics,
+        limits: RunOptions,
+        named: Mapping[str, SchemaSource],
+    ) -> None:
+        self._fillers, self._pool, self._completions, self._schemas = fillers, pool, completions, schemas
+        self._gate, self._metrics, self._limits, self._named = gate, metrics, limits, named
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="documents")
+
+    async def extract(self, request: Request) -> Response:
+        """Answers POST /v1/extract, as a form with files or as JSON."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "multipart/form-data":
+            asked, files = await self._form(request)
+        else:
+            body = checked(ExtractBody, await read_json(request, self._gate))
+            asked, files = body, [(one.name, _bytes(one.content, at)) for at, one in enumerate(body.files)]
+        if len(files) > _FILES:
+            raise invalid(f"files: expected {_FILES} or fewer entries, got {len(files)}", "files")
+        self._completions.check_model(asked.model or self._completions.name)
+        prepared = await self._prepared(asked.schema_)
+        try:
+            validator, checks = await asyncio.to_thread(prepared.judges)
+        except CinnabarError as problem:
+            raise of_schema(problem, "schema") from None
+        filler = self._fillers.filler(self._completions.effort_of(asked.reasoning_effort))
+        job = Job(
+            prepared.compiled,
+            filler,
+            validator,
+            asked.on_missing,
+            min_confidence=asked.min_confidence,
+            max_tokens=self._limits.max_tokens,
+            max_seconds=self._limits.max_seconds,
+            checks=checks,
+            on_check=asked.on_check,
+            on_empty=asked.on_empty,
+        )
+        outcomes = await self._outcomes(request, files, job, filler.give_up)
+        for outcome in outcomes:
+            self._metrics.documents.labels(outcome.code or "written").inc()
+        return json_response(
+            {
+                "id": f"extract-{uuid.uuid4().hex}",
+                "object": "extraction",
+                "created": int(time.time()),
+                "model": self._completions.name,
+                "results": [_result(name, outcome) for (name, _), outcome in zip(files, outcomes, strict=True)],
+            }
+        )
+
+    def close(self) -> None:
+        """Ends the threads after what they work on."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _prepared(self, schema: dict[str, Any] | bool | str) -> Prepared:
+        if not isinstance(schema, str):
+            return await self._schemas.prepared(schema, "schema")
+        # A name never becomes a path or a module.
+        if schema not in self._named:
+            told = f"schema: expected a JSON Schema, or one of {', '.join(self._named)}; got {schema[:80]!r}"
+            raise invalid(told, "schema")
+        return await self._schemas.prepared_source(self._named[schema], "schema")
+
+    async def _outcomes(
+        self, request: Request, files: Sequence[tuple[str, bytes]], job: Job, give_up: Callable[[], None]
+    ) -> list[Outcome]:
+        """Returns the outcome of each file. Raises ApiError if the time is up."""
+        work = [asyncio.wrap_future(self._threads.submit(self._outcome, name, data, job)) for name, data in files]
+        every = asyncio.ensure_future(asyncio.gather(*work))
+        gone = asyncio.ensure_future(disconnected(request))
+        left = request.state.deadline - time.monotonic()
+        try:
+            await asyncio.wait((every, gone), timeout=max(left, 0.0), return_when=asyncio.FIRST_COMPLETED)
+            if every.done():
+                return every.result()
+            if gone.done():
+                raise of_failure(Failed("cancelled", "the client closed the connection"))
+            raise of_failure(Failed("timeout", "the files took longer than this server allows (--timeout)"))
+        finally:
+            gone.cancel()
+            if not every.done():
+                every.cancel()
+                give_up()
+
+    def _outcome(self, name: str, data: bytes, job: Job) -> Outcome:
+        digest = sha256(data).hexdigest()
+        parsing: Future[Document | DocumentError] = self._pool.submit(Sent(PurePath(_safe(name)), data))
+        (outcome,) = run_batch([Read(name, digest, parsing.result())], job).outcomes
+        return outcome
+
+    async def _form(self, request: Request) -> tuple[ExtractBody, list[tuple[str, bytes]]]:
+        data = await read_bytes(request, self._gate)
+
+        async def stream() -> Any:
+            yield data
+
+        parser = MultiPartParser(request.headers, stream(), max_files=_FILES, max_fields=32, max_part_size=len(data))
+        # Nothing that a client sends is written to a disk.
+        parser.spool_max_size = len(data) + 1
+        try:
+            form = await parser.parse()
+        except (MultiPartException, KeyError) as problem:
+            told = getattr(problem, "message", "the form cannot be read")
+            raise ApiError(400, "invalid_form", f"multipart/form-data: {told}") from None
+        files: list[tuple[str, bytes]] = []
+        fields: dict[str, Any] = {}
+        for key, value in form.multi_items():
+            if isinstance(value, UploadFile) and key in ("file", "files", "files[]"):
+                files.append((value.filename or "document", await value.read()))
+                continue
+            text = value if isinstance(value, str) else (await value.read()).decode("utf-8", "replace")
+            if key in fields:
+                raise invalid(f"{key}: expected it once", key)
+            fields[key] = text
+        if not files:
+            raise invalid("files: expected at least one file in the form, got none", "files", "missing_parameter")
+        return checked(ExtractBody, {**_values(fields), "files": [{"content": ""}]}), files
+
+
+def _values(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the fields of a form as JSON values: a schema as JSON or a name, numbers as numbers."""
+    found: dict[str, Any] = dict(fields)
+    schema = fields.get("schema", "").strip()
+    if schema.startswith(("{", "[")):
+        found["schema"] = parsed(schema.encode(), "schema")
+    elif schema in ("true", "false"):
+        found["schema"] = schema == "true"
+    if "min_confidence" in fields:
+        # What is no number is refused with the other parameters.
+        with suppress(ValueError):
+            found["min_confidence"] = float(fields["min_confidence"])
+    return found
+
+
+def _safe(name: str) -> str:
+    """Returns a name without folders for the parser, which looks at its suffix alone."""
+    return PurePath(name.replace("\\", "/").replace("\0", "")).name[-200:] or "document"
+
+
+def _bytes(content: str, at: int) -> bytes:
+    try:
+        return b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        param = f"files[{at}].content"
+        raise invalid(f"{param}: expected base64, got other text", param) from None
+
+
+def _result(name: str, outcome: Outcome) -> dict[str, Any]:
+    """Returns what a client is told of a file: its record, or why it was held back, and the evidence of each value."""
+    record, document = outcome.record, outcome.document
+    return {
+        "name": name,
+        "document": outcome.digest or None,
+        "status": outcome.status,
+        "code": outcome.code or None,
+        "detail": outcome.detail or None,
+        "pointers": outcome.pointers,
+        "media_type": None if document is None else document.media_type,
+        "pages": None if document is None else document.pages,
+        "record": None if record is None else orjson.Fragment(record.text),
+        "confidence": None if record is None else record.confidence,
+        "flags": [] if record is None else record.flags,
+        "checks": {} if record is None else dict(record.checks),
+        "rows": {} if record is None else dict(record.rows),
+        "lists": {} if record is None else dict(record.lists),
+        "fields": [] if record is None else [_field(leaf) for leaf in record.leaves],
+    }
+
+
+def _field(leaf: LeafRow) -> dict[str, Any]:
+    evidence = leaf.evidence
+    return {
+        "pointer": leaf.pointer,
+        "value": None if leaf.value is None else orjson.Fragment(leaf.value),
+        "absent": leaf.value is None,
+        "confidence": leaf.confidence,
+        "origin": leaf.origin,
+        "missing": leaf.missing,
+        "flags": leaf.flags,
+        "page": leaf.page or None,
+        "place": None if evidence is None else evidence.place or None,
+        "text": None if evidence is None else evidence.text,
+        "spans": [] if evidence is None else [[span.start, span.end] for span in evidence.spans],
+        "boxes": []
+        if evidence is None
+        else [{"page": b.page, "x0": b.x0, "top": b.top, "x1": b.x1, "bottom": b.bottom} for b in evidence.boxes],
+    }

@@ -1,0 +1,99 @@
+"""Waits for the events of a request, and ends the request if its client leaves or its time is up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+
+from fastapi import Request
+
+from cinnabar.apps.server.errors import ApiError, of_failure
+from cinnabar.engine.chat.requests import Cancel, ChatModel, ChatRequest, Done, Event, Failed, State
+
+#: States that wait to be sent.
+_STATES = 64
+
+
+class Answer:
+    """The events of one request, which a model's thread delivers and the server's loop waits for.
+
+    Of states that are not sent yet the last few are kept, since each replaces the one before: a slow client takes no
+    memory.
+    """
+
+    def __init__(self, model: ChatModel, asked: ChatRequest, request: Request) -> None:
+        self._loop, self._news = asyncio.get_running_loop(), asyncio.Event()
+        self._states: deque[State] = deque(maxlen=_STATES)
+        self._end: Done | Failed | None = None
+        self._deadline: float = request.state.deadline
+        self._gone = asyncio.ensure_future(disconnected(request))
+        self._cancel: Cancel = model.submit(asked, self._deliver)
+
+    def _deliver(self, event: Event) -> None:
+        # The loop is closed if the server ends at once.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._take, event)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, State):
+            self._states.append(event)
+        elif self._end is None:
+            self._end = event
+        self._news.set()
+
+    async def events(self) -> AsyncGenerator[State | Done, None]:
+        """Yields the states, then the answer.
+
+        Raises ApiError if the request fails or takes too long, or its client leaves; the model is then told to give it
+        up.
+        """
+        try:
+            while True:
+                await self._wait()
+                self._news.clear()
+                while self._states:
+                    yield self._states.popleft()
+                if self._end is not None:
+                    if isinstance(self._end, Failed):
+                        raise of_failure(self._end)
+                    yield self._end
+                    return
+        finally:
+            self.give_up()
+
+    async def done(self) -> Done:
+        """Returns the answer. Raises the errors of `events`."""
+        async for event in self.events():
+            if isinstance(event, Done):
+                return event
+        raise ApiError(500, "engine_error", "the model gave no answer")
+
+    def give_up(self) -> None:
+        """Tells the model that nobody waits any more; without effect after the answer."""
+        self._gone.cancel()
+        if self._end is None:
+            self._cancel()
+
+    async def _wait(self) -> None:
+        if self._news.is_set():
+            return
+        news = asyncio.ensure_future(self._news.wait())
+        left = self._deadline - time.monotonic()
+        try:
+            await asyncio.wait((news, self._gone), timeout=max(left, 0.0), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            news.cancel()
+        if self._news.is_set():
+            return
+        if self._gone.done():
+            raise of_failure(Failed("cancelled", "the client closed the connection"))
+        raise of_failure(Failed("timeout", "the request took longer than this server allows (--timeout)"))
+
+
+async def disconnected(request: Request) -> None:
+    """Returns when the client has closed its connection; the body of the request has been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

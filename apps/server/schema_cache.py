@@ -1,0 +1,149 @@
+"""Compiled schemas of clients: each is compiled once, first in a process of its own; the latest are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from cinnabar.apps.server.errors import ApiError, of_schema
+from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.schema_lanes import SchemaLanes
+from cinnabar.extraction.reading.checks.checks import Checks
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.errors import CinnabarError, SchemaError
+from cinnabar.schemas.reading.texts import schema_text
+
+#: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
+_KEPT, _KEPT_BYTES, _THREADS = 128, 256 << 20, 32
+#: Bytes of a compiled schema for each of its text (34 to 85 of three with thousands of fields or options), and for each
+#: of an automaton's table, which becomes lists of numbers.
+_TEXT, _TABLE = 80, 4
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A schema that is ready: its form is laid out. `validator` and `checks` are made when they are needed."""
+
+    source: SchemaSource
+    compiled: CompiledSchema
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes that the schema takes, or so."""
+        tables = {id(slot.automaton): slot.automaton.transitions.nbytes for slot in self.compiled.form.slots}
+        return _TEXT * len(schema_text(self.source.schema)) + _TABLE * sum(tables.values())
+
+    @cached_property
+    def validator(self) -> Validator:
+        """The independent validator of records."""
+        return Validator(self.source)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """The checks between fields."""
+        return Checks(self.source, self.compiled)
+
+    def judges(self) -> tuple[Validator, Checks]:
+        """Returns the validator and the checks. Raises CinnabarError for a schema that they cannot take."""
+        with self._lock:
+            return self.validator, self.checks
+
+
+class SchemaCache:
+    """Compiles the schemas of clients, each at most once at a time; `seconds` is how long a client waits for one."""
+
+    def __init__(self, seconds: float, metrics: Metrics) -> None:
+        self._seconds, self._metrics, self._lanes = seconds, metrics, SchemaLanes(seconds)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="schemas")
+        self._lock = threading.Lock()
+        # One at a time has Python's lock beside the clients' requests, and a slow one stops no quick one.
+        self._compiling = {quick: threading.Lock() for quick in (True, False)}
+        self._kept: OrderedDict[str, Future[Prepared]] = OrderedDict()
+
+    async def prepared(self, schema: dict[str, Any] | bool, param: str) -> Prepared:
+        """Returns the schema, ready to fill. Raises ApiError, with the pointer of a keyword that cannot be enforced."""
+        try:
+            # Exact decimals and the order of properties, which decides that of a record's, are part of the key.
+            text = schema_text(schema).encode()
+        except (RecursionError, ValueError):
+            raise ApiError(400, "invalid_schema", "the schema nests too deeply or holds no JSON", param) from None
+
+        def make() -> Prepared:
+            with self._compiling[self._lanes.check(text, param)]:
+                prepared = _prepared(load_schema(schema))
+                _ = prepared.size
+                return prepared
+
+        return await self._kept_or_new(hashlib.sha256(text).hexdigest(), make, param)
+
+    async def prepared_source(self, source: SchemaSource, param: str) -> Prepared:
+        """Returns a schema that the server was started with. Raises ApiError as `prepared`."""
+        return await self._kept_or_new(f"{source.name} {source.fingerprint}", lambda: _prepared(source), param)
+
+    async def _kept_or_new(self, key: str, make: Callable[[], Prepared], param: str) -> Prepared:
+        with self._lock:
+            found = self._kept.get(key)
+            self._metrics.schemas.labels("compiled" if found is None else "kept").inc()
+            if found is None:
+                found = self._kept[key] = self._threads.submit(make)
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+        waiting = asyncio.wrap_future(found)
+        # A client that left does not hear of a failure, which else would be logged.
+        waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            prepared = await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
+            self._keep_within(_KEPT_BYTES)
+            return prepared
+        except TimeoutError:
+            told = f"the schema waits for others that take long to compile, more than {self._seconds:g} s; ask again"
+            raise ApiError(429, "overloaded", told, param, headers={"retry-after": "5"}) from None
+        except ApiError as problem:
+            # The same schema may be another parameter of another client.
+            raise replace(problem, param=param) from None
+        except CinnabarError as problem:
+            raise of_schema(problem, param) from None
+
+    def _keep_within(self, most: int) -> None:
+        """Drops the schemas that were used longest ago, as long as all together take more bytes."""
+        with self._lock:
+            sizes = {
+                key: one.result().size
+                for key, one in self._kept.items()
+                if one.done() and not one.cancelled() and one.exception() is None
+            }
+            left = sum(sizes.values())
+            for key, size in sizes.items():
+                if left <= most:
+                    return
+                del self._kept[key]
+                left -= size
+
+    def warm(self) -> None:
+        """Starts what compiles, so that no client waits for that."""
+        self._lanes.warm()
+
+    def close(self) -> None:
+        """Ends the processes, and the threads after what they compile."""
+        self._lanes.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _prepared(source: SchemaSource) -> Prepared:
+    try:
+        compiled = compile_schema(source.schema)
+        _ = compiled.form
+        return Prepared(source, compiled)
+    except (RecursionError, MemoryError) as error:
+        raise SchemaError(f"the schema is too large ({type(error).__name__})") from None

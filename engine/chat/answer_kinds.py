@@ -1,0 +1,252 @@
+"""The kinds of answers: the language of each, the judge of its texts, and the way back from a text to an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cinnabar.engine.chat.requests import Tool
+from cinnabar.engine.diffusion.text_languages import any_text, text_until
+from cinnabar.schemas.automata.automaton import Automaton
+from cinnabar.schemas.automata.boolean import union
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.concatenation import concat
+from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.strings import canonical_string
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_language import one_line, record_language
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a text answers: the text for the client, or the name of a tool and its arguments as JSON text."""
+
+    text: str
+    call: tuple[str, str] | None = None
+
+
+class Answer:
+    """A kind of answers."""
+
+    @property
+    def free(self) -> bool:
+        """Whether its texts are free, in all or in part."""
+        return False
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The name of its language."""
+        raise NotImplementedError
+
+    @property
+    def minimal(self) -> bytes:
+        """A smallest text of it."""
+        raise NotImplementedError
+
+    def language(self) -> Automaton:
+        """Returns the automaton of its texts. Raises TooLarge if it needs too many states."""
+        raise NotImplementedError
+
+    def read(self, text: bytes) -> Answered:
+        """Returns what a text answers."""
+        raise NotImplementedError
+
+    def accepts(self, text: bytes) -> bool:  # noqa: ARG002
+        """Returns whether a text of the language fulfils the demands that no automaton knows, too."""
+        return True
+
+    def ends(self, text: bytes) -> bool:  # noqa: ARG002
+        """Returns whether the answer ends with this beginning of a text."""
+        return False
+
+
+@dataclass(frozen=True)
+class FreeText(Answer):
+    """Any text, up to the first of the texts `stop`; it does not begin with any of the ASCII bytes `but_first`."""
+
+    stop: tuple[bytes, ...] = ()
+    but_first: bytes = b""
+    free = True
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("text", self.but_first.decode())
+
+    @property
+    def minimal(self) -> bytes:
+        return b""
+
+    def language(self) -> Automaton:
+        return any_text(self.but_first)
+
+    def ends(self, text: bytes) -> bool:
+        return any(stop in text for stop in self.stop)
+
+    def read(self, text: bytes) -> Answered:
+        """Returns the text before the first stop."""
+        cuts = [at for stop in self.stop if (at := text.find(stop)) >= 0]
+        # What is cut while it is written may end within a character.
+        return Answered(text[: min(cuts, default=len(text))].decode("utf-8", "ignore"))
+
+
+@dataclass(frozen=True)
+class Region(Answer):
+    """A text between two lines of backticks: `fence`, which is longer than any in what it encloses.
+
+    With `shown` the client gets it between two lines of three backticks, whatever is in it.
+    """
+
+    fence: bytes = b"```"
+    shown: bool = False
+    free = True
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("region", self.fence.decode())
+
+    @property
+    def minimal(self) -> bytes:
+        """A region without any text."""
+        return self.fence + b"\n\n" + self.fence
+
+    def language(self) -> Automaton:
+        return concat(literal(self.fence + b"\n"), text_until(b"\n" + self.fence))
+
+    def read(self, text: bytes) -> Answered:
+        """Returns the text between the fences."""
+        inner = text.removeprefix(self.fence + b"\n").removesuffix(b"\n" + self.fence).decode("utf-8", "ignore")
+        return Answered(f"```\n{inner}\n```" if self.shown else inner)
+
+
+@dataclass(frozen=True)
+class RecordText(Answer):
+    """A record of a form, as JSON; the client gets its canonical text."""
+
+    form: Form
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("record", self.form.fingerprint)
+
+    @property
+    def minimal(self) -> bytes:
+        return one_line(self.form.instance).encode()
+
+    def language(self) -> Automaton:
+        return record_language(self.form)
+
+    def accepts(self, text: bytes) -> bool:
+        try:
+            return _allowed(self.form, parse(text.decode()))
+        except ValueError:
+            return False
+
+    def read(self, text: bytes) -> Answered:
+        """Returns the canonical text of the record."""
+        return Answered(fit(self.form, parse(text.decode())).text)
+
+
+@dataclass(frozen=True)
+class Call(Answer):
+    """A call of one of several tools: `{"name": …, "arguments": …}`; the arguments are a record of their form."""
+
+    tools: tuple[Tool, ...]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("call", *(part for tool in self.tools for part in (tool.name, _print(tool))))
+
+    @property
+    def minimal(self) -> bytes:
+        return min((_before(tool) + _least(tool) + b"}" for tool in self.tools), key=len)
+
+    def language(self) -> Automaton:
+        return union(*(concat(literal(_before(tool)), _arguments(tool), literal(b"}")) for tool in self.tools))
+
+    def accepts(self, text: bytes) -> bool:
+        found = self._found(text)
+        if found is None:
+            return False
+        tool, arguments = found
+        return arguments == {} if tool.parameters is None else _allowed(tool.parameters.form, arguments)
+
+    def read(self, text: bytes) -> Answered:
+        """Returns the name of the tool and the canonical text of its arguments."""
+        found = self._found(text)
+        if found is None:
+            raise ValueError(f"expected a call of a tool, got {text[:200]!r}")
+        tool, arguments = found
+        return Answered("", (tool.name, "{}" if tool.parameters is None else fit(tool.parameters.form, arguments).text))
+
+    def _found(self, text: bytes) -> tuple[Tool, Any] | None:
+        tool = next((tool for tool in self.tools if text.startswith(_before(tool))), None)
+        try:
+            return None if tool is None else (tool, parse(text.decode())["arguments"])
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class CallOr(Answer):
+    """A call of a tool, or another answer, which begins otherwise or whose texts are no calls."""
+
+    call: Call
+    other: FreeText | RecordText
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return ("or", *self.other.key, *self.call.key)
+
+    @property
+    def minimal(self) -> bytes:
+        return self.other.minimal
+
+    @property
+    def free(self) -> bool:
+        return self.other.free
+
+    def language(self) -> Automaton:
+        return union(self.call.language(), self.other.language())
+
+    def accepts(self, text: bytes) -> bool:
+        return self.of(text).accepts(text)
+
+    def ends(self, text: bytes) -> bool:
+        return self.of(text).ends(text)
+
+    def read(self, text: bytes) -> Answered:
+        """Returns what a text answers."""
+        return self.of(text).read(text)
+
+    def of(self, text: bytes) -> Answer:
+        """Returns the kind of answer that a text, or the beginning of one, is."""
+        if isinstance(self.other, FreeText):
+            return self.call if text[:1] == b"{" else self.other
+        return self.call if self.call.accepts(text) else self.other
+
+
+def _allowed(form: Form, value: Any) -> bool:
+    """Returns whether the form can write a value and its schema allows it."""
+    try:
+        fit(form, value)
+    except (NotAccepted, ValueError):
+        return False
+    return form.judge is None or form.judge.accepts(value)
+
+
+def _before(tool: Tool) -> bytes:
+    return b'{"name": ' + canonical_string(tool.name) + b', "arguments": '
+
+
+def _print(tool: Tool) -> str:
+    return "" if tool.parameters is None else tool.parameters.form.fingerprint
+
+
+def _arguments(tool: Tool) -> Automaton:
+    return literal(b"{}") if tool.parameters is None else record_language(tool.parameters.form)
+
+
+def _least(tool: Tool) -> bytes:
+    return b"{}" if tool.parameters is None else one_line(tool.parameters.form.instance).encode()

@@ -1,0 +1,104 @@
+"""Models by name or folder."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from cinnabar.engine.models import weights
+from cinnabar.engine.models.empty_modules import WithoutDrawing
+from cinnabar.engine.models.identity import (
+    SHIPPED,
+    about,
+    base_of,
+    fingerprint_of,
+    model_folder,
+    weights_fingerprint,
+)
+from cinnabar.engine.models.integer_products import multiplies_integers
+from cinnabar.engine.models.mapped_weights import mapped_module
+from cinnabar.engine.models.reader.calibration import load_calibration
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.memory.kept_questions import KeptQuestions
+from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.network.network import Network, Size
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
+from cinnabar.engine.precision import Precision, reading_precision
+from cinnabar.schemas.errors import ModelError, UsageError
+
+
+def device_of(device: str) -> torch.device:
+    """`auto` is CUDA where there is one."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
+        raise UsageError(f"--device {device}: expected auto, cpu or cuda, and for cuda a CUDA device")
+    return torch.device(device)
+
+
+def load_model(
+    name: str | Path = "default",
+    device: str = "auto",
+    config: PriorConfig = DEFAULT_PRIORS,
+    precision: Precision | None = None,
+) -> Reader:
+    """Returns the model of this name or folder, on this device, with the rules and weights of `config`.
+
+    Without a `precision` it has the one for reading (engine/precision.py).
+    """
+    return _loaded(name, device, config, precision or reading_precision())
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str | Path, device: str, config: PriorConfig, precision: Precision) -> Reader:
+    folder = model_folder(name)
+    calibration = load_calibration(folder, weights_fingerprint(folder))
+    sentences = partial(load_sentence_encoder, precision)
+    fingerprint, place = fingerprint_of(name), device_of(device)
+    # In integers or, on a machine without fast ones, in float32: the states differ in their last digits.
+    integers = precision == "int8" and multiplies_integers(place)
+    # A GPU has a copy of its own. Weights that were learned from a user's documents stay in their folder.
+    shared = place.type == "cpu" and folder == SHIPPED
+    network, wordpieces = _mapped_network(folder, integers) if shared else load_network(folder)
+    kept = KeptQuestions(f"{weights_fingerprint(folder)} {precision} {integers}")
+    return Reader(network, wordpieces, fingerprint, place, calibration, config, precision, sentences, kept)
+
+
+def _mapped_network(folder: Path, integers: bool) -> tuple[Network, WordPieces]:
+    """The network of a whole model with weights that processes share, and its word pieces."""
+    said = about(folder)
+    weights.check_files(folder, said["files"])
+    network = mapped_module(
+        (weights_fingerprint(folder), said["size"]),
+        integers,
+        lambda: Network(Size(**said["size"])),
+        lambda: load_network(folder)[0],
+    )
+    return network, WordPieces(folder / "vocab.txt")
+
+
+def load_network(folder: Path) -> tuple[Network, WordPieces]:
+    """The network and the word pieces of a model's folder."""
+    try:
+        with WithoutDrawing():
+            network = Network(Size(**about(folder)["size"]))
+        network.load_state_dict(weights.load_weights(folder), assign=True)
+    except (TypeError, RuntimeError, KeyError) as error:
+        raise ModelError(f"{folder}: the weights do not fit this version: {error}") from error
+    return network, WordPieces(_whole(folder) / "vocab.txt")
+
+
+def save_network(folder: Path, network: Network, vocabulary: Path, about: dict[str, Any]) -> None:
+    """Write a network as a model's folder."""
+    weights.save_weights(folder, network.state_dict(), vocabulary, about | {"size": asdict(network.size)})
+
+
+def _whole(folder: Path) -> Path:
+    """The whole model at the bottom of a model's bases."""
+    base = base_of(folder)
+    return folder if base is None else _whole(base)

@@ -1,0 +1,182 @@
+"""Options that a document does not print: their meaning is compared with that of its passages.
+
+The network points at printed options. A class of the whole document ("complaint", "quote") is rarely printed; the
+frozen sentence encoder knows how alike a passage and an option, as its name and description explain it, are in meaning.
+Both together give the probabilities of the options. Rows of a list are not compared: a row has too few words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cinnabar.engine.choices import is_compared, selectors
+from cinnabar.engine.model import Candidate, Row
+from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
+from cinnabar.engine.models.reader.inputs.sentence_passages import Stretch, passages, sentences
+from cinnabar.engine.models.reader.memory.passage import Compared, ListedOption, Memory
+from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
+from cinnabar.engine.models.reader.scoring.scores import Answers
+from cinnabar.engine.models.sentences.encoder import SentenceEncoder, Vectors
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
+
+#: Choices whose vectors of options are kept.
+_CHOICES_KEPT = 256
+#: The logits of an item's absence once its option is listed, and what is added to that of its option.
+_ABSENT, _FIRST = -20.0, 1e-3
+#: The greatest probability of a listed option: rows that were known before have probability one.
+_SUREST = 0.9999
+
+
+def option_texts(options: Sequence[Question]) -> list[tuple[str, str]]:
+    """Returns two texts of each option: its name with its description, and the same behind the field's name."""
+    plain = [": ".join(part for part in (option.label, option.note) if part) for option in options]
+    return [(text, f"{option.parents}: {text}") for text, option in zip(plain, options, strict=True)]
+
+
+@dataclass(slots=True)
+class OptionComparer:
+    """Compares the options of a form's choices with the passages of a document.
+
+    `load` returns the sentence encoder; it is loaded for the first choice that is compared. Vectors of options are kept
+    by form, and those of passages in the document's memory.
+    """
+
+    load: Callable[[], SentenceEncoder]
+    config: DescribedOptionsConfig
+    _options: dict[tuple[str, int], Vectors] = field(default_factory=dict)
+
+    def similarities(self, form: Form, slot: Slot, memory: Memory) -> Compared:
+        """Returns how alike each option and the document are in meaning; a text without words is like none."""
+        key = (form.fingerprint, slot.index)
+        if key not in memory.compared:
+            options = self._vectors(form, slot)
+            stretches, vectors = self._read(memory, "passages")
+            cosines = vectors @ options.T
+            best = cosines.argmax(0)
+            mean = (cosines.max(0) + cosines.mean(0)) / 2
+            memory.compared[key] = Compared(mean.tolist(), [stretches[at] for at in best.tolist()])
+        return memory.compared[key]
+
+    def listed(self, form: Form, array: ArrayNode, memory: Memory) -> list[ListedOption]:
+        """Returns the options that a list of options has, by the place of the passage that decided each."""
+        assert isinstance(array.item, Slot)
+        compared, config = self.similarities(form, array.item, memory), self.config
+        stretches, vectors = self._read(memory, "sentences")
+        cosines = vectors @ self._vectors(form, array.item).T
+        # How far an option is above all others in the sentence that is most its own.
+        ranked = np.sort(cosines, 1)
+        rivals = np.where(cosines == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
+        own = (cosines - rivals).argmax(0)
+        ahead = (cosines - rivals).max(0)
+        first = max(compared.alike)
+        found = []
+        for at, alike in enumerate(compared.alike):
+            odds = config.list_alike * alike + config.list_behind * (alike - first)
+            odds += config.list_ahead * float(ahead[at]) - config.list_bias
+            least = config.list_first if alike == first else config.list_least
+            chance = 1.0 / (1.0 + math.exp(-odds))
+            if chance >= least:
+                chance = min(round(chance, 4), _SUREST)
+                found.append(ListedOption(array.item.options[at], chance, stretches[int(own[at])]))
+        return sorted(found, key=lambda one: (one.stretch, -one.chance))
+
+    def _vectors(self, form: Form, slot: Slot) -> Vectors:
+        key = (form.fingerprint, slot.index)
+        found = self._options.get(key)
+        if found is None:
+            texts = option_texts(form_questions(form).options[slot.index])
+            both = self.load().embed([text for pair in texts for text in pair]).reshape(len(texts), 2, -1).mean(1)
+            if len(self._options) >= _CHOICES_KEPT:
+                self._options.pop(next(iter(self._options)))
+            found = self._options[key] = both / np.linalg.norm(both, axis=1, keepdims=True)
+        return found
+
+    def prepare(self, form: Form) -> None:
+        """Reads the options of all choices of a form that may be compared."""
+        chosen = selectors(form)
+        for slot in form.slots:
+            if is_compared(slot) and slot.index not in chosen:
+                self._vectors(form, slot)
+
+    def read(self, memories: Sequence[Memory], kind: str = "passages") -> None:
+        """Reads the passages or the sentences of documents, those of all of them together; each is read once."""
+        unread = [memory for memory in memories if kind not in memory.stretches]
+        # Several choices of a document are compared with the same passages.
+        unread = [memory for at, memory in enumerate(unread) if all(memory is not other for other in unread[:at])]
+        if not unread:
+            return
+        found = [(passages if kind == "passages" else sentences)(memory.passage.text) for memory in unread]
+        texts = [
+            memory.passage.text[start:end] for memory, own in zip(unread, found, strict=True) for start, end in own
+        ]
+        vectors = iter(np.split(self.load().embed(texts), np.cumsum([len(own) for own in found])[:-1]))
+        for memory, own in zip(unread, found, strict=True):
+            memory.stretches[kind] = own, next(vectors)
+
+    def _read(self, memory: Memory, kind: str) -> tuple[list[Stretch], Vectors]:
+        """Returns the passages or the sentences of a document, and their vectors."""
+        self.read([memory], kind)
+        return memory.stretches[kind]
+
+
+def is_list_of_options(form: Form, array: ArrayNode) -> bool:
+    """Returns whether an array, outside of rows of others, has compared options as its items and nothing else."""
+    item = array.item
+    if not isinstance(item, Slot) or array.prefix or array.key is not None or enclosing(form)[array.index] >= 0:
+        return False
+    return is_compared(item)
+
+
+def weighed(
+    absent: float,
+    reader: Sequence[float],
+    compared: Compared,
+    printed: Sequence[bool],
+    config: DescribedOptionsConfig,
+) -> tuple[float, list[float]]:
+    """Returns the log odds of a choice's absence and the log probabilities of its options.
+
+    absent, reader: those of the reader alone; printed: the options that the document prints.
+    The reader learnt absence for values that are pointed at. Of a class it says nothing, unless it thinks absence
+    likelier than a value.
+    """
+    scores = [
+        config.reader * log + config.alike * alike + config.printed * mark
+        for log, alike, mark in zip(reader, compared.alike, printed, strict=True)
+    ]
+    top = max(scores)
+    total = top + math.log(sum(math.exp(score - top) for score in scores))
+    odds = config.nothing + config.absent * max(0.0, absent) - config.likest * max(compared.alike)
+    return odds, [score - total for score in scores]
+
+
+def listed_rows(form: Form, memory: Memory, rows: Sequence[Row], at: Mapping[int, int]) -> dict[int, ListedOption]:
+    """Returns the listed option of each slot that has one; `at` maps slots to their rows.
+
+    Rows that were known before have probability one, so they are no listed options.
+    """
+    listed = memory.listed.get(form.fingerprint, {})
+    left: dict[tuple[int, int, float], list[ListedOption]] = {}
+    for array, own in listed.items():
+        for one in own:
+            left.setdefault((array, one.stretch[0], one.chance), []).append(one)
+    found = {}
+    for k, row in sorted(at.items(), key=lambda item: item[1]):
+        options = left.get((rows[row].array, rows[row].anchor, rows[row].probability))
+        if options:
+            found[k] = options.pop(0)
+    return found
+
+
+def write_listed(k: int, slot: Slot, one: ListedOption, out: Answers) -> None:
+    """Writes the option of a list as the answer of its slot; the others share the rest of its probability."""
+    rest = math.log((1.0 - one.chance) / (len(slot.options) - 1))
+    others = [Candidate(text.encode(), (), "chosen") for text in slot.options if text != one.text]
+    out.candidates[k] = [Candidate(one.text.encode(), (one.stretch,), "chosen"), *others]
+    # Two options of probability one half must not be as likely as each other.
+    out.logits[k] = [math.log(one.chance) + _FIRST, *[rest] * len(others)]
+    out.absent[k] = _ABSENT

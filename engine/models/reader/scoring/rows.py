@@ -1,0 +1,90 @@
+"""The places at which the items of an array begin, and the nesting of items."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from cinnabar.engine.model import Row
+from cinnabar.engine.models.reader.priors.config import PriorConfig, RowConfig
+from cinnabar.schemas.form.form import Form, enclosing
+
+#: The piece at which an item begins, and the probability that it does.
+Beginning = tuple[int, float]
+
+
+def sure_beginnings(places: Iterable[Beginning], config: RowConfig) -> list[Beginning]:
+    """Returns the places that surely begin an item, ascending; of neighbours the likelier one."""
+    sure = [(piece, chance) for piece, chance in places if chance >= config.least]
+    return _apart(sure, config.apart, len(sure))
+
+
+def refused_beginnings(
+    places: Sequence[Beginning], begun: Sequence[Beginning], config: RowConfig
+) -> list[Beginning]:
+    """Returns the likeliest places, ascending, that could begin an item and are not near one of `begun`."""
+    near = {piece + step for piece, _ in begun for step in range(1 - config.apart, config.apart)}
+    left = [(piece, chance) for piece, chance in places if chance >= config.refused and piece not in near]
+    return _apart(left, config.apart, config.most_refused)
+
+
+def doubtful_beginnings(
+    places: Sequence[Beginning], fields: int, pieces: int, config: PriorConfig
+) -> list[Beginning]:
+    """Returns the likeliest places, ascending, for an array without a sure beginning.
+
+    fields: the number of fields of an item; pieces: the number of pieces of the text.
+    """
+    own = config.doubtful_rows
+    least = max(own.least, own.share * max((chance for _, chance in places), default=0.0))
+    apart = max(config.rows.apart, min(own.pieces_a_field * fields, pieces // own.most))
+    return _apart([(piece, chance) for piece, chance in places if chance >= least], apart, own.most)
+
+
+def _apart(places: Sequence[Beginning], apart: int, most: int) -> list[Beginning]:
+    """Returns the likeliest places, ascending: no two closer than `apart` pieces, and at most `most` of them."""
+    kept: list[Beginning] = []
+    near: set[int] = set()
+    for piece, chance in sorted(places, key=lambda place: (-place[1], place[0])):
+        if len(kept) == most:
+            break
+        if piece not in near:
+            kept.append((piece, chance))
+            near.update(range(piece - apart + 1, piece + apart))
+    return sorted(kept)
+
+
+def fields_within(form: Form) -> list[int]:
+    """Returns the number of fields in an item of each of the form's arrays, including those of inner lists."""
+    inside = [0] * len(form.arrays)
+    for array in form.arrays:
+        inside[array.index] = sum(slot.path.startswith(f"{array.path}/*") for slot in form.slots)
+    return inside
+
+
+def refused_rows(array: int, anchors: Sequence[tuple[int, float]]) -> list[Row]:
+    """Returns the places (anchor in characters, probability) that could begin an item of an array and are not taken."""
+    return [Row(array, -1, anchor, chance, taken=False) for anchor, chance in anchors]
+
+
+def nested(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[Row]:
+    """Returns the rows of all arrays (anchor in characters, probability), parents before children.
+
+    An item of an inner array lies in the last item of the outer array that begins before it. An item that begins before
+    all of them is dropped.
+    """
+    rows: list[Row] = []
+    at: dict[int, list[int]] = {}
+    for array, outer in enclosing(form).items():
+        at[array] = []
+        outer_anchors = [rows[r].anchor for r in at[outer]] if outer >= 0 else []
+        for anchor, chance in sorted(anchors[array]):
+            parent = -1
+            if outer >= 0:
+                before = bisect_right(outer_anchors, anchor)
+                if not before:
+                    continue
+                parent = at[outer][before - 1]
+            at[array].append(len(rows))
+            rows.append(Row(array, parent, anchor, chance))
+    return rows

@@ -1,0 +1,101 @@
+"""Signs and defaults: descriptions may say that signs do not count, and may name the value for "none".
+
+With "Fees, always positive; 0 when there are none" a printed -4.90 is 4.9, and a document without fees has the value 0.
+The words of the description decide about signs (engine/readings/unsigned.py). Where they say nothing the network
+decides, which keeps the sign unless corrected documents taught it otherwise. The network decides about defaults, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import torch
+import torch.nn.functional as F
+
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.model import Candidate
+from cinnabar.engine.models.reader.inputs.questions import kind_of
+from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.memory.form import FormMemory
+from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.reader.scoring.scores import Answers, WindowScores
+from cinnabar.engine.models.reader.scoring.spans import Merged, add_candidate
+from cinnabar.engine.readings.unsigned import asks_unsigned
+from cinnabar.schemas.form.form import Slot
+
+_NUMBER = KINDS.index("number")
+#: Added to the network's log odds. Without it descriptions of all kinds had probabilities of .4 to .86 on the shipped
+#: weights, and half of the negative numbers lost their sign.
+_KEPT = -4.0
+#: The log odds where the description says it.
+_SAID = 6.0
+
+
+def unsigned_odds(network: Network, states: torch.Tensor) -> torch.Tensor:
+    """Returns the log odds that a printed minus is not part of the value, [N] float32, from slot states [N, H]."""
+    odds: torch.Tensor = network.unsigned(states)[..., 0].float() + _KEPT
+    return odds
+
+
+def settle_signs(
+    network: Network, asked: Collection[int], scores: Mapping[int, WindowScores], canvas: Canvas, out: Answers
+) -> None:
+    """Divides the probability of each negative number between the number and the number without its sign."""
+    signed = [
+        k
+        for k in sorted(asked)
+        if kind_of(canvas.instances[k].slot) == _NUMBER
+        and any(c.text.startswith(b"-") and c.origin == "copied" for c in out.candidates[k])
+    ]
+    if not signed:
+        return
+    said = [asks_unsigned(canvas.instances[k].slot.description) for k in signed]
+    odds = unsigned_odds(network, torch.stack([scores[k].likeliest_state() for k in signed]))
+    odds = odds.masked_fill(torch.tensor(said, device=odds.device), _SAID)
+    for k, unsigned, negative in zip(
+        signed, F.logsigmoid(odds).tolist(), F.logsigmoid(-odds).tolist(), strict=True
+    ):
+        slot = canvas.instances[k].slot
+        found = Merged()
+        for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
+            bare = _unsigned(candidate, slot)
+            add_candidate(found, candidate, log if bare is None else log + negative)
+            if bare is not None:
+                add_candidate(found, bare, log + unsigned)
+        ranked = sorted(found.values(), key=lambda x: -x[0])
+        out.logits[k] = [log for log, _ in ranked]
+        out.candidates[k] = [candidate for _, candidate in ranked]
+
+
+def settle_absences(
+    network: Network,
+    asked: Collection[int],
+    scores: Mapping[int, WindowScores],
+    known: FormMemory,
+    canvas: Canvas,
+    out: Answers,
+) -> None:
+    """Divides the probability of each absence between no value and the values that the description names."""
+    questions = {k: known.slots[canvas.instances[k].slot.index] for k in asked}
+    naming = [k for k in sorted(asked) if known.asked[questions[k]].named]
+    if not naming:
+        return
+    at = torch.tensor([questions[k] for k in naming], device=known.read.named.device)
+    states = torch.stack([scores[k].likeliest_state() for k in naming])
+    shares = network.defaults(states, known.read.named[at], known.read.is_named[at]).tolist()
+    for k, question, share in zip(naming, at.tolist(), shares, strict=True):
+        absent = out.absent[k]
+        found = {c.text: (log, c) for c, log in zip(out.candidates[k], out.logits[k], strict=True)}
+        for named, log in zip(known.asked[question].named, share[1:], strict=False):
+            add_candidate(found, Candidate(named.text.encode(), (), "default"), absent + log)
+        out.absent[k] = absent + share[0]
+        out.candidates[k] = [candidate for _, candidate in found.values()]
+        out.logits[k] = [log for log, _ in found.values()]
+
+
+def _unsigned(candidate: Candidate, slot: Slot) -> Candidate | None:
+    """Returns a copied negative number without its sign, or None if it is none or the slot rejects the result."""
+    bare = candidate.text[1:]
+    if candidate.origin != "copied" or not candidate.text.startswith(b"-") or not slot.accepts(bare):
+        return None
+    return Candidate(bare, candidate.spans, candidate.origin)

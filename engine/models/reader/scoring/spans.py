@@ -1,0 +1,169 @@
+"""From pointer scores to candidates: spans, their readings, and the texts that the slots accept."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from cinnabar.engine.model import Candidate
+from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot
+from cinnabar.engine.models.reader.inputs.columns import Columns
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader, word_ends, word_starts
+from cinnabar.engine.models.reader.inputs.tensors import Sheet
+from cinnabar.engine.models.reader.inputs.windows import Window
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+from cinnabar.engine.models.reader.network.encoder import FLOOR
+from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.reader.network.states import Decoded
+from cinnabar.schemas.form.form import Slot
+
+#: The number of starts for each slot and window, and of ends for each start.
+STARTS, ENDS = 8, 2
+#: The most candidates of a slot.
+CANDIDATES = 8
+#: For texts without a pattern, spans less likely than the likeliest by this (a natural logarithm) are not read: none
+#: was ever chosen.
+NEGLIGIBLE = 9.0
+#: The text, no JSON, of a code that is none of the options of a mixed slot.
+UNLISTED = b""
+#: Candidates by text, each with the logarithm of its probability.
+Merged = dict[bytes, tuple[float, Candidate]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pointed:
+    """A value that a slot points at: its spans, as characters of the passage, and its log probability."""
+
+    spans: tuple[tuple[int, int], ...]
+    log_probability: float
+
+    @property
+    def start(self) -> int:
+        """The first character."""
+        return self.spans[0][0]
+
+    @property
+    def end(self) -> int:
+        """The character behind the last one."""
+        return self.spans[-1][1]
+
+
+def start_masks(
+    slots: list[Slot], typed: list[bool], reader: MentionReader, pieces: Pieces, window: Window, width: int
+) -> npt.NDArray[np.bool_]:
+    """Returns the pieces at which each slot's values may start: [S, T]."""
+    words = np.zeros(width, bool)
+    words[1 : window.last - window.first + 1] = word_starts(pieces.case[window.first : window.last])
+    rows = []
+    known: dict[int, npt.NDArray[np.bool_]] = {}
+    for slot, is_typed in zip(slots, typed, strict=True):
+        if slot.options:
+            rows.append(np.zeros(width, bool))
+            continue
+        if not is_typed:
+            rows.append(words)
+            continue
+        if id(slot.automaton) not in known:
+            mask = np.zeros(width, bool)
+            places = reader.places(slot, pieces)
+            first, last = np.searchsorted(places, (window.first, window.last))
+            mask[places[first:last] - window.first + 1] = True
+            known[id(slot.automaton)] = mask & words
+        rows.append(known[id(slot.automaton)])
+    return np.stack(rows)
+
+
+def point(
+    network: Network, decoded: Decoded, page: Sheet, starts: Tensor, allowed: Tensor, end_words: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Returns the likeliest spans: starts, ends [N, S, STARTS, ENDS] places, their log probabilities, allowed mass.
+
+    starts: [N, S, T] from the network; allowed: [N, S, T] bool; end_words: [N, T] bool. The allowed mass is [N, S]: the
+    logarithm of the share of the start pointer's probability that lies on allowed pieces, before the others are masked.
+    """
+    scores = starts.float()
+    everywhere = torch.where(page.mask[:, None], scores, FLOOR)
+    masked = torch.where(allowed, scores, FLOOR)
+    mass = masked.logsumexp(-1) - everywhere.logsumexp(-1)
+    top, start = masked.log_softmax(-1).topk(min(STARTS, masked.shape[-1]), -1)
+    tails = network.ends(decoded, start, page.line).float()
+    tails = torch.where(end_words[:, None, None], tails, FLOOR)
+    end_top, end = tails.log_softmax(-1).topk(min(ENDS, tails.shape[-1]), -1)
+    both = top[..., None] + end_top
+    both = torch.where(allowed.gather(2, start)[..., None], both, FLOOR)
+    return start[..., None].expand_as(end), end, both, mass
+
+
+def end_mask(pieces: Pieces, window: Window, width: int) -> npt.NDArray[np.bool_]:
+    """Returns the pieces at which spans may end: [T]."""
+    mask = np.zeros(width, bool)
+    mask[1 : window.last - window.first + 1] = word_ends(pieces.case[window.first : window.last])
+    return mask
+
+
+def spans_in_window(
+    starts: list[list[int]], ends: list[list[int]], logs: list[list[float]], columns: Columns, window: Window
+) -> list[Pointed]:
+    """Returns the spans of one slot as characters of the passage."""
+    found = []
+    for start_row, end_row, log_row in zip(starts, ends, logs, strict=True):
+        for a, b, log in zip(start_row, end_row, log_row, strict=True):
+            if log > FLOOR / 2 and b >= a:
+                first, last = a - 1 + window.first, b - 1 + window.first
+                if last < window.last:
+                    found.append(Pointed(columns.spans(first, last), log))
+    return found
+
+
+def candidates_of(
+    slot: Slot, typed: bool, pointed: list[Pointed], reader: MentionReader
+) -> tuple[list[Candidate], list[float]]:
+    """Returns the texts that a slot may copy, with their log probabilities, the likeliest first.
+
+    Spans with the same reading are one candidate: its probability is their sum, its evidence the likeliest span. A
+    typed slot takes only whole mentions: of those at the start, the one with the nearest end.
+    """
+    if slot.free and pointed:
+        least = max(p.log_probability for p in pointed) - NEGLIGIBLE
+        pointed = [p for p in pointed if p.log_probability >= least]
+    texts: dict[bytes, tuple[float, Pointed]] = {}
+    for p in pointed:
+        if typed:
+            ends = reader.starting(slot, p.start)
+            if not ends:
+                continue
+            end, text = min(ends, key=lambda e: (abs(e[0] - p.end), -e[0]))
+            p, read = Pointed(((p.start, end),), p.log_probability), text
+        else:
+            found = reader.read(slot, *p.spans)
+            if isinstance(slot, MixedSlot):
+                found = found if found is not None and slot.takes(found) else None
+                if found is None and slot.is_unlisted(reader.readings(*p.spans)):
+                    found = UNLISTED
+            if found is None:
+                continue
+            read = found
+        if read in texts:
+            total, best = texts[read]
+            texts[read] = (log_sum(total, p.log_probability), max(best, p, key=lambda x: x.log_probability))
+        else:
+            texts[read] = (p.log_probability, p)
+    ranked = sorted(texts.items(), key=lambda t: (-t[1][0], t[1][1].start))[:CANDIDATES]
+    return [Candidate(t, p.spans) for t, (_, p) in ranked], [log for _, (log, _) in ranked]
+
+
+def log_sum(a: float, b: float) -> float:
+    """Returns the logarithm of the sum of two probabilities, from their logarithms."""
+    high, low = max(a, b), min(a, b)
+    return high + math.log1p(math.exp(low - high)) if high > -math.inf else high
+
+
+def add_candidate(found: Merged, candidate: Candidate, log: float) -> None:
+    """Adds a candidate to those found; of two with the same text the likelier one gives the spans and origin."""
+    before, other = found.get(candidate.text, (-math.inf, candidate))
+    found[candidate.text] = (log_sum(before, log), other if before >= log else candidate)

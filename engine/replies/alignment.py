@@ -1,0 +1,205 @@
+"""Finds the evidence for a server's values: their spans in the text.
+
+The aligner looks for a value as it stands (ignoring case, white space and punctuation), then among the readings of
+the text's dates, numbers and codes, then as the most similar stretch. Among several places it takes the one nearest to
+the other values of its row, or, outside of rows, the one with the name of its field before it.
+
+The aligner also gives a confidence, because the API gives none. It is not calibrated: it only separates values that
+stand in the text from values that do not.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import TypeVar
+
+from cinnabar.engine.readings.align import find_value
+from cinnabar.engine.readings.locale import Locale, document_locale
+from cinnabar.engine.readings.readings import readings
+from cinnabar.engine.readings.scan import scan
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.form.form import Slot
+
+#: Confidence of a value that stands in the text, of one among its readings, of one that is similar to a stretch (times
+#: the similarity), of an option without words of its own, of a value that stands nowhere; and of an absent value.
+STANDS, READ, LIKE, CHOSEN, NOWHERE, ABSENT = 0.9, 0.85, 0.75, 0.6, 0.3, 0.7
+#: The least similarity (0 to 1) of a stretch to a value, and the least length of such a value in characters.
+LIKENESS, LEAST = 0.88, 5
+#: Places of one value that are compared; characters before a place that may name its field.
+PLACES, AROUND = 60, 80
+#: Places on either side of a row's anchor that are compared; characters that a line break adds to a distance.
+NEAR, LINE = 4, 200
+#: Texts longer than this, in characters, are not searched for similar stretches.
+LONGEST = 400_000
+
+Span = tuple[int, int]
+_Key = TypeVar("_Key", Decimal, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value's span [start, end) in the text, None where it has none, and the confidence that follows."""
+
+    span: Span | None
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    spans: Sequence[Span]
+    confidence: float
+
+
+class Aligner:
+    """Finds values in one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._known: dict[tuple[str, bool, str], _Places] = {}
+
+    def place(self, values: Mapping[tuple[int, int], tuple[Slot, str]]) -> dict[tuple[int, int], Found]:
+        """Returns the place of each value. `values` has a slot's canonical JSON text by (slot, row), row -1 outside."""
+        rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for key in values:
+            rows[key[1]].append(key)
+        found: dict[tuple[int, int], Found] = {}
+        begin = 0
+        for row in sorted(rows):
+            places = {key: self._places(*values[key]) for key in rows[row]}
+            if row < 0:
+                found |= {key: self._by_label(values[key][0], at) for key, at in places.items()}
+                continue
+            anchor = _anchor(places.values(), begin)
+            begin = begin if anchor is None else anchor[0]
+            found |= {key: self._nearest(at, anchor) for key, at in places.items()}
+        return found
+
+    def _places(self, slot: Slot, text: str) -> _Places:
+        key = (slot.format or slot.kind, bool(slot.options), text)
+        if key not in self._known:
+            self._known[key] = self._search(slot, text)
+        return self._known[key]
+
+    def _search(self, slot: Slot, text: str) -> _Places:
+        value = parse(text)
+        if value is None or isinstance(value, bool):
+            return _Places((), CHOSEN)
+        if not isinstance(value, str):
+            spans = self._numbers.get(Decimal(value), [])
+            return _Places(spans, READ if spans else CHOSEN if slot.options else NOWHERE)
+        spans = find_value(self.text, value, "string", self._locale, [])
+        if spans:
+            return _Places(spans, STANDS)
+        spans = self._readings.get(value, [])
+        if not spans and re.fullmatch(r"[+-]?\d+(\.\d+)?", value):
+            spans = self._numbers.get(Decimal(value), [])
+        if spans:
+            return _Places(spans, READ)
+        if slot.options:
+            return _Places((), CHOSEN)
+        return self._like(value)
+
+    def _like(self, value: str) -> _Places:
+        if len(value) < LEAST or len(self.text) > LONGEST or len(self._lower) != len(self.text):
+            return _Places((), NOWHERE)
+        # Of the extras `models` and `mercury`.
+        from rapidfuzz import fuzz
+
+        best = fuzz.partial_ratio_alignment(value.lower(), self._lower, score_cutoff=100 * LIKENESS)
+        # Of a text that is shorter than the value, rapidfuzz would search the value for the text.
+        if best is None or len(self.text) < len(value):
+            return _Places((), NOWHERE)
+        return _Places((_whole(self.text, best.dest_start, best.dest_end),), LIKE * best.score / 100)
+
+    def _by_label(self, slot: Slot, places: _Places) -> Found:
+        if len(places.spans) < 2:
+            return Found(places.spans[0] if places.spans else None, places.confidence)
+        # Of the extras `models` and `mercury`.
+        from rapidfuzz import fuzz
+
+        label = slot.title or slot.path.rsplit("/", 1)[-1].replace("_", " ")
+        named = [
+            round(fuzz.partial_ratio(label.lower(), self._before(start)))
+            for start, _ in places.spans[:PLACES]
+        ]
+        return Found(places.spans[named.index(max(named))], places.confidence)
+
+    def _nearest(self, places: _Places, anchor: Span | None) -> Found:
+        """Returns the place nearest to the anchor; a line break between them counts as LINE characters."""
+        if not places.spans or anchor is None:
+            return Found(None, places.confidence)
+        start = anchor[0]
+        at = bisect_left(places.spans, anchor)
+        near = places.spans[max(0, at - NEAR) : at + NEAR]
+
+        def far(span: Span) -> int:
+            first, last = sorted((span[0], start))
+            return last - first + LINE * self.text.count("\n", first, last)
+
+        return Found(min(near, key=far), places.confidence)
+
+    def _before(self, start: int) -> str:
+        return self.text[max(0, start - AROUND) : start].lower()
+
+    @cached_property
+    def _lower(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def _locale(self) -> Locale:
+        return document_locale(self.text)
+
+    @cached_property
+    def _index(self) -> tuple[dict[Decimal, list[Span]], dict[str, list[Span]]]:
+        numbers: dict[Decimal, list[Span]] = defaultdict(list)
+        texts: dict[str, list[Span]] = defaultdict(list)
+        for mention in scan(self.text, self._locale):
+            start, end = span = mention.start, mention.end
+            before, after = self.text[max(0, start - 40) : start], self.text[end : end + 40]
+            for reading in readings(self.text[start:end], self._locale, before, after):
+                if reading.kind == "number":
+                    if mention.kind in ("number", "duration"):
+                        _note(numbers, Decimal(str(reading.value)), span)
+                elif isinstance(reading.value, str):
+                    _note(texts, reading.value, span)
+        return numbers, texts
+
+    @property
+    def _numbers(self) -> dict[Decimal, list[Span]]:
+        return self._index[0]
+
+    @property
+    def _readings(self) -> dict[str, list[Span]]:
+        return self._index[1]
+
+
+def _note(index: dict[_Key, list[Span]], key: _Key, span: Span) -> None:
+    if span not in index[key][-1:]:
+        index[key].append(span)
+
+
+def _anchor(places: Collection[_Places], begin: int) -> Span | None:
+    """Returns a row's anchor: of its value with the fewest places, the first place from `begin` on."""
+    rare = sorted((at for at in places if at.spans), key=lambda at: len(at.spans))
+    if not rare:
+        return None
+    return next((span for span in rare[0].spans if span[0] >= begin), rare[0].spans[-1])
+
+
+def _whole(text: str, start: int, end: int) -> Span:
+    """Returns the stretch widened to whole words, without blanks at its ends."""
+    while start and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+        end += 1
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

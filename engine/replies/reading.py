@@ -1,0 +1,197 @@
+"""Walks a model's answer along its form and collects the values, the rows and the problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cinnabar.engine.replies.wire import MORE, Wire, expected, open_names
+from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape
+
+#: Characters of the wrong value that a problem shows.
+_SHOWN = 60
+
+
+@dataclass(slots=True)
+class Taken:
+    """An answer's content: rows as (array, parent), texts by (slot, row) with None for absence, problems."""
+
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    texts: dict[tuple[int, int], tuple[Slot, str | None]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+class AnswerReader:
+    """Reads one answer along the form into `taken`."""
+
+    def __init__(self, wire: Wire, taken: Taken) -> None:
+        self.wire, self.taken = wire, taken
+
+    def read(self, node: Node, answer: Any, pointer: str, row: int) -> None:
+        """Reads the answer for this node; `pointer` is its JSON pointer in the record."""
+        if isinstance(node, Slot):
+            self._slot(node, answer, pointer, row)
+        elif isinstance(node, ObjectNode):
+            self._object(node, answer, pointer, row)
+        elif isinstance(node, ChoiceNode):
+            self._choice(node, answer, pointer, row)
+        else:
+            self._array(node, answer, pointer, row)
+
+    def closed(self, node: Node, pointer: str, row: int) -> None:
+        """Lays out the known rows of a node of which nothing is asked."""
+        if isinstance(node, ObjectNode):
+            for place in node.properties:
+                self.closed(place.node, f"{pointer}/{escape(place.name)}", row)
+        elif isinstance(node, ChoiceNode):
+            known = {at for at in self.wire.known if at == pointer or at.startswith(f"{pointer}/")}
+            for option, branch in zip(node.selector.options, node.branches, strict=True):
+                if known and known == set(slot_pointers(branch, pointer)):
+                    self.taken.texts[node.selector.index, row] = node.selector, option
+                    return
+        elif isinstance(node, ArrayNode):
+            for at in range(self.wire.pinned(pointer)):
+                part, below = self._item(node, at, row)
+                self.closed(part, f"{pointer}/{at}", below)
+
+    def _problem(self, pointer: str, wanted: str, answer: Any) -> None:
+        self.taken.problems.append(f"{pointer or '/'}: expected {wanted}, got {shown(answer)}")
+
+    def _slot(self, slot: Slot, answer: Any, pointer: str, row: int) -> None:
+        if answer is None or (answer == "" and '""' not in slot.options):
+            self.taken.texts[slot.index, row] = slot, None
+            return
+        try:
+            text = None if isinstance(answer, (dict, list)) else scalar_text(answer)
+        except ValueError:
+            text = None
+        if text is None or not slot.accepts(text.encode()):
+            self._problem(pointer, f"{expected(slot)}, or null", answer)
+        else:
+            self.taken.texts[slot.index, row] = slot, text
+
+    def _object(self, node: ObjectNode, answer: Any, pointer: str, row: int) -> None:
+        members = list(self.wire.members(node, pointer))
+        opened = open_names(node)
+        names = [*(name for name, _, _ in members), *opened]
+        if not self._has(answer, names, pointer):
+            return
+        found = answer or {}
+        for name, part, below in members:
+            if name in found:
+                self.read(part, found[name], below, row)
+            else:
+                self.closed(part, below, row)
+        for place in node.properties:
+            if place.name not in names:
+                self.closed(place.node, f"{pointer}/{escape(place.name)}", row)
+        for name, rest in zip(opened, node.rest, strict=True):
+            if found:
+                self._open(rest, found.get(name), pointer, row)
+
+    def _has(self, answer: Any, names: list[str], pointer: str) -> bool:
+        """Returns whether the answer is null or an object; notes missing and undeclared properties."""
+        if answer is None:
+            return True
+        if not isinstance(answer, dict):
+            self._problem(pointer, f"an object with {', '.join(names)}", answer)
+            return False
+        for name in names:
+            if name not in answer:
+                self._problem(f"{pointer}/{escape(name)}", "a value or null", "no such property")
+        for name in answer.keys() - set(names):
+            self._problem(f"{pointer}/{escape(name)}", "no such property", answer[name])
+        return True
+
+    def _open(self, rest: ArrayNode, answer: Any, pointer: str, row: int) -> None:
+        if not isinstance(answer, list):
+            self._problem(f"{pointer}/*", "a list of names and values", answer)
+            return
+        assert rest.key is not None and rest.item is not None
+        for pair in answer:
+            if not isinstance(pair, dict) or pair.keys() != {"name", "value"}:
+                self._problem(f"{pointer}/*", "a name and a value", pair)
+                continue
+            below = self._row(rest, row)
+            name = pair["name"] if isinstance(pair["name"], str) else ""
+            self._slot(rest.key, pair["name"], f"{pointer}/*", below)
+            self.read(rest.item, pair["value"], f"{pointer}/{escape(name)}", below)
+
+    def _choice(self, node: ChoiceNode, answer: Any, pointer: str, row: int) -> None:
+        if answer is None:
+            return
+        tries = []
+        for option, branch in zip(node.selector.options, node.branches, strict=True):
+            taken = Taken(list(self.taken.rows), dict(self.taken.texts))
+            taken.texts[node.selector.index, row] = node.selector, option
+            AnswerReader(self.wire, taken).read(branch, answer, pointer, row)
+            tries.append(taken)
+        best = min(tries, key=lambda taken: len(taken.problems))
+        self.taken.rows, self.taken.texts = best.rows, best.texts
+        self.taken.problems += best.problems
+
+    def _array(self, node: ArrayNode, answer: Any, pointer: str, row: int) -> None:
+        if self.wire.pinned(pointer):
+            self._pinned(node, answer, pointer, row)
+            return
+        more, begin = answer, 0
+        if node.prefix:
+            names = [str(at) for at in range(len(node.prefix))]
+            if not self._has(answer, [*names, MORE] if node.item is not None else names, pointer):
+                return
+            found = answer or {}
+            for at, part in enumerate(node.prefix):
+                self.read(part, found.get(str(at)), f"{pointer}/{at}", row)
+            more, begin = found.get(MORE), len(node.prefix)
+        if more is None:
+            return
+        if not isinstance(more, list):
+            self._problem(pointer, "a list", more)
+            return
+        if node.max_items is not None and begin + len(more) > node.max_items:
+            self._problem(pointer, f"at most {node.max_items} items", f"{begin + len(more)} items")
+            return
+        for at, item in enumerate(more if node.item is not None else [], begin):
+            part, below = self._item(node, at, row)
+            self.read(part, item, f"{pointer}/{at}", below)
+
+    def _pinned(self, node: ArrayNode, answer: Any, pointer: str, row: int) -> None:
+        rows = dict(self.wire.rows(node, pointer))
+        if not self._has(answer, [str(at) for at in rows], pointer):
+            return
+        for at in range(self.wire.pinned(pointer)):
+            part, below = self._item(node, at, row)
+            if at in rows:
+                self.read(part, (answer or {}).get(str(at)), f"{pointer}/{at}", below)
+            else:
+                self.closed(part, f"{pointer}/{at}", below)
+
+    def _item(self, node: ArrayNode, at: int, row: int) -> tuple[Node, int]:
+        """Returns an item's node and row: a new row, except for prefix items."""
+        if at < len(node.prefix):
+            return node.prefix[at], row
+        assert node.item is not None
+        return node.item, self._row(node, row)
+
+    def _row(self, array: ArrayNode, parent: int) -> int:
+        self.taken.rows.append((array.index, parent))
+        return len(self.taken.rows) - 1
+
+
+def slot_pointers(node: Node, pointer: str) -> Iterator[str]:
+    """Yields the pointers of the slots of a node, outside of lists."""
+    if isinstance(node, Slot):
+        yield pointer
+    elif isinstance(node, ObjectNode):
+        for place in node.properties:
+            yield from slot_pointers(place.node, f"{pointer}/{escape(place.name)}")
+
+
+def shown(answer: Any) -> str:
+    """Returns a part of an answer as text for a person, cut to `_SHOWN` characters."""
+    text = scalar_text(answer) if isinstance(answer, str) else str(answer)
+    text = "null" if answer is None else text
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

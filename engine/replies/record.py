@@ -1,0 +1,204 @@
+"""Turns a model's answer into a whole, valid record of the form, or into a list of its problems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cinnabar.engine.layout import Layout, State, lay_out
+from cinnabar.engine.model import Row
+from cinnabar.engine.models.reader.inputs.questions import form_questions
+from cinnabar.engine.repair import repaired
+from cinnabar.engine.replies.alignment import ABSENT, Aligner, Found
+from cinnabar.engine.replies.reading import AnswerReader, Taken, shown
+from cinnabar.engine.replies.wire import ROOT, Wire
+from cinnabar.engine.request import Filled, Leaf, Origin, Request
+from cinnabar.engine.writing import Value, Writer, known_value
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.form.form import Form, ObjectNode, Slot
+from cinnabar.schemas.judging.judge import Violation
+
+#: An answer within one code fence: models that no schema constrains write JSON so.
+_FENCED = re.compile(r"```(?:\w*\s)?(.*)```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answered value, or its absence (`text` is None), and its place in the document.
+
+    `key` is (slot, row) as in `Taken`. `default`: the schema's description names this value for absence, and the
+    document does not print it. `demanded`: the schema allows no absence here.
+    """
+
+    key: tuple[int, int]
+    slot: Slot
+    text: str | None
+    found: Found | None
+    default: bool
+    demanded: bool
+
+    @property
+    def origin(self) -> Origin:
+        """Says how the model came to the value."""
+        if self.default:
+            return "default"
+        return "chosen" if self.slot.options else "copied" if self.found and self.found.span else "generated"
+
+
+def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
+    """Returns the record of the answer and the known values, else the problems, each with its JSON pointer."""
+    taken = Taken()
+    if wire.schema is not None:
+        try:
+            answer = parse(_unfenced(text))
+        except ValueError as error:
+            return [f"the whole answer: expected one JSON object, got other text ({error})"]
+        root = wire.form.root
+        if not isinstance(answer, dict) and not (answer is None and root.nullable):
+            return [f"/: expected an object, got {shown(answer)}"]
+        if not isinstance(root, ObjectNode):
+            if not isinstance(answer, dict) or answer.keys() != {ROOT}:
+                return [f"/: expected an object with {ROOT!r} alone, got {shown(answer)}"]
+            answer = answer[ROOT]
+        AnswerReader(wire, taken).read(root, answer, "", -1)
+    else:
+        AnswerReader(wire, taken).closed(wire.form.root, "", -1)
+    return taken.problems or record_of(request, taken, _value)
+
+
+def _unfenced(text: str) -> str:
+    """Returns the answer without the code fence around it, if there is one."""
+    fenced = _FENCED.fullmatch(text.strip())
+    return fenced[1] if fenced else text
+
+
+def record_of(
+    request: Request, taken: Taken, value_of: Callable[[Answered], Value]
+) -> Filled | list[str]:
+    """Returns the record of the values taken from an answer and of the known ones, with the evidence of each.
+
+    `value_of` weighs an answered value. If the values break a rule of the schema, the function returns a record with
+    the same values written otherwise, else the rule.
+    """
+    form, offset = request.form, request.passage.offset
+    # The index in `taken.rows` serves as anchor, so that a row can be told after others were left out.
+    rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(taken.rows)]
+    layout = lay_out(form, rows, request.known)
+    selectors = {choice.selector.index for choice in form.choices}
+    sought = {
+        key: (slot, text)
+        for key, (slot, text) in taken.texts.items()
+        if text is not None and slot.index not in selectors
+    }
+    places = Aligner(request.passage.text).place(sought)
+    asked = form_questions(form).slots
+    values: list[Value] = []
+    for at, slot in enumerate(layout.slots):
+        row, known = layout.row_of[at], layout.known[at]
+        if known is not None:
+            values.append(known_value(slot, known))
+            continue
+        key = (slot.index, layout.rows[row].anchor if row >= 0 else -1)
+        _, text = taken.texts.get(key, (slot, None))
+        if text is not None and slot.index in selectors:
+            values.append(Value(text.encode(), False, ABSENT, origin="chosen"))
+            continue
+        found = places.get(key)
+        # The schema's description names this value and the document does not print it: it stands for absence.
+        default = found is not None and not found.span and any(n.text == text for n in asked[slot.index].named)
+        values.append(value_of(Answered(key, slot, text, found, default, not layout.excusable[at])))
+    writer = Writer(layout, values, offset)
+    violation = _violation(form, writer)
+    if violation is not None:
+        other = _otherwise(form, layout, values, offset, writer)
+        if other is None:
+            return [f"{violation.pointer or '/'}: expected {violation.expected}, got {violation.got}"]
+        writer = other
+    return Filled(
+        id=request.id,
+        record=writer.record,
+        leaves=writer.leaves,
+        rows=_anchored(writer, offset),
+        steps=0,
+        reopened=0,
+    )
+
+
+def _violation(form: Form, writer: Writer) -> Violation | None:
+    return None if form.judge is None else form.judge.violation(parse(writer.record))
+
+
+def _otherwise(
+    form: Form, layout: Layout, values: Sequence[Value], offset: int, writer: Writer
+) -> Writer | None:
+    """Returns another record of the same values that the schema allows; None if there is none.
+
+    The search may write an absent value as null, as empty or not at all; it changes no answered value. If a demanded
+    value is missing, any record is accepted, because the record goes to quarantine as `missing`.
+    """
+    assert form.judge is not None
+    answered = _values(writer)
+    out: dict[int, State | int] = {
+        id(place): "out"
+        for pointer, states in writer.states.items()
+        if not any(at == pointer or at.startswith(f"{pointer}/") for at in answered)
+        for place, _ in states
+        if place.optional
+    }
+    sparse = Writer(layout, values, offset, out)
+    if _violation(form, sparse) is None:
+        return sparse
+    other = repaired(layout, values, offset, form.judge, lambda at: _others(values[at]))
+    missing = any(leaf.missing for leaf in writer.leaves.values())
+    return other if other is not None and (missing or _values(other) == answered) else None
+
+
+def _value(answered: Answered) -> Value:
+    """Returns an answered value of a server, with the confidence that its evidence gives it."""
+    slot, text, found = answered.slot, answered.text, answered.found
+    if text is None or found is None:
+        return Value(slot.minimal.encode(), True, absent_confidence=ABSENT)
+    if answered.default:
+        return Value(text.encode(), False, ABSENT, round(1.0 - ABSENT, 4), origin="default")
+    sure = round(found.confidence, 4)
+    spans = (found.span,) if found.span else ()
+    return Value(text.encode(), False, sure, round(1.0 - found.confidence, 4), spans, answered.origin)
+
+
+def _values(writer: Writer) -> dict[str, str | None]:
+    """Returns the texts of the record's leaves that were answered or known."""
+    return {at: leaf.text for at, leaf in writer.leaves.items() if not _is_absent(leaf)}
+
+
+def _others(value: Value) -> list[tuple[float, Value]]:
+    """Returns the only alternative to an answered value: absence."""
+    return [(value.absent_confidence, replace(value, absent=True))]
+
+
+def _anchored(writer: Writer, offset: int) -> dict[str, tuple[int, float]]:
+    """Returns (anchor, confidence) of each row: it begins at its first value, else where the row before began."""
+    starts: dict[str, tuple[int, float]] = {}
+    begins: dict[str, list[tuple[int, float]]] = {}
+    for pointer, leaf in writer.leaves.items():
+        for row in _rows_above(pointer, writer.rows):
+            if leaf.spans:
+                begins.setdefault(row, []).append((leaf.spans[0][0], leaf.confidence))
+            elif not _is_absent(leaf):
+                begins.setdefault(row, []).append((-1, leaf.confidence))
+    last = offset
+    for pointer in writer.rows:
+        own = begins.get(pointer, [])
+        places = [start for start, _ in own if start >= 0]
+        last = min(places) if places else last
+        starts[pointer] = (last, round(max((sure for _, sure in own), default=ABSENT), 4))
+    return starts
+
+
+def _is_absent(leaf: Leaf) -> bool:
+    return leaf.origin == "absent" or leaf.missing
+
+
+def _rows_above(pointer: str, rows: Mapping[str, object]) -> list[str]:
+    cuts = [at for at, letter in enumerate(pointer) if letter == "/" and at] + [len(pointer)]
+    return [pointer[:cut] for cut in cuts if pointer[:cut] in rows]

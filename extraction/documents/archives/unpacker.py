@@ -1,0 +1,172 @@
+"""Files in archives as inputs: a process of its own unpacks, and nothing is written to a disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from cinnabar.extraction.documents.content.archive_kinds import packed_kind
+from cinnabar.extraction.documents.content.codes import CODES
+from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED
+from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
+from cinnabar.schemas.errors import DocumentError
+
+_SECONDS, _MEMORY, _MAX_LIST = 60.0, 1 << 30, 64 << 20
+_SHA256 = 64
+# So much of a file tells whether it may be an archive.
+_BEGINNING = 512
+_CHANGED = "the archive has changed since it was listed"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """A file in an archive, or the archive itself with the problem that keeps it from being unpacked.
+
+    file: the archive. inner: the path inside, "" for the archive itself. number: its place in the list of all.
+    """
+
+    file: Path
+    inner: str
+    number: int
+    digest: str
+    problem: DocumentError | None
+    unpacker: Unpacker = field(repr=False, compare=False)
+    lasting: bool = False
+
+    @property
+    def path(self) -> str:
+        """Returns the path of the archive, and the path inside."""
+        return f"{self.file}/{self.inner}" if self.inner else str(self.file)
+
+    def read(self) -> bytes:
+        """Returns its bytes. Raises DocumentError if they cannot be read."""
+        if self.problem is not None:
+            raise self.problem
+        return self.unpacker.read(self)
+
+
+class Unpacker:
+    """Lists the files of archives and reads them, by one process that keeps the last archive unpacked.
+
+    Threads may share it. A context manager: its exit ends the process.
+    """
+
+    def __init__(self, passwords: Sequence[str] = (), max_bytes: int = 200 << 20) -> None:
+        module = "cinnabar.extraction.documents.archives.worker"
+        # -P keeps the working folder out of the import path.
+        self._command = [sys.executable, "-P", "-m", module, f"{_SECONDS:g}", str(_MEMORY), str(max_bytes)]
+        self._passwords = orjson.dumps(list(passwords)) + b"\n"
+        self._lock = threading.Lock()
+        self._process: WorkerProcess | None = None
+        self._open: Path | None = None
+        # Files of the archive that is open.
+        self._held = 0
+
+    def __enter__(self) -> Unpacker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process; the next request would start another one."""
+        with self._lock:
+            self._end()
+
+    def members(self, path: Path) -> list[ArchiveMember] | None:
+        """Returns the files of an archive, or the archive with its problem; None if the file is no archive."""
+        with self._lock:
+            try:
+                found = self._listed(path)
+            except DocumentError as problem:
+                return [ArchiveMember(path, "", 0, "", problem, self)]
+        if found is None:
+            return None
+        return [ArchiveMember(path, *one, self) for one in found]
+
+    def read(self, member: ArchiveMember) -> bytes:
+        """Returns the bytes of a member. Raises DocumentError if they are not those that were listed."""
+        with self._lock:
+            if self._open != member.file:
+                self._listed(member.file)
+            if member.number >= self._held:
+                raise DocumentError("unreadable", _CHANGED)
+            data = self._asked({"read": member.number}, MAX_UNPACKED)
+        if hashlib.sha256(data).hexdigest() != member.digest:
+            raise DocumentError("unreadable", _CHANGED)
+        return data
+
+    def _listed(self, path: Path) -> list[tuple[str, int, str, DocumentError | None]] | None:
+        self._open = None
+        answer = self._asked({"open": os.fsencode(path).hex()}, _MAX_LIST)
+        try:
+            found = _checked(orjson.loads(answer))
+        except (ValueError, TypeError, KeyError) as error:
+            self._end()
+            raise DocumentError("worker_died", "the list of an archive's files is malformed") from error
+        self._open, self._held = path, len(found or ())
+        return found
+
+    def _asked(self, request: dict[str, Any], most: int) -> bytes:
+        if self._process is None:
+            self._process = WorkerProcess(self._command, self._passwords, _SECONDS, "unpacking")
+        process = self._process
+        try:
+            process.send(orjson.dumps(request) + b"\n")
+            deadline = process.deadline()
+            size = int.from_bytes(process.receive(8, deadline), "little")
+            if size > most:
+                raise WorkerDied(f"an answer of {size} bytes")
+            return process.receive(size, deadline)
+        except WorkerTimedOut as error:
+            self._end()
+            raise DocumentError("timeout", f"not unpacked within {_SECONDS:g} s") from error
+        except WorkerDied as error:
+            self._end()
+            raise DocumentError("worker_died", str(error)) from error
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.stop()
+        self._process, self._open = None, None
+
+
+def _checked(told: Any) -> list[tuple[str, int, str, DocumentError | None]] | None:
+    """Returns the list that the process sent, which has read hostile bytes. Raises the archive's problem."""
+    if "code" in told:
+        raise _problem(told["code"], told["detail"])
+    if told["members"] is None:
+        return None
+    found: list[tuple[str, int, str, DocumentError | None]] = []
+    for number, (name, digest, code, detail) in enumerate(told["members"]):
+        if not name or not isinstance(name, str) or (not code and len(digest) != _SHA256):
+            raise ValueError("a member without a name or a hash")
+        found.append((name, number, digest, _problem(code, detail) if code else None))
+    return found
+
+
+def _problem(code: str, detail: str) -> DocumentError:
+    if code not in CODES:
+        raise ValueError("an unknown code")
+    return DocumentError(code, str(detail))
+
+
+def may_be_archive(path: Path) -> bool:
+    """Returns True if this regular file begins like an archive, or like a ZIP file of any kind."""
+    try:
+        # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            beginning = file.read(_BEGINNING) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        return False
+    return beginning.startswith((b"PK\x03\x04", b"PK\x05\x06")) or bool(packed_kind(beginning))

@@ -1,0 +1,79 @@
+"""A process that unpacks archives in its memory: it lists the files of one, and then gives their bytes.
+
+    python -P -m cinnabar.extraction.documents.archives.worker TIME MEMORY SIZE
+
+The first line of standard input holds the passwords. Each further line is a request: `{"open": PATH}` with the path in
+hex lists the files, `{"read": NUMBER}` gives the bytes of one of them. An answer has its length before it, 8 bytes
+little-endian. TIME is the limit for a request in seconds of processor time, MEMORY and SIZE are bytes of address space
+and of the largest file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import PurePath
+from typing import Any
+
+import orjson
+
+from cinnabar.extraction.documents.archives.members import Member, UnpackedBytes, all_members
+from cinnabar.extraction.documents.content.archive_kinds import archive_kind
+from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED
+from cinnabar.extraction.documents.processes.serving import allow_processor_time, limit, parent_pipes
+from cinnabar.extraction.documents.processes.wire import MAGIC
+from cinnabar.extraction.documents.processes.worker import read_file
+from cinnabar.schemas.errors import DocumentError
+
+
+def listed(path: str, max_bytes: int, passwords: list[str]) -> tuple[dict[str, Any], list[Member]]:
+    """Returns the files of an archive, and how the parent is told of them."""
+    try:
+        data = read_file(path, max_bytes)
+        if not archive_kind(data):
+            return {"members": None}, []
+        bound = UnpackedBytes(len(data), MAX_UNPACKED)
+        found = all_members(data, PurePath(path).name, bound.count, passwords)
+    except DocumentError as problem:
+        return {"code": problem.code, "detail": problem.detail[:500]}, []
+    except MemoryError:
+        return {"code": "memory", "detail": "an allocation was refused"}, []
+    # The boundary of the process: an error concerns only this archive.
+    except Exception as error:
+        return {"code": "parser_error", "detail": type(error).__name__}, []
+    return {"members": [_told(one, max_bytes) for one in found]}, found
+
+
+def _told(one: Member, max_bytes: int) -> list[str]:
+    problem = one.problem
+    if problem is None and len(one.data) > max_bytes:
+        problem = DocumentError("too_large", f"{len(one.data)} bytes, the limit is {max_bytes}")
+    if problem is not None:
+        return [one.name, "", problem.code, problem.detail[:500]]
+    return [one.name, hashlib.sha256(one.data).hexdigest(), "", ""]
+
+
+def answer_requests(arguments: list[str]) -> None:
+    """Sets the limits, and answers until standard input ends."""
+    seconds, memory, max_bytes = float(arguments[0]), int(arguments[1]), int(arguments[2])
+    pipes = parent_pipes()
+    limit(memory)
+    passwords = orjson.loads(pipes.requests.readline())
+    pipes.send(MAGIC)
+    held: list[Member] = []
+    for line in pipes.requests:
+        asked = orjson.loads(line)
+        allow_processor_time(seconds)
+        if "open" in asked:
+            # The memory of the last archive is free before the next one is unpacked.
+            held = []
+            told, held = listed(os.fsdecode(bytes.fromhex(asked["open"])), max_bytes, passwords)
+            answer = orjson.dumps(told)
+        else:
+            answer = held[asked["read"]].data
+        pipes.send(len(answer).to_bytes(8, "little"), answer)
+
+
+if __name__ == "__main__":
+    answer_requests(sys.argv[1:])

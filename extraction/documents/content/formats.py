@@ -1,0 +1,235 @@
+"""The formats that are read, and how a file tells its own: by its content first, then by its name."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePath
+from typing import cast
+
+from cinnabar.extraction.documents.content.archive_kinds import packed_kind, zip_format
+from cinnabar.extraction.documents.content.document_in_making import Reader
+from cinnabar.schemas.errors import DocumentError
+
+_ROOM = "cinnabar.extraction.documents.ingest"
+_OPEN = "application/vnd.oasis.opendocument"
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: its name for people, its media type, the suffixes of its files, and the reader, `module:function`.
+
+    also: other media types that mails declare for it.
+    """
+
+    name: str
+    media_type: str
+    suffixes: tuple[str, ...]
+    dotted: str
+    also: tuple[str, ...] = ()
+
+    def reader(self) -> Reader:
+        """Returns the reader, which is imported when it is first needed."""
+        module, _, function = self.dotted.partition(":")
+        return cast(Reader, getattr(import_module(f"{_ROOM}.{module}"), function))
+
+
+#: Files that hold several mails: each is an input of its own where their form is certain (`mailboxes`).
+MBOX_SUFFIXES = (".mbox", ".mbx")
+
+INPUT_FORMATS: tuple[Format, ...] = (
+    Format("PDF", "application/pdf", (".pdf",), "pdf.reader:add_pdf", ("application/x-pdf",)),
+    Format("mail", "message/rfc822", (".eml",), "mail.reader:add_mail"),
+    Format(
+        "web archive", "multipart/related", (".mht", ".mhtml"), "mail.reader:add_mail", ("application/x-mimearchive",)
+    ),
+    Format("Apple mail", "message/x-emlx", (".emlx",), "mail.mailbox:add_emlx"),
+    Format("mbox", "application/mbox", MBOX_SUFFIXES, "mail.mailbox:add_mbox", ("application/x-mbox",)),
+    Format("Outlook item", "application/vnd.ms-outlook", (".msg", ".oft"), "mail.outlook:add_outlook"),
+    Format("TNEF", "application/ms-tnef", (".tnef",), "mail.reader:add_tnef", ("application/vnd.ms-tnef",)),
+    Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
+    Format("CSV", "text/csv", (".csv",), "web.delimited:add_delimited", ("application/csv",)),
+    Format("TSV", "text/tab-separated-values", (".tsv", ".tab"), "web.delimited:add_delimited"),
+    Format("JSON", "application/json", (".json",), "web.json:add_json"),
+    Format("JSON Lines", "application/jsonl", (".jsonl", ".ndjson"), "web.json:add_json_lines"),
+    Format("XML", "application/xml", (".xml",), "web.xml:add_xml", ("text/xml", "application/rss+xml")),
+    Format("EPUB", "application/epub+zip", (".epub",), "web.epub:add_epub"),
+    Format("calendar", "text/calendar", (".ics", ".ifb"), "mail.content_lines:add_content_lines"),
+    Format("contact", "text/vcard", (".vcf", ".vcard"), "mail.content_lines:add_content_lines", ("text/x-vcard",)),
+    Format("Word document", f"{_OFFICE}.wordprocessingml.document", (".docx", ".docm"), "office.word:add_word"),
+    Format("Excel workbook", f"{_OFFICE}.spreadsheetml.sheet", (".xlsx", ".xlsm", ".xltx"), "office.excel:add_excel"),
+    Format("binary Excel workbook", "application/vnd.ms-excel", (".xls", ".xlsb"), "office.old_excel:add_old_excel"),
+    Format(
+        "PowerPoint presentation",
+        f"{_OFFICE}.presentationml.presentation",
+        (".pptx", ".pptm", ".ppsx"),
+        "office.powerpoint:add_powerpoint",
+    ),
+    Format("OpenDocument text", f"{_OPEN}.text", (".odt", ".ott"), "office.open_document:add_open_document"),
+    Format("OpenDocument spreadsheet", f"{_OPEN}.spreadsheet", (".ods",), "office.open_document:add_open_document"),
+    Format("OpenDocument presentation", f"{_OPEN}.presentation", (".odp",), "office.open_document:add_open_document"),
+    Format("rich text", "application/rtf", (".rtf",), "office.rich_text:add_rich_text", ("text/rtf",)),
+    Format("encrypted office file", "application/vnd.ms-office", (), "office.encrypted:add_encrypted"),
+    Format("ZIP archive", "application/zip", (".zip",), "archives.reader:add_archive"),
+    Format("tar archive", "application/x-tar", (".tar",), "archives.reader:add_archive"),
+    Format("gzip archive", "application/gzip", (".gz", ".tgz"), "archives.reader:add_archive"),
+    Format("bzip2 archive", "application/x-bzip2", (".bz2", ".tbz2"), "archives.reader:add_archive"),
+    Format("xz archive", "application/x-xz", (".xz", ".txz"), "archives.reader:add_archive"),
+    Format("7z archive", "application/x-7z-compressed", (".7z",), "archives.reader:add_archive"),
+    Format("HTML", "text/html", (".html", ".htm"), "plain.html:add_html", ("application/xhtml+xml",)),
+    Format("PNG", "image/png", (".png",), "ocr.image_file:add_image"),
+    Format("JPEG", "image/jpeg", (".jpg", ".jpeg"), "ocr.image_file:add_image", ("image/jpg", "image/pjpeg")),
+    Format("GIF", "image/gif", (".gif",), "ocr.image_file:add_image"),
+    Format("BMP", "image/bmp", (".bmp",), "ocr.image_file:add_image", ("image/x-ms-bmp",)),
+    Format("WebP", "image/webp", (".webp",), "ocr.image_file:add_image"),
+    Format("TIFF", "image/tiff", (".tif", ".tiff"), "ocr.image_file:add_image"),
+    Format("HEIC", "image/heic", (".heic", ".heif"), "ocr.image_file:add_image", ("image/heif",)),
+)
+
+#: The format of each suffix; a later one of the list wins no suffix of an earlier one.
+SUFFIXES: dict[str, Format] = {suffix: one for one in reversed(INPUT_FORMATS) for suffix in one.suffixes}
+ARCHIVE_SUFFIXES = frozenset(
+    suffix for one in INPUT_FORMATS for suffix in one.suffixes if one.dotted == "archives.reader:add_archive"
+)
+_MEDIA_TYPES = {kind: one for one in reversed(INPUT_FORMATS) for kind in (one.media_type, *one.also)}
+_NAMED = {one.name: one for one in INPUT_FORMATS}
+
+# Content with such a prefix is not text, whatever its name.
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"GIF8", "GIF"),
+    (b"II*\x00", "TIFF"),
+    (b"MM\x00*", "TIFF"),
+    (b"Rar!", "a RAR archive: unpack it first, or pack it as .zip"),
+    (b"\x78\x9f\x3e\x22", "TNEF"),
+    (b"\x7fELF", "a program"),
+    (b"%!PS", "PostScript"),
+    (b"{\\rtf", "rich text"),
+)
+# A RIFF file and an ISO file have a size first.
+_LATER_MAGIC = (
+    (re.compile(rb"RIFF.{4}WEBP", re.DOTALL), "WebP"),
+    (re.compile(rb".{4}ftyp(?:hei[cxms]|hev[cxms]|mif1|msf1)", re.DOTALL), "HEIC"),
+    (re.compile(rb"BM.{4}\x00{4}.{4}[\x0c\x28\x34\x38\x40\x6c\x7c]\x00{3}", re.DOTALL), "BMP"),
+)
+# The beginnings of other files, for the message alone.
+_OTHERS: tuple[tuple[bytes, str], ...] = (
+    (b"MZ", "a program for Windows"),
+    (b"\xcf\xfa\xed\xfe", "a program for macOS"),
+    (b"SQLite format 3\x00", "a database of SQLite"),
+    (b"PAR1", "a table of Parquet"),
+    (b"ID3", "sound"),
+    (b"\xff\xfb", "sound"),
+    (b"OggS", "sound or video"),
+    (b"fLaC", "sound"),
+    (b"RIFF", "sound or video"),
+    (b"\x1aE\xdf\xa3", "video"),
+    (b"\x00\x00\x00\x18ftyp", "video"),
+    (b"\x00\x00\x00\x1cftyp", "video"),
+    (b"\x00\x00\x00 ftyp", "video"),
+    (b"wOF", "a font"),
+    (b"OTTO", "a font"),
+    (b"\x00\x01\x00\x00\x00", "a font"),
+    (b"MSCF", "a cabinet archive: unpack it first, or pack it as .zip"),
+    (b"!BDN", "a mailbox of Outlook (.pst): export its mails as .msg or .mbox"),
+    (b"8BPS", "an image of Photoshop: save it as .png"),
+    (b"AC10", "a drawing of AutoCAD: print it as .pdf"),
+)
+# Bytes that tell text from binary data.
+_TOLD = 4096
+_MAIL = re.compile(
+    rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID"
+    rb"|MIME-Version|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
+    re.IGNORECASE,
+)
+_XML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<\?xml\s", re.IGNORECASE)
+_HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+
+
+def content_format(data: bytes, name: str, media_type: str = "") -> Format:
+    """Returns the format of a file: its content decides, then its suffix, then the media type that a mail declares.
+
+    Raises DocumentError: empty, or unsupported with the kind of content.
+    """
+    if not data:
+        raise DocumentError("empty", "the file has zero bytes")
+    suffix = PurePath(name).suffix.lower()
+    # PDF readers look for the header in the first kilobyte. Without the suffix only the beginning counts, because a
+    # mail or a text may mention "%PDF-".
+    if data[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"%PDF-") or suffix == ".pdf":
+        return _NAMED["PDF"]
+    if (found := _by_magic(data)) is not None:
+        if found not in _NAMED:
+            raise DocumentError("unsupported", f"the content is {found}")
+        return _NAMED[found]
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if _MAIL.match(data):
+        return _NAMED["mail"]
+    if _HTML.match(data):
+        return _NAMED["HTML"]
+    if _XML.match(data):
+        return _NAMED["XML"]
+    if media_type in _MEDIA_TYPES:
+        return _MEDIA_TYPES[media_type]
+    if media_type.startswith("text/"):
+        return _NAMED["text"]
+    raise DocumentError("unsupported", _unknown(data, suffix))
+
+
+def is_plain_text(data: bytes) -> bool:
+    """Returns whether bytes without a name are a text that its beginning does not tell to be a mail or a page."""
+    if b"%PDF-" in data[:64] or any(form.match(data) for form in (_MAIL, _HTML, _XML)):
+        return False
+    try:
+        return "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+def _unknown(data: bytes, suffix: str) -> str:
+    """Returns in words what a file without a known format is, and what to do."""
+    what = f"the suffix {suffix[:20]!r} is of no known format" if suffix else "the name has no suffix"
+    if other := next((kind for magic, kind in _OTHERS if data.startswith(magic)), ""):
+        return f"{what}, and the content is {other}"
+    if b"\x00" in data[:_TOLD]:
+        return f"{what}, and the content is binary data of an unknown kind; docs/formats.md lists all formats"
+    return f"{what}; a text needs the suffix .txt, and docs/formats.md lists all formats"
+
+
+def _by_magic(data: bytes) -> str | None:
+    """Returns the name of a format, or in words what else the content is; None if its first bytes tell nothing."""
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return zip_format(data)
+    if packed := packed_kind(data):
+        return packed
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        return _ole(data)
+    found = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+    return found or next((kind for pattern, kind in _LATER_MAGIC if pattern.match(data)), None)
+
+
+#: Tells the format of an OLE file by the name of a stream or storage at its top.
+_OLE: tuple[tuple[str, str], ...] = (
+    ("__properties_version1.0", "Outlook item"),
+    ("EncryptedPackage", "encrypted office file"),
+    ("Workbook", "binary Excel workbook"),
+    ("Book", "binary Excel workbook"),
+    ("WordDocument", "a Word document of before 2007: save it as .docx"),
+    ("PowerPoint Document", "a PowerPoint presentation of before 2007: save it as .pptx"),
+)
+
+
+def _ole(data: bytes) -> str:
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as file:
+            return next((name for stream, name in _OLE if file.exists(stream)), "an OLE file of another program")
+    # The library fails in several ways on damaged files.
+    except Exception:
+        return "a damaged OLE file"

@@ -1,0 +1,56 @@
+"""What a run lets the parsers do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+from cinnabar.extraction.plan.bounds import OcrChoice
+
+#: What to do about an encrypted file; part of its message.
+PASSWORD_HELP = "give its password in CINNABAR_PASSWORDS or by --password-file"
+
+
+@dataclass(frozen=True, slots=True)
+class ParserSettings:
+    """What a run lets the parsers do.
+
+    passwords: tried on encrypted files. ocr: pictures and pages without text (`auto`), all pages (`always`) or none are
+    read from their image. ocr_engine: `rapidocr`, or `tesseract` with languages after a colon. hidden: text that no
+    reader sees is read too. careful: contents of other kinds within a file stay closed, and the pages of a PDF
+    are read in processes of their own, for a file that ended its parser. seconds: of wall clock for a document, which a
+    reader of many pages plans with. drawn_from: the page of a PDF that is drawn for a person, with as many after it as
+    a moment allows; 0 draws the first pages.
+
+    Raises ValueError for an unknown `ocr`.
+    """
+
+    # Never printed: a representation lands in logs.
+    passwords: tuple[str, ...] = ()
+    ocr: OcrChoice = "auto"
+    ocr_engine: str = "rapidocr"
+    hidden: bool = False
+    careful: bool = False
+    seconds: float = 30.0
+    drawn_from: int = 0
+
+    def __post_init__(self) -> None:
+        if self.ocr not in get_args(OcrChoice):
+            raise ValueError(f"ocr: expected one of {', '.join(get_args(OcrChoice))}, got {self.ocr!r}")
+
+    def __repr__(self) -> str:
+        told = {**asdict(self), "passwords": f"{len(self.passwords)} given"}
+        return f"ParserSettings({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+
+    def sent(self) -> dict[str, Any]:
+        """Returns the settings for a parser process, which reads them from its standard input."""
+        return asdict(self)
+
+    @classmethod
+    def received(cls, said: Mapping[str, Any]) -> ParserSettings:
+        """Returns the settings that `sent` made."""
+        return cls(**{**said, "passwords": tuple(said["passwords"])})
+
+
+DEFAULT = ParserSettings()

@@ -1,0 +1,112 @@
+"""ZIP files: their members, unpacked piece by piece so that no size is believed."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+
+from cinnabar.extraction.documents.content.encryption import opened_member
+from cinnabar.schemas.errors import DocumentError
+
+# Entries that a file may list; each takes half a kilobyte of memory before the first one is read.
+_MAX_ENTRIES = 200_000
+_ENTRY = b"PK\x01\x02"
+_PIECE = 1 << 16
+# The decompressors of other methods give all that a piece of input holds, so the pieces are small.
+_SMALL_PIECE = 1 << 12
+_ENCRYPTED = 1
+# The method of members under AES, and the extra field with their own.
+_AES, _AES_FIELD, _HEADER = 99, 0x9901, 30
+
+
+def open_zip(data: bytes) -> zipfile.ZipFile:
+    """Returns a ZIP file with its entries listed. Raises DocumentError: broken, unpacked."""
+    if data.count(_ENTRY) > _MAX_ENTRIES:
+        raise DocumentError("unpacked", f"the ZIP file lists more than {_MAX_ENTRIES} entries")
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError, IndexError) as error:
+        raise DocumentError("broken", f"a damaged ZIP file: {str(error)[:100]}") from error
+
+
+def read_member(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, count: Callable[[int], None], passwords: Sequence[str] = ()
+) -> bytes:
+    """Returns the bytes of an entry, and calls `count` with each number of bytes before they are kept.
+
+    Raises DocumentError: password, broken, unsupported; and what `count` raises.
+    """
+    locked = bool(entry.flag_bits & _ENCRYPTED)
+    if locked and entry.compress_type == _AES:
+        return _read_aes(archive, entry, count, passwords)
+    for password in passwords if locked else [None]:
+        try:
+            return _read(archive, entry, count, password)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, LookupError) as error:
+            # A wrong password passes the check of one byte now and then; then the content is damaged.
+            if not locked:
+                raise DocumentError("broken", f"a damaged member: {str(error)[:100]}") from error
+        except NotImplementedError as error:
+            raise DocumentError("unsupported", f"a member is packed or encrypted in another way: {error}") from error
+        except RuntimeError as error:
+            if not locked:
+                raise DocumentError("broken", f"a damaged member: {str(error)[:100]}") from error
+    raise DocumentError("password", "the member is encrypted")
+
+
+def _read(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, count: Callable[[int], None], password: str | None
+) -> bytes:
+    size = _PIECE if entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) else _SMALL_PIECE
+    pieces: list[bytes] = []
+    with archive.open(entry, pwd=None if password is None else password.encode()) as file:
+        while piece := file.read(size):
+            count(len(piece))
+            pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _read_aes(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, count: Callable[[int], None], passwords: Sequence[str]
+) -> bytes:
+    """Returns the bytes of an entry under AES. Raises DocumentError: password, broken, unsupported."""
+    strength, method = _aes_field(entry.extra)
+    assert archive.fp is not None
+    try:
+        archive.fp.seek(entry.header_offset)
+        # The lengths of name and extra field stand at the end of the member's own header.
+        lengths = struct.unpack("<2H", archive.fp.read(_HEADER)[26:])
+        archive.fp.seek(sum(lengths), io.SEEK_CUR)
+        data = archive.fp.read(max(0, entry.compress_size))
+        found = (opened_member(data, password, strength) for password in passwords)
+        packed = next((one for one in found if one is not None), None)
+        if packed is None:
+            raise DocumentError("password", "the member is encrypted")
+        if method == zipfile.ZIP_STORED:
+            count(len(packed))
+            return packed
+        if method != zipfile.ZIP_DEFLATED:
+            raise DocumentError("unsupported", f"an encrypted member is packed by the method {method}")
+        stream, pieces = zlib.decompressobj(-15), list[bytes]()
+        while packed and not stream.eof:
+            pieces.append(stream.decompress(packed, _PIECE))
+            count(len(pieces[-1]))
+            packed = stream.unconsumed_tail
+        return b"".join(pieces)
+    except (ValueError, OverflowError, OSError, struct.error, zlib.error) as error:
+        raise DocumentError("broken", f"a damaged member: {str(error)[:100]}") from error
+
+
+def _aes_field(extra: bytes) -> tuple[int, int]:
+    """Returns the strength of a member under AES and the method that it is packed by, zeros if none is told."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, size = struct.unpack_from("<2H", extra, at)
+        if kind == _AES_FIELD and size >= 7 and at + 11 <= len(extra):
+            strength, method = struct.unpack_from("<BH", extra, at + 8)
+            return int(strength), int(method)
+        at += 4 + size
+    return 0, 0

@@ -1,0 +1,10 @@
+"""Parses files into documents: `parse` in this process, `sandbox.ParserPool` for untrusted files."""
+
+from __future__ import annotations
+
+from cinnabar.extraction.documents.content.codes import CODES, FLAGS
+from cinnabar.extraction.documents.content.formats import SUFFIXES
+from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.ingest.dispatch import parse
+
+__all__ = ["CODES", "FLAGS", "SUFFIXES", "ParserSettings", "parse"]

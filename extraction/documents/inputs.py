@@ -1,0 +1,249 @@
+"""The inputs of a run: files and mails of folders and mailboxes, each with the hash of its bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from cinnabar.extraction.documents.archives.unpacker import ArchiveMember, Unpacker, may_be_archive
+from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
+from cinnabar.extraction.documents.content.inputs import Message, Sent
+from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
+from cinnabar.extraction.documents.mailboxes.address import (
+    ImapAddress,
+    is_address,
+    parse_address,
+    password_of_environment,
+)
+from cinnabar.extraction.documents.mailboxes.files import (
+    MaildirMessage,
+    is_delivered,
+    is_mbox,
+    maildir_of,
+    mbox_messages,
+)
+from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
+from cinnabar.schemas.errors import DocumentError, UsageError
+
+_PIECE = 1 << 20
+_NOTHING, _NO_BYTES = hashlib.sha256().hexdigest(), "the file has zero bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A path that ends in one outcome: the SHA-256 of its bytes, or the problem that keeps it from being read.
+
+    A parser reads `content`: a file, a mail that has no file of its own, or bytes of the caller.
+    """
+
+    path: str
+    content: Path | Message | Sent
+    digest: str = ""
+    problem: DocumentError | None = None
+
+
+#: A location that a run is given: a file, a folder (also a Maildir), an mbox, a mailbox behind IMAP, or an input of an
+#: earlier run, which keeps its path even if its content has moved.
+Location = Path | ImapAddress | Input
+
+
+def located(texts: Sequence[str], password: Callable[[], str] = password_of_environment) -> list[Location]:
+    """Returns the locations that these paths and addresses name. Raises UsageError if an address is malformed.
+
+    `password` returns the password of the mailboxes.
+    """
+    found = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
+    check_account(one for one in found if isinstance(one, ImapAddress))
+    return [*found]
+
+
+def check_account(addresses: Iterable[ImapAddress]) -> None:
+    """Raises UsageError if these mailboxes belong to more than one user or server."""
+    if len({one.account for one in addresses}) > 1:
+        # There is one password, and no other server may see it.
+        raise UsageError("expected mailboxes of one user on one server in a run, got several")
+
+
+def gather(
+    locations: Sequence[Location], out: Path | None, connections: ExitStack, passwords: Sequence[str] = ()
+) -> list[Path | Message | Input]:
+    """Returns the files and mails at these locations, sorted by path, each once; archives stand for their files.
+
+    Connections to servers, and the process that unpacks archives, stay open until `connections` exits. `passwords` are
+    tried on encrypted archives. A folder or a mailbox may be empty. Raises UsageError if there is no such file, folder,
+    server, user or mailbox.
+    """
+    unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
+    found: dict[tuple[str, int], Path | Message | Input] = {}
+    # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its work.
+    in_maildir: dict[Path, bool] = {}
+    for location in locations:
+        if isinstance(location, Input):
+            found[location.path, 0] = location
+        elif isinstance(location, ImapAddress):
+            for message in connections.enter_context(ImapMailbox(location)).messages():
+                found[str(location), message.uid] = message
+        else:
+            for path in files_at(location, out):
+                folder = path.parent
+                if folder not in in_maildir:
+                    in_maildir[folder] = maildir_of(path) is not None
+                items = _items(path, unpacker, path == location, in_maildir[folder])
+                found |= {(str(path), number): item for number, item in enumerate(items)}
+    if not locations:
+        raise UsageError("expected at least one file, folder or mailbox to read, got none")
+    return [found[key] for key in sorted(found)]
+
+
+def _items(path: Path, unpacker: Unpacker, given: bool, in_maildir: bool) -> Sequence[Path | Message]:
+    """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
+
+    `given` files were named by the user, others lie in a folder.
+    """
+    if in_maildir:
+        return [MaildirMessage(path)] if is_delivered(path) else []
+    suffix = path.suffix.lower()
+    if (suffix in MBOX_SUFFIXES or suffix not in SUFFIXES) and is_mbox(path):
+        return list(mbox_messages(path))
+    # A link in a folder may lead out of it, so its target is not opened here.
+    packed = suffix in ARCHIVE_SUFFIXES or suffix not in SUFFIXES
+    if packed and (given or not path.is_symlink()) and may_be_archive(path):
+        members = unpacker.members(path)
+        return [path] if members is None else members
+    return [path]
+
+
+def archive_around(path: Path) -> Path | None:
+    """Returns the archive that a path inside an archive leads through, None if there is none."""
+    for above in path.parents:
+        try:
+            status = above.stat()
+        except OSError:  # it is not there, or lies below a file
+            continue
+        return above if stat.S_ISREG(status.st_mode) and may_be_archive(above) else None
+    return None
+
+
+def expand(paths: Sequence[Path], out: Path | None = None) -> list[Path]:
+    """Returns the files that these paths name, sorted by path, each once.
+
+    Raises UsageError if a path does not exist, or if a folder or all of them hold no file.
+    """
+    found: set[Path] = set()
+    for path in paths:
+        inside = files_at(path, out)
+        if not inside:
+            raise UsageError(f"{path}: the folder holds no files (hidden ones do not count)")
+        found.update(inside)
+    if not found:
+        raise UsageError("expected at least one file or folder to read, got none")
+    return sorted(found, key=str)
+
+
+def files_at(path: Path, out: Path | None = None) -> list[Path]:
+    """Returns the file at this path, or the files in the folder there, which may be empty.
+
+    A folder stands for all files in it at any depth, without hidden files and folders and without the output folder; a
+    link counts if it leads to a file within the folder. Raises UsageError if the path does not exist.
+    """
+    if not os.path.lexists(path):
+        raise UsageError(f"{path}: no such file or folder")
+    return list(_inside(path, None if out is None else out.resolve())) if _is_folder(path) else [path]
+
+
+def _inside(folder: Path, out: Path | None) -> Iterator[Path]:
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            entries = list(os.scandir(here))
+        except OSError as error:
+            raise UsageError(f"{here}: the folder cannot be read ({error.strerror})") from error
+        for entry in entries:
+            path = here / entry.name
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if out is None or path.resolve() != out:
+                    waiting.append(path)
+            # A link that leads nowhere, or to itself, counts as a file; reading it fails later.
+            elif not (entry.is_symlink() and _is_folder(path) and _within(path, folder)):
+                yield path
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # for example a link to itself, or into a folder without permission
+        return False
+
+
+def _within(path: Path, folder: Path) -> bool:
+    # Path.resolve would raise on a link that leads to itself.
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def path_of(item: Path | Message | Input) -> str:
+    """Returns the path that the outcome of a file or a mail carries."""
+    return str(item) if isinstance(item, Path) else item.path
+
+
+def input_of(name: str, data: bytes) -> Input:
+    """Returns bytes that have no file as an input of this name, whose suffix may tell the format."""
+    problem = None if data else DocumentError("empty", _NO_BYTES)
+    return Input(name, Sent(PurePath(name), data), hashlib.sha256(data).hexdigest() if data else "", problem)
+
+
+def examine(
+    item: Path | Message | Input, roots: Sequence[Location], known: Mapping[str, str] | None = None
+) -> Input:
+    """Returns the hash of a file or a mail, or the problem that keeps it from being read.
+
+    `roots` are the locations that the run was given: a link is followed only if it is a root or stays inside one.
+    `known` maps paths to earlier hashes; a mail that cannot change keeps its hash unread.
+    """
+    if isinstance(item, Input):
+        return item
+    path = path_of(item)
+    try:
+        if isinstance(item, Path):
+            digest = _digest(item, [root for root in roots if isinstance(root, Path)])
+        elif isinstance(item, ArchiveMember):
+            if item.problem is not None:
+                raise item.problem
+            digest = item.digest
+        else:
+            before = (known or {}).get(path, "") if item.lasting else ""
+            digest = before or hashlib.sha256(item.read()).hexdigest()
+    except DocumentError as problem:
+        return Input(path, item, problem=problem)
+    except OSError as error:
+        return Input(path, item, problem=DocumentError("unreadable", error.strerror or str(error)))
+    if digest == _NOTHING:
+        # All files without bytes have one hash, so each is a problem of its path and none another's duplicate.
+        return Input(path, item, problem=DocumentError("empty", _NO_BYTES))
+    return Input(path, item, digest)
+
+
+def _digest(path: Path, roots: Sequence[Path]) -> str:
+    if path.is_symlink() and path not in roots:
+        folders = [root for root in roots if path.is_relative_to(root)]
+        if not any(_within(path, folder) for folder in folders):
+            raise DocumentError("not_a_file", "the link leads out of the folder and was not followed")
+    # Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentError("not_a_file", "expected a regular file, got a folder, a pipe or a device")
+        if status.st_size > MAX_FILE:
+            raise DocumentError("too_large", f"{status.st_size} bytes, at most {MAX_FILE} are read")
+        digest = hashlib.sha256()
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()

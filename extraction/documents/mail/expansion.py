@@ -1,0 +1,134 @@
+"""Content that holds further parts in other ways than MIME: TNEF, uuencoded and yEnc files in a text, signed data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from cinnabar.extraction.documents.mail.mime import MAX_PARTS, Entity, made, split, uudecode
+from cinnabar.extraction.documents.mail.secured import is_pkcs7, signed_content
+from cinnabar.extraction.documents.mail.tnef import tnef_entity
+from cinnabar.extraction.documents.plain.charsets import decode
+from cinnabar.schemas.errors import DocumentError
+
+_TNEF = ("application/ms-tnef", "application/vnd.ms-tnef")
+# How often content may be taken out of content.
+_MAX_LEVELS = 8
+# A uuencoded file: the first letter of a line tells its length, "M" for a whole one.
+_UUENCODED = re.compile(
+    rb"(?:\A|(?<=\n))begin [0-7]{3,4} ([^\r\n]{1,255})\r?\n((?:[!-`][ -`]{1,90}\r?\n)+)(?:[` ]?[ ]*\r?\n)?"
+    rb"end[ \t]*(?=\r?\n|\Z)"
+)
+_YENC = re.compile(rb"=ybegin [^\r\n]{0,200}?name=([^\r\n]{1,255})\r?\n(?:=ypart [^\r\n]{0,200}\r?\n)?")
+_ESCAPE = re.compile(rb"=(.)", re.DOTALL)
+_PLAIN = bytes((code - 42) % 256 for code in range(256))
+
+
+def expand_content(root: Entity, count: Callable[[int], None]) -> None:
+    """Puts the parts within such content in its place. `count` is told the bytes that are taken out."""
+    waiting, parts = [(root, 0)], 0
+    has_body = _has_body(root)
+    while waiting:
+        entity, level = waiting.pop()
+        parts += 1
+        if parts > MAX_PARTS:
+            root.flags.add("truncated")
+            return
+        if not entity.children and not entity.named_only and level < _MAX_LEVELS:
+            inside = _inside(entity, count, has_body)
+            if inside is not None:
+                del entity.message["Content-Type"]
+                entity.message["Content-Type"] = "multipart/mixed"
+                entity.children, entity.raw, level = inside, b"", level + 1
+        if entity.media_type == "multipart/encrypted":
+            for child in entity.children:
+                child.named_only = True
+        waiting.extend((child, level) for child in reversed(entity.children))
+
+
+def _inside(entity: Entity, count: Callable[[int], None], has_body: bool) -> list[Entity] | None:
+    """Returns the parts within a part, None if it is one of its own."""
+    media_type = entity.media_type
+    if media_type == "text/plain" and not entity.attached and not entity.name:
+        return _encoded_files(entity)
+    if media_type in _TNEF or entity.name.lower() == "winmail.dat":
+        return _tnef(entity, count, has_body)
+    if is_pkcs7(entity):
+        content = signed_content(entity.content())
+        if content:
+            count(len(content))
+            return [split(content), _opened(entity)]
+    return None
+
+
+def _tnef(entity: Entity, count: Callable[[int], None], has_body: bool) -> list[Entity] | None:
+    try:
+        # The mail says in its own body what the item says.
+        found = tnef_entity(entity.content(), count, with_body=not has_body)
+    except DocumentError:
+        return None
+    entity.flags |= found.flags
+    return [_opened(entity), *found.children]
+
+
+def _opened(entity: Entity) -> Entity:
+    """Returns the part itself, which stays named among those that were in it."""
+    media_type, name, attached = entity.media_type, entity.name, entity.attached
+    return Entity(made(media_type, b"", (), name, attached).message, entity.content(), given_name=name, named_only=True)
+
+
+def _encoded_files(entity: Entity) -> list[Entity] | None:
+    """Returns a text and the files that stand between its lines."""
+    raw = entity.raw
+    if b"begin " not in raw and b"=ybegin " not in raw:
+        return None
+    content = entity.content()
+    found = [(*match.span(), match[1], uudecode(match[0])) for match in _UUENCODED.finditer(content)]
+    parts: list[Entity] = []
+    at = 0
+    for start, end, name, data in sorted([*found, *_yencoded(content)], key=lambda file: file[0]):
+        if start < at or len(parts) >= MAX_PARTS:
+            continue
+        parts += _text(entity, content[at:start])
+        parts.append(made("application/octet-stream", data, (), decode(name.strip())[0], True))
+        at = end
+    return [*parts, *_text(entity, content[at:])] if at else None
+
+
+def _text(entity: Entity, content: bytes) -> list[Entity]:
+    """Returns a piece of a text as an entity with its charset, none if the piece is blank."""
+    if not content.strip():
+        return []
+    piece = made("text/plain", content)
+    if said := entity.message.get("content-type"):
+        piece.message.replace_header("Content-Type", said)
+    return [piece]
+
+
+def _yencoded(content: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
+    """Yields the files in yEnc: start, end, name and data of each."""
+    at = 0
+    while (begin := _YENC.search(content, at)) is not None:
+        stop = content.find(b"\n=yend", begin.end() - 1)
+        if stop < 0:
+            return
+        at = content.find(b"\n", stop + 1)
+        at = len(content) if at < 0 else at
+        data = content[begin.end() : stop].replace(b"\r", b"").replace(b"\n", b"")
+        yield begin.start(), at, begin[1], _ESCAPE.sub(_unescaped, data).translate(_PLAIN)
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    return bytes([(match[1][0] - 64) % 256])
+
+
+def _has_body(root: Entity) -> bool:
+    """Returns True if the mail itself has a text."""
+    waiting = [root]
+    while waiting:
+        entity = waiting.pop()
+        if entity.media_type.startswith("multipart/"):
+            waiting.extend(entity.children)
+        elif entity.media_type in ("text/plain", "text/html") and not entity.attached and entity.raw.strip():
+            return True
+    return False

@@ -1,0 +1,142 @@
+"""The facts of a mail: its people, times, ids and attachments, from the headers of the top message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+
+from cinnabar.extraction.documents.content.document import Fact
+from cinnabar.extraction.documents.content.moments import moment
+from cinnabar.extraction.documents.mail.addresses import Address, addresses
+from cinnabar.extraction.documents.mail.mime import Entity
+
+# Characters of a date, and of a header with ids, that are read.
+_MAX_DATE, _MAX_IDS = 200, 1 << 18
+_ID = re.compile(r"<([^<>]*)>")
+_NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="))
+
+#: The printed values of each header: their texts, and their places [start, end) in the document's text.
+Printed = Mapping[str, Sequence[tuple[str, tuple[int, int]]]]
+_Values = Sequence[tuple[str, tuple[int, int]]]
+
+
+def mail_facts(root: Entity, printed: Printed) -> dict[str, Fact]:
+    """Returns the facts of a mail; `printed` are the headers that the document's text shows.
+
+    A header that may occur once and occurs repeatedly counts as its first one.
+    """
+    found: dict[str, Fact] = {}
+    senders = _people(root, "From")[:1]
+    _add_people(found, "mail.from", senders, printed.get("From", ()), single=True)
+    for header, name in (("To", "mail.to"), ("Cc", "mail.cc"), ("Bcc", "mail.bcc"), ("Reply-To", "mail.reply_to")):
+        _add_people(found, name, _people(root, header), printed.get(header, ()))
+    _add(found, "mail.subject", next(iter(root.values("Subject")), ""), _first(printed, "Subject"))
+    _add(found, "mail.sent", _moment(_raw(root, "Date")), _first(printed, "Date"))
+    received = next(iter(_raw(root, "Received")), "").rpartition(";")[2]
+    _add(found, "mail.received", _moment([received]))
+    own = _ids(_raw(root, "Message-ID"))
+    _add(found, "mail.message_id", next(own, ""), _first(printed, "Message-ID"))
+    for header in ("References", "In-Reply-To", "Message-ID"):
+        first = next(_ids(_raw(root, header)), "")
+        if first:
+            _add(found, "mail.thread_id", first, _first(printed, header))
+            break
+    names, sizes = [], []
+    for entity in attachments(root):
+        names.append(entity.name)
+        sizes.append(decoded_size(entity))
+    found["mail.attachments.name"] = Fact(tuple(names))
+    found["mail.attachments.size"] = Fact(tuple(sizes))
+    found["mail.attachments.count"] = Fact(len(names))
+    return found
+
+
+def attachments(root: Entity) -> Iterator[Entity]:
+    """Yields the parts that the sender marked as attachments or gave a file name.
+
+    A mail within the mail is one part.
+    """
+    waiting = [root]
+    while waiting:
+        entity = waiting.pop()
+        if entity.media_type.startswith("multipart/"):
+            waiting.extend(reversed(entity.children))
+        elif entity.attached or entity.name:
+            yield entity
+
+
+def decoded_size(entity: Entity) -> int:
+    """Returns the bytes of a part with its transfer encoding undone."""
+    encoding = str(entity.message.get("content-transfer-encoding", "")).strip().lower()
+    if encoding == "base64":
+        # Only the length is wanted, and decoding a large attachment for it would take seconds.
+        letters = entity.raw.translate(None, _NOT_BASE64).rstrip(b"=")
+        if b"=" not in letters:
+            return len(letters) // 4 * 3 + max(0, len(letters) % 4 - 1)
+    return len(entity.content())
+
+
+def _raw(root: Entity, header: str) -> list[str]:
+    return [str(raw) for key, raw in root.message.raw_items() if key.lower() == header.lower()]
+
+
+def _people(root: Entity, header: str) -> list[Address]:
+    return [one for raw in _raw(root, header) for one in addresses(raw)]
+
+
+def _add_people(
+    found: dict[str, Fact], fact: str, people: Sequence[Address], printed: _Values, single: bool = False
+) -> None:
+    """Adds addresses and names as two facts of one length."""
+    for part, texts in (("address", [one.address for one in people]), ("name", [one.name for one in people])):
+        spans = tuple(_places(texts, printed))
+        if not single:
+            found[f"{fact}.{part}"] = Fact(tuple(texts), spans)
+        elif texts and texts[0]:
+            found[f"{fact}.{part}"] = Fact(texts[0], spans)
+
+
+def _places(texts: Sequence[str], printed: _Values) -> Iterator[tuple[int, int]]:
+    """Yields the place of each text in the printed headers: its own, else that of the whole header it may be in."""
+    if not printed:
+        return
+    header, begin = 0, 0
+    for text in texts:
+        for at in range(header, len(printed)):
+            value, (start, _) = printed[at]
+            place = value.find(text, begin if at == header else 0) if text else -1
+            if place >= 0:
+                header, begin = at, place
+                yield start + place, start + place + len(text)
+                break
+        else:
+            yield printed[header][1]
+
+
+def _first(printed: Printed, header: str) -> tuple[tuple[int, int], ...]:
+    values = printed.get(header, ())
+    return (values[0][1],) if values else ()
+
+
+def _ids(values: Sequence[str]) -> Iterator[str]:
+    """Yields the message ids in a header; a header without angle brackets is one id."""
+    value = next(iter(values), "")[:_MAX_IDS]
+    inside = [found.strip() for found in _ID.findall(value)]
+    yield from (one for one in inside or ["".join(value.split())] if one)
+
+
+def _moment(values: Sequence[str]) -> str:
+    """Returns the time in a header, "" if it has none."""
+    try:
+        found: datetime = parsedate_to_datetime(" ".join(next(iter(values), "").split())[:_MAX_DATE])
+        return moment(found)
+    # The standard library fails in several ways on broken dates.
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return ""
+
+
+def _add(found: dict[str, Fact], name: str, value: str, spans: tuple[tuple[int, int], ...] = ()) -> None:
+    if value:
+        found[name] = Fact(value, spans)

@@ -1,0 +1,312 @@
+"""Parses mails (RFC 5322, MIME) into documents: headers, body, attachments, nested mails."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import PurePath
+
+import orjson
+
+from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.formats import SUFFIXES, Format
+from cinnabar.extraction.documents.content.inner_files import add_content
+from cinnabar.extraction.documents.mail.expansion import expand_content
+from cinnabar.extraction.documents.mail.facts import mail_facts
+from cinnabar.extraction.documents.mail.flowed import joined_lines
+from cinnabar.extraction.documents.mail.mime import MAX_PARTS, Entity, split, unbase64, walk_flags
+from cinnabar.extraction.documents.mail.quoting import marks
+from cinnabar.extraction.documents.mail.secured import SEALS, sealing, sealings_in
+from cinnabar.extraction.documents.mail.tnef import tnef_entity
+from cinnabar.extraction.documents.plain.charsets import decode
+from cinnabar.extraction.documents.plain.html import html_to_text, tidy
+
+# First the headers that a mail program shows, then those that tell the mail's identity and origin.
+_HEADERS = (
+    "From",
+    "To",
+    "Cc",
+    "Bcc",
+    "Date",
+    "Subject",
+    "Sender",
+    "Reply-To",
+    "Message-ID",
+    "In-Reply-To",
+    "List-Id",
+    "Return-Path",
+    "Delivered-To",
+    "Auto-Submitted",
+    "X-Failed-Recipients",
+)
+_ONCE = ("From", "Subject", "Date", "To", "Message-ID", "Sender", "Reply-To")
+_MESSAGES = ("message/rfc822", "message/global", "message/news")
+_BODIES = ("text/plain", "text/html", "text/enriched")
+# Parts for programs: they are named, not read.
+_SILENT = (
+    *SEALS, "text/css", "text/javascript", "application/javascript", "application/applefile",
+    "application/mac-binhex40", "message/external-body",
+)  # fmt: skip
+# An image without room for a letter: tracking pixels, spacers, icons. Sides in pixels; bytes where no side is known.
+_LEAST_SIDE, _LEAST_ICON, _LEAST_BYTES = 12, 33, 1024
+# Images within the markup of a page.
+_DATA_IMAGE = re.compile(r"""["'(]data:(image/[a-z.+-]{1,40});base64,([A-Za-z0-9+/=\s]{1,20000000})""", re.IGNORECASE)
+_MAX_DATA_IMAGES = 50
+# The printed values of each header, with their places [start, end) in the text.
+_Headers = dict[str, list[tuple[str, tuple[int, int]]]]
+# Characters of each body that are compared.
+_COMPARED = 200_000
+_TOKEN = re.compile(r"\w{2,}")
+
+
+def add_mail(reading: Reading, data: bytes) -> None:
+    """Appends a mail, headers first.
+
+    The body is the plain text if there is one, else the visible text of the HTML; if the two differ strongly, the
+    document is flagged `conflict`. Attachments follow as parts, with their content if its format is known.
+    """
+    add_message(reading, split(data))
+
+
+def add_tnef(reading: Reading, data: bytes) -> None:
+    """Appends the item in a TNEF stream as the mail that it is. Raises DocumentError: broken."""
+    add_message(reading, tnef_entity(data, reading.count))
+
+
+def add_message(reading: Reading, root: Entity) -> None:
+    """Appends a mail that was taken apart, whatever format it came in."""
+    expand_content(root, reading.count)
+    names: list[str] = []
+    printed = _message(reading, root, names)
+    builder = reading.builder
+    builder.flags |= walk_flags(root)
+    if not reading.is_top:
+        return
+    builder.facts |= mail_facts(root, printed)
+    for header in ("Message-ID", "Subject", "From", "Date"):
+        for value in root.values(header)[:1]:
+            builder.metadata[header.lower()] = value[:1000]
+    if names:
+        builder.metadata["attachments"] = orjson.dumps([_encodable(name) for name in names]).decode()
+
+
+def _message(reading: Reading, root: Entity, names: list[str]) -> _Headers:
+    """Adds the headers and content of a mail by a loop, and returns the printed headers of the top message.
+
+    None on the stack closes a nested mail.
+    """
+    builder = reading.builder
+    stack: list[Entity | None] = []
+    printed = _headers(builder, root)
+    _content(builder, root, stack)
+    count = 0
+    while stack:
+        entity = stack.pop()
+        count += 1
+        if entity is None:
+            builder.close()
+        elif count > 2 * MAX_PARTS or builder.full:
+            builder.flags.add("truncated")
+        elif entity.media_type in _MESSAGES:
+            nested = entity.children[0] if entity.children else None
+            name = entity.name or (nested.values("Subject")[:1] or [""])[0] if nested else entity.name
+            builder.open("message", name[:1024], media_type=entity.media_type)
+            if entity.attached:
+                names.append(name)
+            stack.append(None)
+            if nested is not None:
+                _headers(builder, nested)
+                _content(builder, nested, stack)
+        elif entity.media_type.startswith("multipart/"):
+            if (sealed := sealing(entity)) is not None:
+                builder.flags.add(sealed)
+            _content(builder, entity, stack)
+        else:
+            _leaf(reading, entity, names)
+    return printed
+
+
+def _content(builder: DocumentBuilder, entity: Entity, stack: list[Entity | None]) -> None:
+    """Puts the content of `entity` on the stack, first part on top."""
+    if entity.media_type == "multipart/alternative":
+        stack.extend(reversed(_alternative(builder, entity)))
+    elif entity.media_type.startswith("multipart/"):
+        stack.extend(reversed(entity.children))
+    else:
+        stack.append(entity)
+
+
+def _alternative(builder: DocumentBuilder, entity: Entity) -> list[Entity]:
+    """Returns the entities to read of a multipart/alternative: one of its bodies, and all its other parts."""
+    plain = next((e for e in entity.children if e.media_type == "text/plain" and _is_body(e)), None)
+    rich = next((e for e in entity.children if _html_of(e) is not None), None)
+    if plain is None or rich is None:
+        return list(entity.children)
+    html = _html_of(rich)
+    assert html is not None
+    plain_text = plain.text()
+    html_text = html_to_text(html.text())[0]
+    if plain_text.strip():
+        if _differ(plain_text, html_text):
+            builder.flags.add("conflict")
+        # Parts that come with the HTML (inline images) are kept; the HTML itself is not read twice.
+        left = [e for e in rich.children if e is not html]
+        return [e for child in entity.children for e in (left if child is rich else [child])]
+    return [e for e in entity.children if e is not plain]
+
+
+def _html_of(entity: Entity) -> Entity | None:
+    """Returns the HTML body within one branch of a multipart/alternative."""
+    for _ in range(3):
+        if entity.media_type == "text/html" and _is_body(entity):
+            return entity
+        if not entity.media_type.startswith("multipart/") or not entity.children:
+            return None
+        entity = entity.children[0]
+    return None
+
+
+def _differ(plain: str, html: str) -> bool:
+    """Returns True if most words of the shorter text are missing in the other one."""
+    left = set(_TOKEN.findall(plain[:_COMPARED].casefold()))
+    right = set(_TOKEN.findall(html[:_COMPARED].casefold()))
+    if not left or not right:
+        return False
+    return len(left & right) < 0.5 * min(len(left), len(right))
+
+
+def _is_body(entity: Entity) -> bool:
+    return not entity.attached and not entity.name
+
+
+def _headers(builder: DocumentBuilder, entity: Entity) -> _Headers:
+    """Adds the headers that a reader needs; returns their values with their places in the text."""
+    lines: list[str] = []
+    printed: _Headers = {}
+    for header in _HEADERS:
+        values = entity.values(header)
+        if len(values) > 1 and header in _ONCE:
+            builder.flags.add("duplicate_header")
+        if len(values) > 50:
+            builder.flags.add("truncated")
+        said = [clean(value) for value in values[:50] if value]
+        lines += [f"{header}: {value}" for value in said]
+        printed[header] = [(value, (0, 0)) for value in said]
+    lines += map(clean, entity.damaged)
+    if not lines:
+        return {}
+    builder.open("headers")
+    at = builder.length
+    for header, values_of_it in printed.items():
+        for number, (value, _) in enumerate(values_of_it):
+            at += len(header) + 2
+            values_of_it[number] = value, (at, at + len(value))
+            at += len(value) + 1
+    builder.write("\n".join(lines))
+    builder.close()
+    return printed
+
+
+def _leaf(reading: Reading, entity: Entity, names: list[str]) -> None:
+    """Adds a part without children: a body, or an attachment with its content if its format is known."""
+    builder = reading.builder
+    media_type, name = entity.media_type, entity.name
+    body = _is_body(entity) and media_type in _BODIES
+    if not body and (name or entity.attached):
+        names.append(name)
+    if media_type == "message/external-body":
+        # The content lies elsewhere and is not fetched.
+        builder.flags.add("active_content")
+    if (sealed := sealing(entity)) is not None:
+        builder.flags.add(sealed)
+    builder.open("body" if body else "attachment", name, media_type=media_type)
+    images: list[tuple[str, bytes]] = []
+    if body:
+        images = _body(reading, entity)
+    elif sealed is None and media_type not in _SILENT and not entity.named_only:
+        _attached(reading, entity)
+    builder.close()
+    for kind, image in images:
+        builder.open("attachment", media_type=kind)
+        add_content(reading, image, "", kind)
+        builder.close()
+
+
+def _body(reading: Reading, entity: Entity) -> list[tuple[str, bytes]]:
+    """Adds the text of a body, with its quotes and signatures as parts; returns the images within its markup."""
+    builder = reading.builder
+    text, markup = entity.text(), ""
+    images: list[tuple[str, bytes]] = []
+    if entity.media_type == "text/html":
+        markup = text
+        text, flags = html_to_text(markup, reading.settings.hidden)
+        builder.flags |= flags
+        if "data:image" in markup:
+            found = islice(_DATA_IMAGE.finditer(markup), _MAX_DATA_IMAGES)
+            images = [(match[1].lower(), unbase64(match[2].encode())) for match in found]
+    else:
+        if (flow := entity.flow) is not None:
+            text = joined_lines(text, flow)
+        text = tidy(text)
+        builder.flags |= sealings_in(text)
+    text = clean(text)
+    at = 0
+    for kind, start, end in marks(text, markup, reading.settings.hidden):
+        builder.write(text[at:start])
+        builder.open(kind, inline=True)
+        builder.write(text[start:end])
+        builder.close()
+        at = end
+    builder.write(text[at:])
+    return [(kind, image) for kind, image in images if not _is_trifle(kind, image)]
+
+
+def _attached(reading: Reading, entity: Entity) -> None:
+    """Adds the content of an attachment to the open part, if its format is known."""
+    builder, media_type, name = reading.builder, entity.media_type, entity.name
+    told = SUFFIXES.get(PurePath(name).suffix.lower())
+    if not media_type.startswith(("text/", "message/")) or not _is_textual(told):
+        # Some programs call every attachment a text.
+        content = entity.content()
+        if not content or _is_trifle(media_type, content):
+            return
+        add_content(reading, content, name, media_type)
+        return
+    # The headers of the part name its charset, which its own format may not know.
+    text = entity.text()
+    if _is_plain(media_type, told) or reading.settings.careful:
+        builder.write(text.strip("\r\n"))
+    elif text:
+        add_content(reading, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"), name, media_type)
+
+
+def _is_textual(told: Format | None) -> bool:
+    """Returns False if the suffix tells a format that is no text in a charset of the mail's choice."""
+    return told is None or told.media_type.startswith("text/")
+
+
+def _is_plain(media_type: str, told: Format | None) -> bool:
+    """Returns True if a text has no other format, by its media type and its suffix."""
+    if media_type.startswith("message/"):
+        return True
+    return media_type in ("text/plain", "text/enriched", "text/rfc822-headers") and (
+        told is None or told.media_type == "text/plain"
+    )
+
+
+def _is_trifle(media_type: str, content: bytes) -> bool:
+    """Returns True for an image that has no room for a letter."""
+    if not media_type.startswith("image/"):
+        return False
+    if content.startswith(b"\x89PNG") and len(content) >= 24:
+        sides = (int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big"))
+    elif content.startswith(b"GIF8") and len(content) >= 10:
+        sides = (int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:10], "little"))
+    else:
+        return len(content) < _LEAST_BYTES
+    return min(sides) < _LEAST_SIDE or max(sides) < _LEAST_ICON
+
+
+def _encodable(name: str) -> str:
+    return decode(name.encode("utf-8", "surrogatepass"))[0]

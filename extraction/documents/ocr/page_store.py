@@ -1,0 +1,160 @@
+"""Keeps the words of pages that OCR read, so that another schema or another run need not read them again.
+
+The folder has a folder for each document, so that forgetting a document removes its pages, and in it a file for each
+picture. It may be removed at any time; a broken file counts as missing. If the folder exceeds its limit, the pages of
+the least recently read documents go first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from cinnabar.extraction.documents.ocr.page_text import PageText, unpacked
+
+#: The folder within an output folder.
+PAGES = "pages"
+#: Bytes of all pages; a dense page has 40,000.
+_LIMIT = 512 << 20
+# A full folder frees this share at once.
+_FREED = 0.1
+_TEMPORARY = ".part-"
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+#: Packed pages by the hash of their document and their own name.
+PackedPages = Mapping[str, Mapping[str, bytes]]
+
+
+class PageKeeper(Protocol):
+    """Keeps the pages that OCR read."""
+
+    def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
+        """Returns the page in a document's picture as this engine read it; None if it is not here."""
+        ...
+
+    def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
+        """Stores a page."""
+        ...
+
+
+class PageStore:
+    """A folder of at most `limit` bytes. On a disk that fails or is full it keeps nothing and raises nothing."""
+
+    def __init__(self, folder: Path, limit: int = _LIMIT) -> None:
+        self.folder, self.limit = folder, limit
+        self._lock = threading.Lock()
+        self._size = sum(size for _, size, _ in self._documents())
+
+    def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
+        """Returns the page in a document's picture as this engine read it; None if it is not here."""
+        path = self.folder / document / f"{_name(picture, engine)}.json"
+        try:
+            if path.is_symlink():  # a folder from elsewhere: its pages are its own, or they count as missing
+                return None
+            found = unpacked(path.read_bytes())
+        except (OSError, ValueError):
+            return None
+        # Marks the document as read. In a read-only folder this fails, and the folder is still of use.
+        with contextlib.suppress(OSError):
+            os.utime(path.parent)
+        return found
+
+    def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
+        """Stores a page."""
+        self._write(document, _name(picture, engine), page.packed())
+
+    def pages_of(self, documents: Iterable[str]) -> PackedPages:
+        """Returns the pages of these documents, to be sent to another machine."""
+        found: dict[str, dict[str, bytes]] = {}
+        for document in documents:
+            with contextlib.suppress(OSError):
+                paths = list((self.folder / document).glob("*.json"))
+                if paths:
+                    found[document] = {path.stem: path.read_bytes() for path in paths}
+                    os.utime(self.folder / document)
+        return found
+
+    def add(self, pages: PackedPages) -> None:
+        """Stores pages that another machine read; what has no name of a page is left out."""
+        for document, named in pages.items():
+            for name, data in named.items():
+                if _HASH.fullmatch(document) and _HASH.fullmatch(name):
+                    self._write(document, name, data)
+
+    def _write(self, document: str, name: str, data: bytes) -> None:
+        path = self.folder / document / f"{name}.json"
+        with self._lock, contextlib.suppress(OSError):
+            if self._size + len(data) > self.limit:
+                self._free(len(data), path.parent)
+            if self._size + len(data) > self.limit:
+                return
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}")
+            try:
+                # Not synced: a file that a crash tore is no JSON, and the page is read again.
+                temporary.write_bytes(data)
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+            self._size += len(data)
+
+    def _documents(self) -> list[tuple[float, int, Path]]:
+        """Returns the time of last use, the size and the folder of each document."""
+        found = []
+        for folder in self.folder.glob("*/"):
+            with contextlib.suppress(OSError):
+                size = sum(path.stat().st_size for path in folder.iterdir())
+                found.append((folder.stat().st_mtime, size, folder))
+        return found
+
+    def _free(self, wanted: int, kept: Path) -> None:
+        """Removes the least recently read documents, but not this one, if there is no room for so many bytes."""
+        folders = sorted(self._documents())
+        self._size = sum(size for _, size, _ in folders)
+        least = max(0, int(self.limit * (1 - _FREED)) - wanted)
+        for _, size, folder in folders:
+            if self._size <= least:
+                break
+            if folder != kept:
+                shutil.rmtree(folder, ignore_errors=True)
+                self._size -= size
+
+
+class CarriedPages:
+    """Pages in the memory of a machine of a cluster: those that it was sent, and those that it read."""
+
+    def __init__(self) -> None:
+        self._sent: PackedPages = {}
+        self._read: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
+
+    def carry(self, pages: PackedPages) -> None:
+        """Takes the pages of the documents that come next, instead of all that it had."""
+        self._sent, self._read = pages, defaultdict(dict)
+
+    def taken(self) -> PackedPages:
+        """Returns the pages that were read since the last call of `carry`."""
+        return dict(self._read)
+
+    def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
+        """Returns the page in a document's picture as this engine read it; None if it is not here."""
+        name = _name(picture, engine)
+        data = self._sent.get(document, {}).get(name)
+        with contextlib.suppress(ValueError):
+            return None if data is None else unpacked(data)
+        return None
+
+    def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
+        """Stores a page."""
+        self._read[document][_name(picture, engine)] = page.packed()
+
+
+def _name(picture: bytes, engine: str) -> str:
+    return hashlib.sha256(engine.encode() + b"\0" + picture).hexdigest()

@@ -1,0 +1,239 @@
+"""Reads the pictures of documents in processes of their own; a picture that fails leaves its page empty."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
+from dataclasses import replace
+from enum import Enum
+
+import orjson
+
+from cinnabar.extraction.documents.content.document import Document, Fact, Picture
+from cinnabar.extraction.documents.content.language import language_of
+from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.ocr.engines import OcrEngine
+from cinnabar.extraction.documents.ocr.merging import merged
+from cinnabar.extraction.documents.ocr.page_store import PageKeeper
+from cinnabar.extraction.documents.ocr.page_text import PageText, unpacked
+from cinnabar.extraction.documents.ocr.worker import ANSWER, TEXT
+from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
+from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.facts import LANGUAGE
+from cinnabar.schemas.wording import counted
+
+#: Seconds of wall clock and of processor time for a picture. A dense page takes 2.5 s of one core; on a machine with
+#: eight busy processes to a core one took more than 90 s of wall clock.
+PAGE_SECONDS, PROCESSOR_SECONDS = 300.0, 60.0
+#: Bytes of address space of a process; a page of 4,800 x 3,400 pixels needs 1.3 GiB of it.
+MEMORY = 2 << 30
+#: Pictures of a document that are read.
+MAX_READ = 1_000
+#: Seconds of processor time for a document, and for each of its pictures beside. A page takes 1.3 to 2.5 s.
+DOCUMENT_SECONDS, PICTURE_SECONDS = 60.0, 10.0
+# An answer has at most so many bytes, and a process reads so many pictures before it is replaced.
+_MAX_ANSWER, _RESTART_AFTER = 32 << 20, 500
+
+
+class Unread(Enum):
+    """Why a picture was not read, in words for one picture or several."""
+
+    DAMAGED = "damaged"
+    LARGE = "too large for the memory"
+    SLOW = "too slow"
+    CRASHED = "crashed"
+    FAILED = "failed for another reason"
+    BEYOND = "beyond the limit of a document"
+
+
+_Found = PageText | Unread
+# By the names of the errors that decoders raise.
+_FAILURES = {
+    **dict.fromkeys(("OSError", "UnidentifiedImageError", "SyntaxError", "ValueError", "EOFError"), Unread.DAMAGED),
+    **dict.fromkeys(("TooManyPixels", "MemoryError"), Unread.LARGE),
+}
+
+
+class _Reader(WorkerProcess):
+    """One process that reads one picture at a time; `spent` is the processor time of the last one in seconds."""
+
+    def __init__(self, command: list[str], languages: str, time_limit: float) -> None:
+        super().__init__(command, orjson.dumps(languages) + b"\n", time_limit, "OCR")
+        self.spent = 0.0
+
+    def ask(self, picture: bytes) -> _Found:
+        """Returns the words of a picture, if it can be read.
+
+        Raises WorkerDied or WorkerTimedOut; the process cannot be used afterwards.
+        """
+        self.send(b"%d\n" % len(picture), picture)
+        deadline = self.deadline()
+        kind, self.spent, size = ANSWER.unpack(self.receive(ANSWER.size, deadline))
+        if size > _MAX_ANSWER:
+            raise WorkerDied(f"an answer of {size} bytes, at most {_MAX_ANSWER} are allowed")
+        answer = self.receive(size, deadline)
+        self.served += 1
+        if kind != TEXT:
+            return _FAILURES.get(answer.decode("ascii", "replace"), Unread.FAILED)
+        try:
+            return unpacked(answer)
+        except ValueError as error:
+            raise WorkerDied(f"the answer is malformed: {error}") from error
+
+
+class _Budget:
+    """The processor time that the pictures of one document may take together."""
+
+    def __init__(self, pictures: int) -> None:
+        self._left = DOCUMENT_SECONDS + PICTURE_SECONDS * pictures
+        self._lock = threading.Lock()
+
+    @property
+    def spent(self) -> bool:
+        """Returns True if no time is left."""
+        return self._left <= 0
+
+    def take(self, seconds: float) -> None:
+        """Takes time that a picture took."""
+        with self._lock:
+            self._left -= seconds
+
+
+class OcrPool:
+    """Fills documents with the words of their pictures, as the settings say.
+
+    workers: processes; the first one starts when the first picture comes. pages: keeps what was read. reader:
+    `module:class` that a process imports instead of the engine's, a `worker.PictureReader`.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        settings: ParserSettings,
+        pages: PageKeeper | None = None,
+        *,
+        time_limit: float = PAGE_SECONDS,
+        memory_limit: int = MEMORY,
+        reader: str | None = None,
+    ) -> None:
+        self._choice, self._engine, self._pages = settings.ocr, OcrEngine.said(settings.ocr_engine), pages
+        self._workers, self._time_limit, self._reader = workers, time_limit, reader
+        limits = [str(min(time_limit, PROCESSOR_SECONDS)), str(memory_limit)]
+        module = "cinnabar.extraction.documents.ocr.worker"
+        self._command = [sys.executable, "-P", "-m", module, reader or self._engine.dotted, *limits]
+        self._pool = WorkerPool[_Reader](workers, "OCR")
+
+    def close(self) -> None:
+        """Ends all processes; pages in progress stay empty."""
+        self._pool.close()
+
+    def filled(self, document: Document) -> Document | DocumentError:
+        """Returns the document with the words of its pictures, or the error `image_only` if it has no word at all."""
+        if not document.pictures:
+            return document
+        missing = self._missing()
+        read = [] if missing else self._read(document)
+        unread = {page for _, page in read if isinstance(page, Unread)}
+        pages = [(picture, page) for picture, page in read if isinstance(page, PageText)]
+        found = merged(document, pages)
+        flags = set(found.flags)
+        if unread - {Unread.BEYOND}:
+            flags.add("ocr_failed")
+        if Unread.BEYOND in unread:
+            flags.add("ocr_limit")
+        if any(page.damaged for _, page in pages):
+            flags.add("repaired")
+        if not len(found.words):
+            return DocumentError("image_only", missing or self._why_empty([page for _, page in read]))
+        if unread or missing:
+            flags.add("no_text_pages")
+        elif all(part.start < part.end for part in found.parts if part.kind == "page"):
+            flags.discard("no_text_pages")
+        return replace(found, flags=tuple(sorted(flags)), facts=_with_language(found))
+
+    def _missing(self) -> str:
+        """Returns why no picture is read, "" if OCR works."""
+        if self._choice == "never":
+            return "there are images and no text; --ocr auto reads them"
+        if self._reader is None and (needed := self._engine.missing()):
+            return f"there are images and no text; {needed}"
+        return ""
+
+    @staticmethod
+    def _why_empty(read: list[_Found]) -> str:
+        counts = {reason: read.count(reason) for reason in Unread}
+        unread = [f"{count} {reason.value}" for reason, count in counts.items() if count]
+        return f"OCR found no text in {counted(len(read), 'image')}" + (f": {', '.join(unread)}" if unread else "")
+
+    def _read(self, document: Document) -> list[tuple[Picture, _Found]]:
+        """Returns the pictures of a document with their words.
+
+        The pictures wait outside of the pool, except for a few, so that other documents have their turn.
+        """
+        keys = [hashlib.sha256(one.data).digest() for one in document.pictures]
+        # A picture that occurs often, such as a logo, is read once.
+        distinct = dict(zip(keys[:MAX_READ], document.pictures, strict=False))
+        budget = _Budget(len(distinct))
+        found: dict[bytes, _Found] = {}
+        coming: dict[Future[_Found], bytes] = {}
+        for key, picture in distinct.items():
+            if len(coming) >= 2 * self._workers:
+                done, _ = wait(coming, return_when=FIRST_COMPLETED)
+                found |= {coming.pop(one): one.result() for one in done}
+            coming[self._pool.submit(self._page, document.digest, picture.data, budget)] = key
+        found |= {key: one.result() for one, key in coming.items()}
+        return [(one, found.get(key, Unread.BEYOND)) for key, one in zip(keys, document.pictures, strict=True)]
+
+    def _page(self, document: str, picture: bytes, budget: _Budget) -> _Found:
+        """Returns the words of a picture, from the store or a process."""
+        engine = self._reader or self._engine.fingerprint()
+        if self._pages is not None and (known := self._pages.get(document, picture, engine)) is not None:
+            return known
+        if budget.spent:
+            return Unread.BEYOND
+        found = self._asked(picture, budget)
+        if self._pages is not None and isinstance(found, PageText):
+            self._pages.put(document, picture, engine, found)
+        return found
+
+    def _asked(self, picture: bytes, budget: _Budget) -> _Found:
+        worker = self._pool.take()
+        try:
+            worker = worker or self._pool.start(self._made())
+            begun = time.monotonic()
+            try:
+                found = worker.ask(picture)
+            except (WorkerDied, WorkerTimedOut) as error:
+                budget.take(time.monotonic() - begun)
+                self._pool.end(worker)
+                worker = None
+                return Unread.CRASHED if isinstance(error, WorkerDied) else Unread.SLOW
+            # A process that lies about its time has as many seconds of wall clock as a picture may take, and no more.
+            least = (time.monotonic() - begun) * PROCESSOR_SECONDS / PAGE_SECONDS
+            budget.take(max(least, worker.spent))
+            if worker.served >= _RESTART_AFTER:
+                self._pool.end(worker)
+                worker = None
+            return found
+        finally:
+            self._pool.give(worker)
+
+    def _made(self) -> Callable[[], _Reader]:
+        languages = self._engine.chosen_languages()
+        return lambda: _Reader(self._command, languages, self._time_limit)
+
+
+def _with_language(document: Document) -> dict[str, Fact]:
+    """Returns the facts of a document, with the language of its text if the parser saw too little of it."""
+    facts = dict(document.facts)
+    if LANGUAGE not in facts:
+        # The classifier must not lose a document that was read.
+        with suppress(Exception):
+            if language := language_of(document):
+                facts[LANGUAGE] = Fact(language)
+    return facts

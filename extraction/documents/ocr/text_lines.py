@@ -1,0 +1,110 @@
+"""The geometry of text lines on a picture: rectangles at any angle, the angle of a page, and strips to recognise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.extraction.documents.ocr.pictures import Pixels
+
+_Floats = npt.NDArray[np.float64]
+
+# A rectangle so many times as long as high tells the direction of its text.
+_TELLING = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A rectangle around words on one line, in pixels: its middle, its length along the text, and its height.
+
+    angle: of the reading direction in degrees, clockwise, 0 for text that runs to the right.
+    """
+
+    x: float
+    y: float
+    length: float
+    height: float
+    angle: float
+
+    def turned(self, degrees: float) -> TextLine:
+        """Returns the same rectangle, read at another angle that differs by a multiple of 90 degrees."""
+        sideways = round(degrees / 90) % 2 == 1
+        length, height = (self.height, self.length) if sideways else (self.length, self.height)
+        return replace(self, length=length, height=height, angle=(self.angle + degrees) % 360)
+
+
+def page_angle(lines: Sequence[TextLine]) -> float:
+    """Returns the angle that most text has, in degrees from -45 to below 135; 0 if no line tells it.
+
+    A line and its reverse have the same one: the shapes of lines do not tell whether a page stands on its head.
+    """
+    telling = [line for line in lines if line.length >= _TELLING * line.height] or list(lines)
+    if not telling:
+        return 0.0
+    angle = np.array([line.angle for line in telling]) % 180
+    weight = np.array([line.length for line in telling])
+    sideways = (angle > 45) & (angle < 135)
+    middle = 90.0 if weight[sideways].sum() > weight[~sideways].sum() else 0.0
+    near = (angle - middle + 90) % 180 - 90
+    kept = np.abs(near) < 45
+    order = np.argsort(near[kept])
+    total = np.cumsum(weight[kept][order])
+    return middle + float(near[kept][order][np.searchsorted(total, total[-1] / 2)])
+
+
+def aligned(lines: Sequence[TextLine], angle: float) -> list[TextLine]:
+    """Returns the lines of a page with this angle, each read along it or, if its shape says so, across it.
+
+    A rectangle about as long as high has no direction of its own, so it is read along the page's.
+    """
+    found = []
+    for line in lines:
+        off = (line.angle - angle + 45) % 360 // 90 * 90  # quarter turns away from the page's direction
+        across = off in (90, 270)
+        if across and line.length < _TELLING * line.height:
+            found.append(line.turned(-off))
+        elif off == 180:
+            found.append(line.turned(180))
+        else:
+            found.append(line)
+    return found
+
+
+def strip(pixels: Pixels, line: TextLine, height: int) -> Pixels:
+    """Returns a line of text upright, so many pixels high."""
+    scale = line.height / height
+    cos, sin = math.cos(math.radians(line.angle)), math.sin(math.radians(line.angle))
+    # The line's corner where reading begins.
+    x = line.x - (cos * line.length - sin * line.height) / 2
+    y = line.y - (sin * line.length + cos * line.height) / 2
+    wide = max(1, round(line.length / scale))
+    # A transformation reads single pixels of its source, so larger text is cut out in its own size and then reduced
+    # by areas.
+    zoom = max(1.0, scale)
+    step = scale / zoom
+    move = np.array([[step * cos, -step * sin, x], [step * sin, step * cos, y]], np.float64)
+    size = (max(1, round(wide * zoom)), max(1, round(height * zoom)))
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    found = cv2.warpAffine(pixels, move, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+    if zoom > 1.0:
+        found = cv2.resize(found, (wide, height), interpolation=cv2.INTER_AREA)
+    return np.asarray(found, np.uint8)
+
+
+def corners(line: TextLine, first: float, last: float) -> _Floats:
+    """Returns the corners [4, 2] of a part of a line; `first` and `last` are shares of its length."""
+    cos, sin = math.cos(math.radians(line.angle)), math.sin(math.radians(line.angle))
+    along = np.array([first - 0.5, last - 0.5, last - 0.5, first - 0.5]) * line.length
+    down = np.array([-0.5, -0.5, 0.5, 0.5]) * line.height
+    return np.stack([line.x + along * cos - down * sin, line.y + along * sin + down * cos], axis=1)
+
+
+def rotated(points: _Floats, degrees: float) -> _Floats:
+    """Returns points [N, 2] rotated clockwise around the origin."""
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return np.stack([points[:, 0] * cos - points[:, 1] * sin, points[:, 0] * sin + points[:, 1] * cos], axis=1)

@@ -1,0 +1,267 @@
+"""Excel workbooks (`.xlsx`): a part for each sheet, a line for each row, values as a person reads them."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
+from cinnabar.extraction.documents.office.inner_files import InnerFiles
+from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
+from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
+from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, SheetText
+from cinnabar.schemas.errors import DocumentError
+
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_MAX_SHEETS, _MAX_STRINGS, _MAX_FORMATS = 2000, 4_000_000, 70_000
+
+
+def add_excel(reading: Reading, data: bytes) -> None:
+    """Appends a workbook. Raises DocumentError: broken if it names no sheets."""
+    package = Package(reading, data)
+    package.add_properties()
+    main = package.main("xl/workbook.xml")
+    root = package.tree(main)
+    if root is None:
+        raise DocumentError("broken", "the Excel file has no workbook part")
+    workbook = _Workbook(reading, package, root, main)
+    relations = package.relations(main)
+    for number, sheet in enumerate(below(root, "sheet")):
+        if number >= _MAX_SHEETS:
+            reading.builder.flags.add("truncated")
+            break
+        relation = relations.get(value_of(sheet, "id") or "")
+        if relation is None or relation.outside or relation.target not in package:
+            reading.builder.flags.add("repaired")
+            continue
+        if relation.kind == "worksheet":
+            hidden = value_of(sheet, "state") in ("hidden", "veryHidden")
+            workbook.add(relation.target, value_of(sheet, "name") or "", hidden)
+    workbook.inner.add()
+
+
+class _Workbook:
+    """The parts that all sheets share: strings, formats, and the count of cells."""
+
+    def __init__(self, reading: Reading, package: Package, root: Any, main: str) -> None:
+        self._reading, self._package = reading, package
+        settings = child(root, "workbookPr")
+        self._from_1904 = settings is not None and value_of(settings, "date1904") in ("1", "true")
+        self._strings: list[str] = []
+        for name in package.related(main, "sharedStrings"):
+            self._strings += self._shared(name)
+        self._persons = {
+            one.get("id") or "": one.get("displayName") or ""
+            for name in package.related(main, "person")
+            if (persons := package.tree(name)) is not None
+            for one in below(persons, "person")
+        }
+        self._formats = [one for name in package.related(main, "styles") for one in self._styles(name)]
+        self._count = CellCount(reading)
+        self.inner = InnerFiles(reading, package)
+
+    def add(self, member: str, name: str, hidden: bool) -> None:
+        """Appends a sheet; a hidden one only if the settings ask for it."""
+        builder = self._reading.builder
+        if hidden:
+            builder.flags.add("hidden_text")
+            if not self._reading.settings.hidden:
+                return
+        relations = self._package.relations(member)
+        builder.open("hidden" if hidden else "sheet", name)
+        text = MarkedText(builder)
+        rows = SheetText(text, self._count)
+        try:
+            for number, cells in self._rows(member):
+                if not rows.row(number, cells):
+                    break
+        except etree.LxmlError:
+            builder.flags.add("repaired")
+        rows.flush()
+        notes: list[tuple[str, str]] = []
+        for relation in relations.values():
+            if relation.outside or relation.target not in self._package:
+                continue
+            if relation.kind == "drawing":
+                self._drawing(relation.target, text)
+            elif relation.kind in ("comments", "threadedComment"):
+                notes += self._comments(relation.target)
+            elif relation.kind in ("package", "oleObject"):
+                self.inner.mention(relation)
+        text.flush()
+        builder.mark("")
+        # A threaded comment also stands among the plain ones, after an explanation.
+        threaded = {label for label, _ in notes if label.startswith("comment at ")}
+        notes = [one for one in notes if f"comment at {one[0]}" not in threaded]
+        add_notes(self._reading, f"Comments of {name}", notes)
+        builder.close()
+
+    def _shared(self, name: str) -> Iterator[str]:
+        for at, item in enumerate(self._elements(name, "si")):
+            if at >= _MAX_STRINGS:
+                self._reading.builder.flags.add("truncated")
+                return
+            yield _rich_text(item)
+
+    def _styles(self, name: str) -> Iterator[NumberFormat]:
+        root = self._package.tree(name)
+        if root is None:
+            return
+        codes = {_integer(one.get("numFmtId")): one.get("formatCode") or "" for one in below(root, "numFmt")}
+        formats = child(root, "cellXfs")
+        for at, one in enumerate(() if formats is None else formats):
+            if at >= _MAX_FORMATS:
+                return
+            yield number_format(_integer(one.get("numFmtId")), codes)
+
+    def _elements(self, name: str, *wanted: str) -> Iterator[Any]:
+        """Yields the elements of these names as they end, and forgets them then, so that memory stays small."""
+        data = io.BytesIO(self._package.read(name))
+        parser = etree.iterparse(
+            data, events=("end",), tag=[f"{{*}}{one}" for one in wanted], resolve_entities=False, no_network=True,
+            load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True, recover=True,
+        )  # fmt: skip
+        for _, element in parser:
+            yield element
+            element.clear()
+            while element.getprevious() is not None:
+                del element.getparent()[0]
+        if len(parser.error_log):
+            self._reading.builder.flags.add("repaired")
+
+    def _rows(self, member: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:
+        """Yields the number and the cells of each row that has any."""
+        number = 0
+        hidden: set[int] = set()
+        show = self._reading.settings.hidden
+        for element in self._elements(member, "row", "col"):
+            if local(element) == "col":
+                if element.get("hidden") in ("1", "true"):
+                    hidden.update(columns_between(element.get("min"), element.get("max")))
+                continue
+            number = _integer(element.get("r")) or number + 1
+            out_of_sight = element.get("hidden") in ("1", "true")
+            cells: list[tuple[int, str]] = []
+            column = 0
+            for cell in element:
+                column = _column((cell.get("r") or "").rstrip("0123456789")) or column + 1
+                said = self._value(cell)
+                if not said:
+                    continue
+                if out_of_sight or column in hidden:
+                    self._reading.builder.flags.add("hidden_text")
+                    if not show:
+                        continue
+                cells.append((column, said))
+            if cells:
+                yield number, cells
+
+    def _value(self, cell: Any) -> str:
+        kind = cell.get("t")
+        if kind == "inlineStr":
+            inline = child(cell, "is")
+            return "" if inline is None else _rich_text(inline)
+        held = formula = None
+        # Millions of cells pass here, so names are compared in the quickest way.
+        for one in cell:
+            ending = str(one.tag)[-2:]
+            if ending == "}v":
+                held = one.text
+            elif ending == "}f":
+                formula = one
+        if held is None:
+            if formula is not None and kind != "str":
+                self._reading.builder.flags.add("formula_without_value")
+            return ""
+        if kind == "s":
+            at = _integer(held)
+            return self._strings[at] if 0 <= at < len(self._strings) else ""
+        if kind == "b":
+            return "TRUE" if held.strip() == "1" else "FALSE"
+        if kind in ("str", "e", "d"):
+            return _unescaped(held)
+        try:
+            number = float(held)
+        except ValueError:
+            return str(held)
+        style = _integer(cell.get("s"))
+        form = self._formats[style] if 0 <= style < len(self._formats) else GENERAL
+        return form.write(number, self._from_1904)
+
+    def _comments(self, name: str) -> list[tuple[str, str]]:
+        root = self._package.tree(name)
+        if root is None:
+            return []
+        named = child(root, "authors")
+        authors = ["".join(one.itertext()).strip() for one in ([] if named is None else named)]
+        found = []
+        for one in below(root, "comment", "threadedComment"):
+            threaded = local(one) == "threadedComment"
+            said = "".join(text.text or "" for text in below(one, "t", "text") if text.text).strip()
+            if threaded:
+                author = self._persons.get(one.get("personId") or "", "")
+            else:
+                number = _integer(one.get("authorId") or "-1")
+                author = authors[number] if 0 <= number < len(authors) else ""
+            # Excel writes the author of a comment into its text, too; a person may take that out.
+            if author and said and not said.startswith(author):
+                said = f"{author}: {said}"
+            found.append((f"comment at {one.get('ref')}" if threaded else one.get("ref") or "", said))
+        return found
+
+    def _drawing(self, name: str, text: MarkedText) -> None:
+        """Appends the text boxes of a sheet, and mentions its pictures."""
+        root = self._package.tree(name)
+        if root is None:
+            return
+        relations = self._package.relations(name)
+        for one in below(root, "p", "blip"):
+            if local(one) == "blip":
+                self.inner.mention(relations.get(value_of(one, "embed") or ""))
+            elif said := "".join(piece.text or "" for piece in below(one, "t")).strip():
+                text.line(said, "text box")
+
+
+def columns_between(first: str | None, last: str | None) -> range:
+    """Returns the columns from the first to the last one, those that a sheet can have."""
+    return range(max(_integer(first), 1), min(_integer(last), WIDEST) + 1)
+
+
+def _rich_text(element: Any) -> str:
+    """Returns the text of a string, without the sounds of its characters."""
+    pieces: list[str] = []
+    for one in element:
+        name = local(one)
+        if name == "t":
+            pieces.append(one.text or "")
+        elif name == "r":
+            pieces += [part.text or "" for part in one if local(part) == "t"]
+    return _unescaped("".join(pieces))
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
+
+
+@lru_cache(maxsize=1 << 15)
+def _column(letters: str) -> int:
+    """Returns the number of a column by its letters, 0 if they are none."""
+    number = 0
+    if not letters.isascii() or not letters.isalpha() or len(letters) > 3:
+        return 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - 64
+    return number
+
+
+def _integer(text: str | None) -> int:
+    with suppress(ValueError):
+        return int(text or 0)
+    return 0

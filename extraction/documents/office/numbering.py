@@ -1,0 +1,152 @@
+"""The numbers and bullets of a Word document's lists, which its paragraphs only refer to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from cinnabar.extraction.documents.office.package import child, local, value_of
+
+_LEVELS, _MAX_LISTS, _MAX_STYLES = 9, 10_000, 20
+_PLACE = re.compile(r"%([1-9])")
+_ROMAN = (
+    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
+    (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A level of a list: its first number, the form of its numbers, and the text around them."""
+
+    start: int = 1
+    form: str = "decimal"
+    text: str = ""
+
+
+@dataclass(slots=True)
+class _List:
+    """A list in use: its levels and the last number of each; `begun` holds the instances that set numbers anew."""
+
+    levels: list[_Level]
+    counts: list[int | None] = field(default_factory=lambda: [None] * _LEVELS)
+    begun: set[str] = field(default_factory=set)
+
+
+class Numbering:
+    """Counts the numbered paragraphs of a document in their order."""
+
+    def __init__(self, numbering: Any, styles: Any) -> None:
+        lists: dict[str, _List] = {}
+        #: The list of each instance, and the first numbers that the instance sets, by level.
+        self._instances: dict[str, tuple[_List, dict[int, int]]] = {}
+        for one in () if numbering is None else numbering:
+            if local(one) == "abstractNum" and len(lists) < _MAX_LISTS:
+                lists[value_of(one, "abstractNumId") or ""] = _List(_levels(one))
+            elif local(one) == "num" and len(self._instances) < _MAX_LISTS:
+                link = child(one, "abstractNumId")
+                known = lists.get(value_of(link) or "") if link is not None else None
+                if known is not None:
+                    self._instances[value_of(one, "numId") or ""] = known, _overrides(one)
+        self._styles: dict[str, tuple[str, str, str]] = {}
+        for one in () if styles is None or not self._instances else styles:
+            if local(one) == "style":
+                based = child(one, "basedOn")
+                above = (value_of(based) or "") if based is not None else ""
+                self._styles[value_of(one, "styleId") or ""] = (*_reference(child(one, "pPr")), above)
+
+    def label(self, paragraph: Any) -> str:
+        """Returns the number or bullet of the next paragraph with a blank behind it, "" if it has none."""
+        properties = child(paragraph, "pPr") if self._instances else None
+        if properties is None:
+            return ""
+        number, level = _reference(properties)
+        style = child(properties, "pStyle")
+        name = (value_of(style) or "") if style is not None else ""
+        for _ in range(_MAX_STYLES):
+            if (number and level) or name not in self._styles:
+                break
+            inherited, its_level, name = self._styles[name]
+            number, level = number or inherited, level or its_level
+        if number not in self._instances:
+            return ""
+        at = int(level) if level.isdecimal() and int(level) < _LEVELS else 0
+        return self._counted(number, at)
+
+    def _counted(self, number: str, at: int) -> str:
+        known, overrides = self._instances[number]
+        if number not in known.begun:
+            known.begun.add(number)
+            for level in overrides:
+                known.counts[level] = None
+        for level in range(at + 1):
+            before = known.counts[level]
+            if before is None:
+                known.counts[level] = overrides.get(level, known.levels[level].start)
+            elif level == at:
+                known.counts[level] = before + 1
+        # A number begins the levels below it anew.
+        known.counts[at + 1 :] = [None] * (_LEVELS - at - 1)
+        own = known.levels[at]
+        if own.form == "bullet":
+            return "• "
+        if own.form == "none":
+            return ""
+        said = _PLACE.sub(lambda place: _spelled(known, int(place[1]) - 1), own.text)
+        return f"{said} " if said.strip() else ""
+
+
+def _spelled(known: _List, level: int) -> str:
+    number, form = known.counts[level], known.levels[level].form
+    if number is None:
+        return ""
+    if form in ("lowerLetter", "upperLetter") and 0 < number <= 26 * 20:
+        letters = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+        return letters if form == "lowerLetter" else letters.upper()
+    if form in ("lowerRoman", "upperRoman") and 0 < number < 4000:
+        roman, left = "", number
+        for worth, letters in _ROMAN:
+            roman += letters * (left // worth)
+            left %= worth
+        return roman if form == "lowerRoman" else roman.upper()
+    return f"{number:02}" if form == "decimalZero" else str(number)
+
+
+def _levels(abstract: Any) -> list[_Level]:
+    levels = [_Level()] * _LEVELS
+    for one in abstract:
+        at = value_of(one, "ilvl") or ""
+        if local(one) == "lvl" and at.isdecimal() and int(at) < _LEVELS:
+            start, form, text = (child(one, name) for name in ("start", "numFmt", "lvlText"))
+            levels[int(at)] = _Level(
+                _number(start, 1),
+                (value_of(form) or "decimal") if form is not None else "decimal",
+                (value_of(text) or "")[:100] if text is not None else "",
+            )
+    return levels
+
+
+def _overrides(instance: Any) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for one in instance:
+        at = value_of(one, "ilvl") or ""
+        if local(one) == "lvlOverride" and at.isdecimal() and int(at) < _LEVELS:
+            start = child(one, "startOverride")
+            if start is not None:
+                found[int(at)] = _number(start, 1)
+    return found
+
+
+def _reference(properties: Any) -> tuple[str, str]:
+    """Returns the instance and level that properties of a paragraph refer to, "" for each that they do not tell."""
+    told = child(properties, "numPr") if properties is not None else None
+    if told is None:
+        return "", ""
+    number, level = child(told, "numId"), child(told, "ilvl")
+    return (value_of(number) or "") if number is not None else "", (value_of(level) or "") if level is not None else ""
+
+
+def _number(element: Any, default: int) -> int:
+    said = value_of(element) if element is not None else None
+    return int(said) if said is not None and said.isdecimal() and len(said) < 8 else default

@@ -1,0 +1,136 @@
+"""Workbooks in Excel's binary formats (`.xls`, `.xlsb`), read by calamine."""
+
+from __future__ import annotations
+
+import io
+import struct
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.marked_text import MarkedText
+from cinnabar.extraction.documents.content.zipped import open_zip, read_member
+from cinnabar.extraction.documents.office.encrypted import decrypted
+from cinnabar.extraction.documents.office.number_formats import GENERAL
+from cinnabar.extraction.documents.office.sheet_text import CellCount, SheetText
+from cinnabar.schemas.errors import DocumentError
+
+_MAX_SHEETS = 2000
+# Records of BIFF that place a cell: each begins with its row and column. Two of them end with their last column.
+_CELLS = frozenset((0x0001, 0x0002, 0x0003, 0x0004, 0x0005, 0x0006, 0x0201, 0x0203, 0x0204, 0x0205, 0x00D6, 0x00FD))
+_RUNS, _BEGIN, _RECORD = frozenset((0x00BD, 0x00BE)), 0x0809, struct.Struct("<2H")
+# A record that tells how the workbook is encrypted.
+_LOCKED = 0x002F
+# A record that claims the rectangle around all cells of a sheet, with the long and the short form of its rows.
+_CLAIM, _LONG_CLAIM, _SHORT_CLAIM = 0x0200, struct.Struct("<2L2H"), struct.Struct("<4H")
+# The library makes room for this rectangle, 64 bytes for each cell, as it is claimed and as the cells are found.
+_MAX_RECTANGLE = 8 << 20
+
+
+def add_old_excel(reading: Reading, data: bytes) -> None:
+    """Appends a workbook. Raises DocumentError: password, broken."""
+    import python_calamine
+
+    if data.startswith(b"PK"):
+        # The library unpacks the members itself; their sizes are counted before.
+        with open_zip(data) as archive:
+            for entry in archive.infolist():
+                read_member(archive, entry, reading.count)
+    elif _check_extent(data):
+        data = decrypted(reading, data)
+        _check_extent(data)
+    try:
+        workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        metadata = workbook.sheets_metadata
+    except python_calamine.PasswordError as error:
+        raise DocumentError("password", "the workbook is encrypted in a way that is not opened here") from error
+    # A panic of the library is no Exception.
+    except BaseException as error:
+        raise _fault(error) from error
+    count = CellCount(reading)
+    for sheet in metadata[:_MAX_SHEETS]:
+        if str(sheet.typ).rpartition(".")[2] != "WorkSheet":
+            continue
+        hidden = str(sheet.visible).rpartition(".")[2] != "Visible"
+        if hidden:
+            reading.builder.flags.add("hidden_text")
+            if not reading.settings.hidden:
+                continue
+        reading.builder.open("hidden" if hidden else "sheet", sheet.name)
+        text = MarkedText(reading.builder)
+        rows = SheetText(text, count)
+        try:
+            held = workbook.get_sheet_by_name(sheet.name)
+            start = held.start or (0, 0)
+            for number, row in enumerate(held.iter_rows(), 1 if held.start is None else start[0] + 1):
+                cells = [(start[1] + at, _said(value)) for at, value in enumerate(row, 1) if value != ""]
+                if not rows.row(number, cells):
+                    break
+        except BaseException as error:
+            if _fault(error):
+                reading.builder.flags.add("repaired")
+        rows.flush()
+        text.flush()
+        reading.builder.mark("")
+        reading.builder.close()
+
+
+def _check_extent(data: bytes) -> bool:
+    """Returns True if the workbook is encrypted.
+
+    Raises DocumentError("unpacked") if the cells of a sheet lie too far from each other.
+    """
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as ole:
+            stream = ole.openstream("Workbook" if ole.exists("Workbook") else "Book").read()
+    # The library fails in several ways on damaged files.
+    except Exception as error:
+        raise DocumentError("broken", f"a damaged workbook: {type(error).__name__}") from error
+    at, rows, columns = 0, (1 << 16, 0), (1 << 16, 0)
+    while at + 8 <= len(stream):
+        kind, size = _RECORD.unpack_from(stream, at)
+        held = stream[at + 4 : at + 4 + size]
+        at += 4 + size
+        cells = 0
+        if kind == _LOCKED:
+            # All records behind it are encrypted.
+            return True
+        if kind == _BEGIN:
+            rows, columns = (1 << 16, 0), (1 << 16, 0)
+        elif kind == _CLAIM and len(held) >= _SHORT_CLAIM.size:
+            top, bottom, left, right = (_LONG_CLAIM if len(held) >= 12 else _SHORT_CLAIM).unpack_from(held)
+            # Ends are exclusive, and ends in the wrong order wrap round in the library.
+            cells = (bottom - top) % (1 << 32) * ((right - left) % (1 << 32)) if bottom and right else 1
+        elif (kind in _CELLS or kind in _RUNS) and len(held) >= 4:
+            row, column = _RECORD.unpack_from(held)
+            last = int.from_bytes(held[-2:], "little") if kind in _RUNS else column
+            rows = min(rows[0], row), max(rows[1], row)
+            columns = min(columns[0], column), max(columns[1], column, last)
+            cells = (rows[1] - rows[0] + 1) * (columns[1] - columns[0] + 1)
+        if cells > _MAX_RECTANGLE:
+            raise DocumentError("unpacked", f"the cells of a sheet span {cells}, at most {_MAX_RECTANGLE} are read")
+    return False
+
+
+def _fault(error: BaseException) -> DocumentError:
+    """Returns what a failure of the library means; an order to end the process, or a lack of memory, goes on."""
+    if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+        raise error
+    return DocumentError("broken", f"a damaged workbook: {type(error).__name__}")
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, float)):
+        return GENERAL.write(float(value))
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "seconds").removesuffix(" 00:00:00")
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        seconds = int(value.total_seconds())
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return str(value)

@@ -1,0 +1,294 @@
+"""Files of OpenDocument (`.odt`, `.ods`, `.odp`): text in order, tables in rows, sheets and slides as parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
+from cinnabar.extraction.documents.office.inner_files import InnerFiles
+from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
+from cinnabar.extraction.documents.office.sheet_text import CellCount, SheetText, column_name
+from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.schemas.errors import DocumentError
+
+# Deleted text, declarations, and what stands elsewhere.
+_SILENT_NAMES = """
+tracked-changes sequence-decls variable-decls user-field-decls forms annotation annotation-end note-citation
+ruby-text desc title thumbnail binary-data table-column table-columns table-header-columns
+"""
+_SILENT = frozenset(_SILENT_NAMES.split())
+_MAX_REPEATED, _MAX_SPACES, _MAX_PARTS, _MAX_ROWS = 16_384, 1000, 5000, 100_000
+_ROWS = ("table-row", "table-header-rows", "table-rows", "table-row-group")
+
+
+def add_open_document(reading: Reading, data: bytes) -> None:
+    """Appends a file of OpenDocument. Raises DocumentError: password, broken."""
+    package = Package(reading, data)
+    manifest = package.tree("META-INF/manifest.xml")
+    if manifest is not None and next(below(manifest, "encryption-data"), None) is not None:
+        raise DocumentError("password", "the file is encrypted in the way of OpenDocument, which is not opened here")
+    package.add_properties("meta.xml")
+    root = package.tree("content.xml")
+    body = None if root is None else child(root, "body")
+    if root is None or body is None:
+        raise DocumentError("broken", "the OpenDocument file has no content")
+    document = _OpenDocument(reading, package, _hidden_styles(root))
+    for content in body:
+        kind = local(content)
+        if kind == "spreadsheet":
+            document.add_sheets(content)
+        elif kind in ("presentation", "drawing"):
+            document.add_slides(content)
+        else:
+            document.add_text(content)
+    document.inner.add()
+
+
+def _hidden_styles(root: Any) -> frozenset[str]:
+    """Returns the styles of sheets and slides that are not shown."""
+    found = set()
+    for style in below(root, "style"):
+        for properties in style:
+            name = local(properties)
+            shown = value_of(properties, "display") if name == "table-properties" else None
+            visible = value_of(properties, "visibility") if name == "drawing-page-properties" else None
+            if shown == "false" or visible == "hidden":
+                found.add(value_of(style, "name") or "")
+    return frozenset(found)
+
+
+class _OpenDocument:
+    """The content of an OpenDocument file."""
+
+    def __init__(self, reading: Reading, package: Package, hidden_styles: frozenset[str]) -> None:
+        self._reading, self._package, self._hidden = reading, package, hidden_styles
+        self._paragraphs = self._tables = 0
+        self._label = ""
+        self._notes: list[tuple[str, str]] = []
+        self.inner = InnerFiles(reading, package)
+
+    def add_text(self, content: Any) -> None:
+        """Appends a text with the headers and footers of its pages."""
+        styles = self._package.tree("styles.xml")
+        pages = None if styles is None else child(styles, "master-styles")
+        with body_text(self._reading) as text:
+            for kind in ("header", "footer"):
+                if kind == "footer":
+                    text.blank()
+                    self._blocks(content, text)
+                text.blank()
+                said: set[str] = set()
+                for one in () if pages is None else below(pages, kind):
+                    whole = " ".join("".join(one.itertext()).split())
+                    if whole and whole not in said:
+                        said.add(whole)
+                        self._blocks(one, text)
+        self._add_notes("Notes")
+
+    def add_sheets(self, content: Any) -> None:
+        """Appends the sheets of a spreadsheet."""
+        count = CellCount(self._reading)
+        for number, table in enumerate(one for one in content if local(one) == "table"):
+            if number >= _MAX_PARTS:
+                self._reading.builder.flags.add("truncated")
+                return
+            self._sheet(table, count)
+
+    def add_slides(self, content: Any) -> None:
+        """Appends the slides of a presentation, or the pages of a drawing."""
+        for number, page in enumerate((one for one in content if local(one) == "page"), 1):
+            if number > _MAX_PARTS:
+                self._reading.builder.flags.add("truncated")
+                return
+            builder = self._reading.builder
+            hidden = value_of(page, "style-name") in self._hidden
+            if self._left_out(hidden):
+                continue
+            # The title stands first, wherever its frame is.
+            frames = sorted(page, key=lambda one: value_of(one, "class") != "title")
+            title = "".join(frames[0].itertext()) if frames and value_of(frames[0], "class") == "title" else ""
+            builder.open("hidden" if hidden else "slide", " ".join(title.split())[:200])
+            text = MarkedText(builder)
+            self._label = f"slide {number}"
+            for frame in frames:
+                if local(frame) != "notes":
+                    text.blank()
+                    self._blocks([frame], text)
+            text.flush()
+            builder.mark("")
+            for one in below(page, "notes"):
+                lines = [line for line in self._lines(one) if line.strip() and line.strip() != "<number>"]
+                self._notes.append((self._label, "\n".join(lines)))
+            self._add_notes("Notes")
+            builder.close()
+        self._label = ""
+
+    def _left_out(self, hidden: bool) -> bool:
+        if hidden:
+            self._reading.builder.flags.add("hidden_text")
+        return hidden and not self._reading.settings.hidden
+
+    def _add_notes(self, name: str) -> None:
+        add_notes(self._reading, name, self._notes)
+        self._notes = []
+
+    def _sheet(self, table: Any, count: CellCount) -> None:
+        builder = self._reading.builder
+        hidden = value_of(table, "style-name") in self._hidden
+        if self._left_out(hidden):
+            return
+        name = value_of(table, "name") or ""
+        builder.open("hidden" if hidden else "sheet", name)
+        text = MarkedText(builder)
+        rows = SheetText(text, count)
+        number = 1
+        for row in _rows(table):
+            repeated = _repeated(row, "number-rows-repeated")
+            unseen = value_of(row, "visibility") in ("collapse", "filter")
+            cells = [] if unseen and not self._reading.settings.hidden else self._row(row, number)
+            if unseen and "".join(row.itertext()).strip():
+                builder.flags.add("hidden_text")
+            if not all(rows.row(number + at, cells) for at in range(repeated if cells else 0)):
+                break
+            number += repeated
+        rows.flush()
+        text.flush()
+        builder.mark("")
+        self._add_notes(f"Comments of {name}")
+        builder.close()
+
+    def _row(self, row: Any, number: int) -> list[tuple[int, str]]:
+        found: list[tuple[int, str]] = []
+        column = 1
+        for cell in row:
+            if local(cell) not in ("table-cell", "covered-table-cell"):
+                continue
+            repeated = _repeated(cell, "number-columns-repeated")
+            self._label = f"{column_name(column)}{number}" if column <= _MAX_REPEATED else ""
+            said = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
+            # Files of other programs may hold the value alone.
+            said = said or next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
+            if said:
+                found += [(at, said) for at in range(column, column + min(repeated, _MAX_REPEATED))]
+            column += repeated
+            if column > _MAX_REPEATED:
+                break
+        self._label = ""
+        return found
+
+    def _blocks(self, container: Any, text: MarkedText) -> None:
+        for element in container:
+            name = local(element)
+            if text.full:
+                return
+            if name in ("p", "h"):
+                boxes: list[Any] = []
+                said = self._inline(element, boxes)
+                if said.strip():
+                    self._paragraphs += 1
+                    text.line(said.strip("\n"), self._label or f"paragraph {self._paragraphs}")
+                elif not boxes:
+                    text.blank()
+                self._blocks(boxes, text)
+            elif name == "table":
+                self._table(element, text)
+            elif name == "image":
+                self._image(element)
+            elif name not in _SILENT:
+                self._blocks(element, text)
+
+    def _table(self, table: Any, text: MarkedText) -> None:
+        self._tables += 1
+        number = self._tables
+        rows: list[list[str]] = []
+        for row in _rows(table):
+            cells = [one for one in row if local(one) in ("table-cell", "covered-table-cell")]
+            rows.append(["\n".join(filter(str.strip, self._lines(cell))) for cell in cells[:_MAX_REPEATED]])
+            if len(rows) >= _MAX_ROWS:
+                self._reading.builder.flags.add("truncated")
+                break
+        text.blank()
+        for at, lines in enumerate(table_lines(rows), 1):
+            for line in lines:
+                if line.strip():
+                    text.line(line, self._label or f"table {number}, row {at}")
+        text.blank()
+
+    def _lines(self, container: Any) -> Iterator[str]:
+        for element in container:
+            name = local(element)
+            if name in ("p", "h"):
+                boxes: list[Any] = []
+                yield from self._inline(element, boxes).split("\n")
+                for box in boxes:
+                    yield from self._lines(box)
+            elif name == "annotation":
+                self._note(element)
+            elif name == "image":
+                self._image(element)
+            elif name not in _SILENT:
+                yield from self._lines(element)
+
+    def _inline(self, element: Any, boxes: list[Any]) -> str:
+        out: list[str] = []
+        self._collect(element, out, boxes)
+        return "".join(out)
+
+    def _collect(self, element: Any, out: list[str], boxes: list[Any]) -> None:
+        out.append(_blanks(element.text))
+        for one in element:
+            name = local(one)
+            if name == "s":
+                count = value_of(one, "c") or "1"
+                out.append(" " * min(int(count) if count.isdecimal() else 1, _MAX_SPACES))
+            elif name == "tab":
+                out.append("\t")
+            elif name == "line-break":
+                out.append("\n")
+            elif name in ("annotation", "note"):
+                self._note(one)
+            elif name in ("text-box", "table"):
+                boxes.append(one)
+            elif name == "image":
+                self._image(one)
+            elif name not in _SILENT:
+                self._collect(one, out, boxes)
+            out.append(_blanks(one.tail))
+
+    def _note(self, element: Any) -> None:
+        creator = child(element, "creator")
+        label = self._label or f"paragraph {self._paragraphs + 1}"
+        said = "\n".join(filter(str.strip, self._lines(element)))
+        author = creator.text if creator is not None else None
+        self._notes.append((label, f"{author}: {said}" if author and said else said))
+
+    def _image(self, element: Any) -> None:
+        if (name := value_of(element, "href")) and ":" not in name:
+            self.inner.name(name.removeprefix("./"))
+
+
+_VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
+
+
+def _rows(table: Any) -> Iterator[Any]:
+    for element in table:
+        name = local(element)
+        if name == "table-row":
+            yield element
+        elif name in _ROWS:
+            yield from _rows(element)
+
+
+def _repeated(element: Any, key: str) -> int:
+    text = value_of(element, key) or "1"
+    return max(1, int(text)) if text.isdecimal() and len(text) < 10 else 1
+
+
+def _blanks(text: str | None) -> str:
+    """Returns text with runs of blanks as one, as the format has it."""
+    if not text:
+        return ""
+    collapsed = " ".join(text.split())
+    return f"{' ' * text[0].isspace()}{collapsed}{' ' * text[-1].isspace()}" if collapsed else " "

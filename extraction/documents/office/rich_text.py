@@ -1,0 +1,41 @@
+"""Rich text files (`.rtf`): their text, with the rows of tables as lines."""
+
+from __future__ import annotations
+
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.marked_text import body_text
+from cinnabar.extraction.documents.mail.rtf import rtf_body
+from cinnabar.extraction.documents.plain.html import html_to_text
+from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.schemas.errors import DocumentError
+
+_MAX_RTF = 100 << 20
+
+
+def add_rich_text(reading: Reading, data: bytes) -> None:
+    """Appends a rich text file. Raises DocumentError: unpacked if it is very long."""
+    if len(data) > _MAX_RTF:
+        raise DocumentError("unpacked", f"a rich text file of {len(data)} bytes, at most {_MAX_RTF} are read")
+    plain, html, hidden = rtf_body(data, reading.settings.hidden)
+    if hidden:
+        reading.builder.flags.add("hidden_text")
+    if html:
+        plain, flags = html_to_text(html, reading.settings.hidden)
+        reading.builder.flags |= flags
+    with body_text(reading) as text:
+        paragraphs = 0
+        table: list[list[str]] = []
+        # A cell ends with a tab, and so does a row then.
+        for line in [*plain.split("\n"), ""]:
+            if line.endswith("\t") and line.strip():
+                table.append([" ".join(cell.split()) for cell in line.split("\t")])
+                continue
+            for row, *_ in table_lines(table):
+                paragraphs += 1
+                text.line(row, f"paragraph {paragraphs}")
+            table = []
+            if line.strip():
+                paragraphs += 1
+                text.line(line.rstrip(), f"paragraph {paragraphs}")
+            else:
+                text.blank()

@@ -1,0 +1,261 @@
+"""Word documents (`.docx`): the text of the body in order, tables in rows, then notes and the files within."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
+from cinnabar.extraction.documents.office.inner_files import InnerFiles
+from cinnabar.extraction.documents.office.numbering import Numbering
+from cinnabar.extraction.documents.office.package import Package, below, child, chosen, is_on, local, value_of
+from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.schemas.errors import DocumentError
+
+# Elements without text of the document: properties, deleted and moved text, the codes of fields, ruby.
+_SILENT_NAMES = """
+pPr rPr sectPr tblPr tblGrid trPr tcPr sdtPr sdtEndPr del moveFrom delText instrText delInstrText fldData rt
+proofErr bookmarkStart bookmarkEnd smartTagPr customXmlPr txbxContent numPr
+"""
+_SILENT = frozenset(_SILENT_NAMES.split())
+_LETTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
+# Signs of the font Wingdings, which forms use.
+_SIGNS = {0x6F: "☐", 0x71: "☐", 0xA8: "☐", 0xFE: "☒", 0xFD: "☒", 0x78: "☒", 0xFC: "✓", 0xFB: "✗", 0xB7: "•", 0xA7: "▪"}
+_MAX_ROWS = 100_000
+
+
+def add_word(reading: Reading, data: bytes) -> None:
+    """Appends a Word document. Raises DocumentError: broken if it has no body."""
+    package = Package(reading, data)
+    package.add_properties()
+    main = package.main("word/document.xml")
+    root = package.tree(main)
+    if root is None:
+        raise DocumentError("broken", "the Word file has no document part")
+    with body_text(reading) as text:
+        word = _Word(reading, package, text, _numbering(package, main))
+        for name in _distinct(package, main, "header"):
+            word.add_member(name)
+        text.blank()
+        word.add(root, main)
+        text.blank()
+        for name in _distinct(package, main, "footer"):
+            word.add_member(name)
+    for kind, title in (("footnotes", "Footnotes"), ("endnotes", "Endnotes"), ("comments", "Comments")):
+        add_notes(reading, title, [note for name in package.related(main, kind) for note in word.notes(name)])
+    word.inner.add()
+
+
+def _numbering(package: Package, main: str) -> Numbering:
+    """Returns the document's lists; most documents have none, and their styles are not read."""
+    trees: list[Any] = []
+    for kind in ("numbering", "styles"):
+        name = next(iter(package.related(main, kind)), "")
+        trees.append(package.tree(name) if name and None not in trees else None)
+    return Numbering(*trees)
+
+
+def _distinct(package: Package, main: str, kind: str) -> list[str]:
+    return list(dict.fromkeys(package.related(main, kind)))
+
+
+class _Word:
+    """The members of a Word document that hold text."""
+
+    def __init__(self, reading: Reading, package: Package, text: MarkedText, lists: Numbering) -> None:
+        self._reading, self._package, self._text, self._lists = reading, package, text, lists
+        self._paragraphs = self._tables = 0
+        self._member = ""
+        self._relations = package.relations("")
+        self._said: set[str] = set()
+        self.inner = InnerFiles(reading, package)
+
+    def add(self, root: Any, member: str) -> None:
+        """Appends the blocks of a member."""
+        self._within(member)
+        self._blocks(root)
+
+    def add_member(self, name: str) -> None:
+        """Appends a header or footer, unless another one says the same."""
+        root = self._package.tree(name)
+        if root is None:
+            return
+        said = " ".join("".join(root.itertext()).split())
+        if said and said not in self._said:
+            self._said.add(said)
+            self.add(root, name)
+
+    def notes(self, name: str) -> list[tuple[str, str]]:
+        """Returns the notes of a member, each with its place."""
+        root = self._package.tree(name)
+        found: list[tuple[str, str]] = []
+        if root is None:
+            return found
+        self._within(name)
+        for note in root:
+            kind = local(note)
+            if value_of(note, "type") in ("separator", "continuationSeparator", "continuationNotice"):
+                continue
+            author = value_of(note, "author")
+            said = "\n".join(line for line in self._lines(note) if line.strip())
+            if said:
+                found.append((f"{kind} {len(found) + 1}", f"{author}: {said}" if author else said))
+        return found
+
+    def _within(self, member: str) -> None:
+        self._member, self._relations = member, self._package.relations(member)
+
+    def _blocks(self, container: Any) -> None:
+        for element in container:
+            if self._text.full:
+                return
+            name = local(element)
+            if name == "p":
+                self._paragraph(element)
+            elif name == "tbl":
+                self._table(element)
+            elif name == "AlternateContent":
+                self._blocks(chosen(element))
+            elif name == "altChunk":
+                self._mention(value_of(element, "id"))
+            elif name not in _SILENT:
+                self._blocks(element)
+
+    def _paragraph(self, element: Any) -> None:
+        boxes: list[Any] = []
+        said = self._inline(element, boxes)
+        label = self._lists.label(element)
+        if said.strip():
+            self._paragraphs += 1
+            self._text.line(label + said.strip("\n"), f"paragraph {self._paragraphs}")
+        elif not boxes:
+            self._text.blank()
+        for box in boxes:
+            self._blocks(box)
+
+    def _inline(self, element: Any, boxes: list[Any]) -> str:
+        out: list[str] = []
+        self._collect(element, out, boxes)
+        return "".join(out)
+
+    def _collect(self, element: Any, out: list[str], boxes: list[Any]) -> None:
+        for one in element:
+            name = local(one)
+            if name == "t":
+                out.append(one.text or "")
+            elif name in _LETTERS:
+                out.append(_LETTERS[name])
+            elif name == "txbxContent":
+                boxes.append(one)
+            elif name in _SILENT:
+                continue
+            elif name == "r":
+                if not self._is_hidden(one):
+                    self._collect(one, out, boxes)
+            elif name == "AlternateContent":
+                self._collect(chosen(one), out, boxes)
+            elif name == "sym":
+                out.append(_sign(value_of(one, "char") or ""))
+            elif name == "ffData":
+                out.append(_field(one))
+            else:
+                if name in ("blip", "imagedata", "OLEObject"):
+                    self._mention(value_of(one, "embed") or value_of(one, "id"))
+                self._collect(one, out, boxes)
+
+    def _mention(self, relation: str | None) -> None:
+        self.inner.mention(self._relations.get(relation or ""))
+
+    def _is_hidden(self, run: Any) -> bool:
+        vanish = child(run, "rPr", "vanish")
+        if vanish is None or not is_on(vanish) or child(run, "t") is None:
+            return False
+        self._reading.builder.flags.add("hidden_text")
+        return not self._reading.settings.hidden
+
+    def _table(self, element: Any) -> None:
+        self._tables += 1
+        number = self._tables
+        rows = list(_rows(element, "tr"))
+        if all(len(list(_rows(row, "tc"))) < 2 for row in rows):
+            # One column is a frame around paragraphs.
+            for cell in (cell for row in rows for cell in _rows(row, "tc")):
+                self._blocks(cell)
+            return
+        if len(rows) > _MAX_ROWS:
+            self._reading.builder.flags.add("truncated")
+        cells = [self._cells(row) for row in rows[:_MAX_ROWS]]
+        self._text.blank()
+        for at, lines in enumerate(table_lines(cells), 1):
+            for line in lines:
+                if line.strip():
+                    self._text.line(line, f"table {number}, row {at}")
+        self._text.blank()
+
+    def _cells(self, row: Any) -> list[str]:
+        found: list[str] = []
+        for cell in _rows(row, "tc"):
+            found.append("\n".join(line.strip() for line in self._lines(cell) if line.strip()))
+            span = child(cell, "tcPr", "gridSpan")
+            wide = value_of(span) if span is not None else None
+            if wide is not None and wide.isdecimal():
+                found += [""] * (min(int(wide), 64) - 1)
+        return found
+
+    def _lines(self, container: Any) -> Iterator[str]:
+        """Yields the lines of blocks that are not on their own, such as those of a cell or a note."""
+        for element in container:
+            name = local(element)
+            if name == "p":
+                boxes: list[Any] = []
+                said = self._inline(element, boxes)
+                label = self._lists.label(element)
+                yield from (label + said if said.strip() else said).split("\n")
+                for box in boxes:
+                    yield from self._lines(box)
+            elif name == "tbl":
+                for row in _rows(element, "tr"):
+                    yield "  ".join(filter(None, (one.replace("\n", " ") for one in self._cells(row))))
+            elif name == "AlternateContent":
+                yield from self._lines(chosen(element))
+            elif name not in _SILENT:
+                yield from self._lines(element)
+
+
+def _rows(container: Any, wanted: str) -> Iterator[Any]:
+    """Yields the rows of a table or the cells of a row that are not deleted, also those within content controls."""
+    for element in container:
+        name = local(element)
+        if name == wanted:
+            if child(element, "trPr", "del") is None:
+                yield element
+        elif name not in _SILENT and name not in ("tbl", "p"):
+            yield from _rows(element, wanted)
+
+
+def _sign(code: str) -> str:
+    try:
+        number = int(code, 16)
+    except ValueError:
+        return ""
+    if 0xF000 <= number <= 0xF0FF:
+        return _SIGNS.get(number - 0xF000, "")
+    return chr(number) if 31 < number < 0x110000 else ""
+
+
+def _field(data: Any) -> str:
+    """Returns the state of a check box or a list of an old form; the text of its fields stands in the document."""
+    box = next(below(data, "checkBox"), None)
+    if box is not None:
+        state = child(box, "checked")
+        state = child(box, "default") if state is None else state
+        return "☒" if state is not None and is_on(state) else "☐"
+    choices = next(below(data, "ddList"), None)
+    if choices is None:
+        return ""
+    result = child(choices, "result")
+    entries = [value_of(one) or "" for one in choices if local(one) == "listEntry"]
+    at = value_of(result) if result is not None else None
+    number = int(at) if at and at.isdecimal() else 0
+    return entries[number] if number < len(entries) else ""

@@ -1,0 +1,163 @@
+"""Values of form fields and comments, which the text of a page does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pypdfium2.raw as pdfium
+
+from cinnabar.extraction.documents.pdf.strings import string_of
+
+MAX_ANNOTATIONS = 5_000
+_OPTIONS = 1_000
+# A password that was typed into a field is shown to nobody.
+_PASSWORD_FIELD = 1 << 13
+_UNSEEN = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
+# The annotations whose contents are something that a person wrote. A pop-up repeats the contents of its annotation.
+_WRITTEN = (
+    pdfium.FPDF_ANNOT_TEXT,
+    pdfium.FPDF_ANNOT_FREETEXT,
+    pdfium.FPDF_ANNOT_LINE,
+    pdfium.FPDF_ANNOT_SQUARE,
+    pdfium.FPDF_ANNOT_CIRCLE,
+    pdfium.FPDF_ANNOT_POLYGON,
+    pdfium.FPDF_ANNOT_POLYLINE,
+    pdfium.FPDF_ANNOT_HIGHLIGHT,
+    pdfium.FPDF_ANNOT_UNDERLINE,
+    pdfium.FPDF_ANNOT_SQUIGGLY,
+    pdfium.FPDF_ANNOT_STRIKEOUT,
+    pdfium.FPDF_ANNOT_STAMP,
+    pdfium.FPDF_ANNOT_CARET,
+    pdfium.FPDF_ANNOT_INK,
+    pdfium.FPDF_ANNOT_FILEATTACHMENT,
+)
+_BUTTONS = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
+_CHOICES = (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
+_OFF = "Off"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A text beside the page: the value of a field, or a comment.
+
+    label: the field's name, or the comment's author. box: (left, top, right, bottom) in user space, y upwards. drawn:
+    the page may show the text itself. unseen: the annotation is hidden.
+    """
+
+    label: str
+    text: str
+    box: tuple[float, float, float, float]
+    drawn: bool
+    unseen: bool
+
+
+@dataclass(slots=True)
+class PageEntries:
+    """The entries of a page; `flatten` says that its annotations have to be drawn into it."""
+
+    fields: list[Entry] = field(default_factory=list)
+    notes: list[Entry] = field(default_factory=list)
+    files: list[Any] = field(default_factory=list)
+    flatten: bool = False
+    cut: bool = False
+
+
+def page_entries(page: Any, form: Any, groups: set[str]) -> PageEntries:
+    """Returns the values of fields and the comments of an open page.
+
+    form: pdfium's form of the document, None if it has none. groups: names of the buttons that were read before; a
+    group is read once in a document.
+    """
+    found = PageEntries()
+    count = pdfium.FPDFPage_GetAnnotCount(page)
+    found.cut = count > MAX_ANNOTATIONS
+    for index in range(min(count, MAX_ANNOTATIONS)):
+        with _opened(page, index) as annotation:
+            if not annotation:
+                continue
+            kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+            if kind == pdfium.FPDF_ANNOT_WIDGET:
+                found.flatten = True
+                if form is not None and (entry := _field(annotation, form, groups)) is not None:
+                    found.fields.append(entry)
+            elif kind in _WRITTEN:
+                if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT:
+                    found.files.append(pdfium.FPDFAnnot_GetFileAttachment(annotation))
+                found.flatten |= kind == pdfium.FPDF_ANNOT_FREETEXT
+                text = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents").strip()
+                if text:
+                    author = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"T").strip()
+                    drawn = kind in (pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP)
+                    found.notes.append(Entry(author, text, _box(annotation), drawn, _is_unseen(annotation)))
+    return found
+
+
+@contextmanager
+def _opened(page: Any, index: int) -> Iterator[Any]:
+    annotation = pdfium.FPDFPage_GetAnnot(page, index)
+    try:
+        yield annotation
+    finally:
+        if annotation:
+            pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+def _field(annotation: Any, form: Any, groups: set[str]) -> Entry | None:
+    """Returns the value of a field, None for a field without one."""
+    kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
+    if kind in (-1, pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE):
+        return None
+    if pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD_FIELD and kind not in (*_BUTTONS, *_CHOICES):
+        return None
+    name = string_of(pdfium.FPDFAnnot_GetFormFieldName, form, annotation).strip()
+    value = string_of(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation).strip()
+    drawn = True
+    if kind in _BUTTONS:
+        # Each button of a group has the group's value; the box of the one that is on tells the place.
+        state = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
+        # pdfium takes a button that no appearance is drawn for as off.
+        bare = not pdfium.FPDFAnnot_HasKey(annotation, b"AP")
+        if kind == pdfium.FPDF_FORMFIELD_RADIOBUTTON and (bare or not state):
+            # Only the state of a button that is on tells the group's value; else the tree of the form may.
+            if state in ("", _OFF):
+                return None
+            value = state
+        elif bare:
+            value = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"V") or state
+        value, drawn = value or state or _OFF, False
+        if name in groups or (value != _OFF and state in ("", _OFF) and kind == pdfium.FPDF_FORMFIELD_RADIOBUTTON):
+            return None
+        groups.add(name)
+    elif kind in _CHOICES:
+        value = _chosen(annotation, form) or value
+    if not value:
+        return None
+    told = string_of(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation).strip()
+    return Entry(told or name, value, _box(annotation), drawn, _is_unseen(annotation))
+
+
+def _chosen(annotation: Any, form: Any) -> str:
+    """Returns the labels of the chosen options, which a reader sees in place of their values."""
+    count = min(pdfium.FPDFAnnot_GetOptionCount(form, annotation), _OPTIONS)
+    labels = [
+        string_of(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, at).strip()
+        for at in range(max(count, 0))
+        if pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)
+    ]
+    return ", ".join(filter(None, labels))
+
+
+def _is_unseen(annotation: Any) -> bool:
+    return bool(pdfium.FPDFAnnot_GetFlags(annotation) & _UNSEEN)
+
+
+def _box(annotation: Any) -> tuple[float, float, float, float]:
+    rectangle = pdfium.FS_RECTF()
+    if not pdfium.FPDFAnnot_GetRect(annotation, rectangle):
+        return 0.0, 0.0, 0.0, 0.0
+    left, right = sorted((rectangle.left, rectangle.right))
+    bottom, top = sorted((rectangle.bottom, rectangle.top))
+    return left, top, right, bottom

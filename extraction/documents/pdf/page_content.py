@@ -1,0 +1,326 @@
+"""Reads one page of a PDF: the words that a reader sees, values of fields, comments, and a picture for OCR."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pypdfium2.raw as pdfium
+
+from cinnabar.extraction.documents.content.builder import clean
+from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
+from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words
+from cinnabar.extraction.documents.pdf.hyphens import join_words, mark_soft_hyphens
+from cinnabar.extraction.documents.pdf.layers import switch_off_unseen
+from cinnabar.extraction.documents.pdf.layout import linearise
+from cinnabar.extraction.documents.pdf.rendering import picture_of
+from cinnabar.extraction.documents.pdf.text_layer import is_text, mostly_unknown
+from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched
+
+_MAX_PAGE_CHARACTERS = 2_000_000
+# Seconds of processor time for the pictures of a file and for the search for hidden words and soft hyphens, well below
+# the limit of a parser; pictures of a file beside their own bound in bytes.
+_PICTURE_SECONDS, _SEARCH_SECONDS, _MAX_PICTURES = 15.0, 6.0, 500
+_DPI = 300.0
+# So many filled shapes may be letters in outline.
+_OUTLINES = 30
+_MAX_OBJECTS = 1_000
+# Words only in these shares of a scan, at its top and bottom, are a stamp and not its text.
+_MARGIN, _SCAN = 0.1, 0.6
+
+
+@dataclass(slots=True)
+class Spent:
+    """The work on a file's pages so far.
+
+    layered: some of its drawings may lie on optional layers. pictures: pages that are shown to OCR. drawing, searching:
+    seconds for pictures, and for the search for hidden words and soft hyphens. groups: names of the buttons that were
+    read; a group is read once in a document.
+    """
+
+    layered: bool = False
+    pictures: int = 0
+    drawing: float = 0.0
+    searching: float = 0.0
+    groups: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Lines:
+    """Words in reading order, the blanks before each, and their boxes [W, 4] as displayed; plain text has none."""
+
+    text: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
+    box: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 4), np.float32))
+
+    @classmethod
+    def of(cls, words: PageWords) -> Lines:
+        """Returns the words of a page in their order."""
+        if not words.text:
+            return cls()
+        order, gaps = linearise(words)
+        text, gaps = join_words([words.text[at] for at in order], gaps)
+        return cls(text, gaps, words.box[order].astype(np.float32))
+
+
+@dataclass(slots=True)
+class PageContent:
+    """What is on one page.
+
+    size: width and height as displayed. plain: its text without layout, if that is all that is known. fields, notes:
+    the entries beside the words. told: the values of all fields. image: it holds an image, and no word. files: pdfium's
+    handles of the files at comments.
+    """
+
+    size: tuple[float, float] = (0.0, 0.0)
+    words: Lines = field(default_factory=Lines)
+    hidden: Lines = field(default_factory=Lines)
+    plain: str = ""
+    fields: list[Entry] = field(default_factory=list)
+    notes: list[Entry] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    flags: set[str] = field(default_factory=set)
+    groups: set[str] = field(default_factory=set)
+    picture: tuple[bytes, float] | None = None
+    image: bool = False
+    files: list[Any] = field(default_factory=list)
+
+    def sent(self) -> bytes:
+        """Returns the content for another process, without the picture and the handles."""
+        told = asdict(replace(self, picture=None, files=[]))
+        del told["files"]
+        told["scale"] = None if self.picture is None else self.picture[1]
+        return orjson.dumps(told, default=_listed)
+
+    @classmethod
+    def received(cls, data: bytes, picture: bytes = b"") -> PageContent:
+        """Returns the content that `sent` made, with its picture."""
+        told = orjson.loads(data)
+        scale = told.pop("scale")
+        for name in ("words", "hidden"):
+            lines = told[name]
+            box = np.array(lines["box"], np.float64).reshape(-1, 4).astype(np.float32)
+            told[name] = Lines(lines["text"], lines["gaps"], box)
+        for name in ("fields", "notes"):
+            told[name] = [Entry(**{**one, "box": tuple(one["box"])}) for one in told[name]]
+        told["size"], told["flags"], told["groups"] = tuple(told["size"]), set(told["flags"]), set(told["groups"])
+        told["picture"] = (picture, scale) if picture and scale is not None else None
+        return cls(**told)
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else sorted(value)
+
+
+@contextmanager
+def loaded_page(pdf: Any, index: int, groups: set[str]) -> Iterator[tuple[Any, PageEntries]]:
+    """Opens a page with its annotations drawn into it, and closes it; the page is None if it cannot be loaded.
+
+    groups: names of the buttons that were read before; those of the page are added.
+    """
+    form = pdf.formenv.raw if pdf.formenv else None
+    entries = PageEntries()
+    page = pdfium.FPDF_LoadPage(pdf.raw, index)
+    try:
+        if page:
+            entries = page_entries(page, form, groups)
+            # pdfium's text lacks the annotations. Flattening draws them into the page, in memory.
+            if entries.flatten and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY) == pdfium.FLATTEN_SUCCESS:
+                pdfium.FPDF_ClosePage(page)
+                page = pdfium.FPDF_LoadPage(pdf.raw, index)
+        yield page, entries
+    finally:
+        if page:
+            pdfium.FPDF_ClosePage(page)
+
+
+def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spent: Spent) -> PageContent:
+    """Returns what is on an open page."""
+    frame = frame_of(page)
+    content = PageContent(frame.size)
+    words, hidden, nonsense = _words(content, page, frame, settings, spent)
+    always = settings.ocr == "always"
+    if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense)):
+        content.picture = _picture(content, page, frame, spent)
+    if not (always and content.picture):
+        content.words = Lines.of(words)
+    if not (words.text or content.picture):
+        content.image = nonsense or _has_image(page)
+    if hidden.text:
+        content.flags.add("hidden_text")
+        if settings.hidden:
+            content.hidden = Lines.of(hidden)
+    _add_entries(content, entries, frame, settings, lambda entry: _is_shown(entry, words))
+    return content
+
+
+def plain_content(page: Any, entries: PageEntries, settings: ParserSettings) -> PageContent:
+    """Returns the text of an open page as pdfium orders it, without boxes; hidden text is not told apart."""
+    frame = frame_of(page)
+    content = PageContent(frame.size, plain=_plain_text(page))
+    shown = squeezed(content.plain)
+    if not shown:
+        content.image = _has_image(page)
+    _add_entries(content, entries, frame, settings, lambda entry: squeezed(entry.text) in shown)
+    return content
+
+
+def _add_entries(
+    content: PageContent, entries: PageEntries, frame: Frame, settings: ParserSettings, shown: Callable[[Entry], bool]
+) -> None:
+    """Adds the entries that `shown` does not find among the words of the page."""
+    if entries.cut:
+        content.flags.add("truncated")
+    for said, kept in ((entries.fields, content.fields), (entries.notes, content.notes)):
+        seen = [one for one in said if settings.hidden or not one.unseen]
+        if len(seen) < len(said):
+            content.flags.add("hidden_text")
+        for one in seen:
+            box = frame.displayed(np.array([one.box], np.float64))[0]
+            placed = replace(one, box=(float(box[0]), float(box[1]), float(box[2]), float(box[3])))
+            if not (one.drawn and shown(placed)):
+                kept.append(placed)
+    content.told = [squeezed(one.text) for one in entries.fields]
+    content.files = entries.files
+
+
+def _plain_text(page: Any) -> str:
+    text_page = pdfium.FPDFText_LoadPage(page)
+    if not text_page:
+        return ""
+    try:
+        count = min(pdfium.FPDFText_CountChars(text_page), _MAX_PAGE_CHARACTERS)
+        if count <= 0:
+            return ""
+        buffer = ctypes.create_string_buffer(2 * count + 2)
+        written = pdfium.FPDFText_GetText(text_page, 0, count, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)))
+    finally:
+        pdfium.FPDFText_ClosePage(text_page)
+    text = buffer.raw[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
+    # pdfium joins a word that a hyphen divides at the end of a line, and writes U+0002 for the hyphen.
+    return clean(text.replace("\x02", "-\n").replace("\ufffe", "-\n")).strip("\n")
+
+
+def frame_of(page: Any) -> Frame:
+    """Returns the rectangle and the rotation of an open page."""
+    rectangle = pdfium.FS_RECTF()
+    if not pdfium.FPDF_GetPageBoundingBox(page, ctypes.byref(rectangle)):
+        rectangle = pdfium.FS_RECTF(0.0, 792.0, 612.0, 0.0)
+    rotation = pdfium.FPDFPage_GetRotation(page) % 4
+    return Frame(rectangle.left, rectangle.bottom, rectangle.right, rectangle.top, rotation)
+
+
+def _words(
+    content: PageContent, page: Any, frame: Frame, settings: ParserSettings, spent: Spent
+) -> tuple[PageWords, PageWords, bool]:
+    """Returns the words of a page that a reader sees, the hidden ones, and true if its text layer is nonsense."""
+    none = PageWords.none()
+    # OCR of a scan may be a drawing that leaves no mark.
+    searched = spent.layered and not settings.hidden and spent.searching <= _SEARCH_SECONDS
+    if searched and not _is_scan(page, frame):
+        begun = time.process_time()
+        if switch_off_unseen(page, frame):
+            content.flags.add("hidden_text")
+        spent.searching += time.process_time() - begun
+    text_page = pdfium.FPDFText_LoadPage(page)
+    if not text_page:
+        return none, none, False
+    try:
+        if pdfium.FPDFText_CountChars(text_page) > _MAX_PAGE_CHARACTERS:
+            content.flags.add("truncated")
+        words = page_words(text_page, frame, _MAX_PAGE_CHARACTERS)
+        if not words.text:
+            return none, none, False
+        sound = is_text(words, text_page)
+        if not sound and not any(map(str.isalnum, "".join(words.text))):
+            return none, none, mostly_unknown(words)
+        # Without OCR nonsense is all that there is.
+        if not sound and settings.ocr != "never":
+            return none, none, True
+        if spent.searching > _SEARCH_SECONDS or not is_searched(page, words):
+            content.flags.add("hidden_unsearched")
+            return words, none, False
+        begun = time.process_time()
+        mark_soft_hyphens(page, text_page, words)
+        unseen = hidden_words(page, text_page, frame, words)
+        spent.searching += time.process_time() - begun
+    finally:
+        pdfium.FPDFText_ClosePage(text_page)
+    if not unseen.any():
+        return words, none, False
+    return words.only(~unseen), words.only(unseen), False
+
+
+def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> bool:
+    """Returns True if a page may show text that is not among its words."""
+    if nonsense:
+        return True
+    if words.text:
+        # A stamp on a scan, such as the line of a fax or the number of a file.
+        height = frame.size[1]
+        stamp = (words.box[:, 3] < _MARGIN * height) | (words.box[:, 1] > (1 - _MARGIN) * height)
+        return bool(stamp.all()) and _is_scan(page, frame)
+    return _has_image(page, _OUTLINES)
+
+
+def _picture(content: PageContent, page: Any, frame: Frame, spent: Spent) -> tuple[bytes, float] | None:
+    """Returns the picture of a page; None for an empty page, or beyond the bounds of a file."""
+    if spent.pictures >= _MAX_PICTURES or spent.drawing > _PICTURE_SECONDS:
+        content.flags.add("ocr_limit")
+        return None
+    begun = time.process_time()
+    drawn = picture_of(page, frame, _DPI)
+    spent.drawing += time.process_time() - begun
+    spent.pictures += drawn is not None
+    return drawn
+
+
+def squeezed(text: str) -> str:
+    """Returns text for a comparison that blanks and case do not matter in."""
+    return "".join(clean(text).split()).casefold()
+
+
+def _is_shown(entry: Entry, words: PageWords) -> bool:
+    """Returns True if the page's words within an entry's box hold its text."""
+    if not words.text:
+        return False
+    box = np.array(entry.box, np.float64)
+    middle = (words.box[:, :2] + words.box[:, 2:]) / 2
+    inside = ((middle >= box[:2] - 3) & (middle <= box[2:] + 3)).all(axis=1)
+    shown = "".join(words.text[at] for at in np.flatnonzero(inside).tolist())
+    return squeezed(entry.text) in squeezed(shown) if shown else False
+
+
+def _has_image(page: Any, outlines: int = 0) -> bool:
+    """Returns True if a page shows an image, a form that may hold one, or so many shapes, among its first objects."""
+    kinds = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM, pdfium.FPDF_PAGEOBJ_SHADING)
+    count, shapes = min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS), 0
+    for index in range(count):
+        kind = pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index))
+        if kind in kinds:
+            return True
+        shapes += kind == pdfium.FPDF_PAGEOBJ_PATH
+    return 0 < outlines <= shapes
+
+
+def _is_scan(page: Any, frame: Frame) -> bool:
+    """Returns True if an image covers most of a page."""
+    width, height = frame.size
+    sides = [ctypes.c_float() for _ in range(4)]
+    for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
+        one = pdfium.FPDFPage_GetObject(page, index)
+        if pdfium.FPDFPageObj_GetType(one) != pdfium.FPDF_PAGEOBJ_IMAGE:
+            continue
+        if pdfium.FPDFPageObj_GetBounds(one, *sides):
+            left, bottom, right, top = (side.value for side in sides)
+            if (right - left) * (top - bottom) > _SCAN * width * height:
+                return True
+    return False

@@ -1,0 +1,198 @@
+"""Appends the pages of a PDF to a document, within a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cinnabar.extraction.documents.content.builder import clean
+from cinnabar.extraction.documents.content.document import PartKind
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.pdf.annotations import Entry
+from cinnabar.extraction.documents.pdf.copies import copied_answers
+from cinnabar.extraction.documents.pdf.page_content import (
+    Lines,
+    PageContent,
+    Spent,
+    loaded_page,
+    page_content,
+    plain_content,
+)
+from cinnabar.schemas.errors import DocumentError
+
+MAX_PAGES = 5_000
+# Shares of a document's time: after the first, pages are read as plain text; after the second, none. In a second try
+# a page may take the third.
+_PLAIN_AFTER, _STOP_AFTER, _PAGE_SHARE = 0.5, 0.75, 0.15
+
+
+@dataclass(slots=True)
+class PagesRead:
+    """The state of a file's pages.
+
+    words: that were appended, with those of fields and notes. images: true if a page without words holds an image.
+    pictures: pages that are shown to OCR. files: pdfium's handles of the files at comments. told: the values of fields.
+    """
+
+    words: int = 0
+    images: bool = False
+    pictures: int = 0
+    failed: int = 0
+    silent: int = 0
+    files: list[Any] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+
+
+def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
+    """Appends the pages, of which drawings may lie on optional layers if it is `layered`.
+
+    Raises DocumentError if there is no page or none can be loaded.
+    """
+    builder, found, pages = reading.builder, PagesRead(), len(pdf)
+    if pages <= 0:
+        raise DocumentError("broken", "the file opens and holds no page")
+    if pages > MAX_PAGES:
+        builder.flags.add("truncated")
+        builder.metadata["pages_seen"] = str(pages)
+    count, number = min(pages, MAX_PAGES), 0
+    spent = Spent(layered)
+    contents = (_from_copies if reading.settings.careful else _in_turn)(reading, pdf, count, spent)
+    for number, content in enumerate(contents, 1):
+        if content is None:
+            found.failed += 1
+        else:
+            _add_page(reading, content, number, found)
+        if builder.full and number < count:
+            builder.flags.add("truncated")
+            break
+    else:
+        if number < count:
+            builder.flags.add("slow_pages")
+    if found.failed == number:
+        if "slow_pages" in builder.flags:
+            raise DocumentError("timeout", f"none of {pages} pages can be read within the limits")
+        raise DocumentError("broken", f"none of {pages} pages can be loaded")
+    if found.failed:
+        builder.flags.add("broken_pages")
+    if found.silent and (found.words or found.pictures):
+        builder.flags.add("no_text_pages")
+    return found
+
+
+def _in_turn(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterator[PageContent | None]:
+    """Yields the pages until the clock ends; None for a page that cannot be loaded."""
+    for index in range(count):
+        if reading.is_late(_STOP_AFTER):
+            return
+        with loaded_page(pdf, index, spent.groups) as (page, entries):
+            if not page:
+                yield None
+            elif reading.is_late(_PLAIN_AFTER):
+                reading.builder.flags.add("slow_pages")
+                yield plain_content(page, entries, reading.settings)
+            else:
+                yield page_content(page, entries, reading.settings, spent)
+
+
+def _from_copies(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterator[PageContent | None]:
+    """Yields the pages until the clock ends, of a file that ended its parser; None for a page that does so again.
+
+    A page whose layout ends the copy that reads it is yielded as plain text.
+    """
+    settings = reading.settings
+
+    def work(index: int) -> Iterator[bytes]:
+        before = set(spent.groups)
+        with loaded_page(pdf, index, spent.groups) as (page, entries):
+            if not page:
+                return
+            new = spent.groups - before
+            plain = plain_content(page, entries, settings)
+            plain.groups |= new
+            yield plain.sent()
+            content = page_content(page, entries, settings, spent)
+            content.groups |= new
+            if content.files:
+                content.flags.add("attachment_skipped")
+            yield content.sent()
+            if content.picture is not None:
+                yield content.picture[0]
+
+    until = reading.begun + _STOP_AFTER * settings.seconds
+    for found, whole in copied_answers(work, count, _PAGE_SHARE * settings.seconds, until):
+        if not whole:
+            reading.builder.flags.add("slow_pages")
+        content = PageContent.received(*found[-2:] if len(found) > 2 else found[-1:]) if found else None
+        if content is not None:
+            spent.groups |= content.groups
+            spent.pictures += content.picture is not None
+        yield content
+
+
+def _add_page(reading: Reading, content: PageContent, number: int, found: PagesRead) -> None:
+    builder = reading.builder
+    width, height = content.size
+    builder.open("page", page=number, width=width, height=height)
+    begun = builder.length
+    builder.flags |= content.flags
+    if content.picture is not None:
+        builder.show(*content.picture)
+        found.pictures += 1
+    found.words += _write(reading, content.words)
+    if content.plain:
+        builder.write(content.plain)
+        found.words += len(content.plain.split())
+    if not (content.words.text or content.plain or content.picture):
+        found.silent += 1
+        found.images |= content.image
+    if content.hidden.text:
+        _separate(reading, begun)
+        builder.open("hidden", "hidden", page=number, width=width, height=height)
+        found.words += _write(reading, content.hidden)
+        builder.close()
+    kinds: tuple[tuple[PartKind, list[Entry]], ...] = (("fields", content.fields), ("notes", content.notes))
+    for kind, kept in kinds:
+        if kept:
+            _separate(reading, begun)
+            found.words += add_entries(reading, kind, kept, number, content.size)
+    found.told.update(content.told)
+    found.files += content.files
+    builder.close()
+
+
+def _write(reading: Reading, lines: Lines) -> int:
+    reading.builder.write_words(lines.text, lines.gaps, lines.box)
+    return len(lines.text)
+
+
+def _separate(reading: Reading, begun: int) -> None:
+    """Ends the text of the open page, which began at this character, with a blank line."""
+    if reading.builder.length > begun:
+        reading.builder.write("\n\n")
+
+
+def add_entries(
+    reading: Reading, kind: PartKind, entries: Sequence[Entry], number: int = 0, size: tuple[float, float] = (0.0, 0.0)
+) -> int:
+    """Appends a part with a line for each entry, `label: text`, and returns its words; they have the entry's box.
+
+    size: width and height of the page; the boxes are as displayed on it.
+    """
+    builder = reading.builder
+    words: list[str] = []
+    gaps: list[str] = []
+    boxes: list[tuple[float, float, float, float]] = []
+    for entry in entries:
+        lines = clean(f"{entry.label}: {entry.text}" if entry.label else entry.text).split("\n")
+        for line in lines:
+            for place, word in enumerate(line.split()):
+                gaps.append(" " if place else "\n" if words else "")
+                words.append(word)
+                boxes.append(entry.box)
+    builder.open(kind, kind, page=number, width=size[0], height=size[1])
+    builder.write_words(words, gaps, np.array(boxes, np.float32).reshape(-1, 4))
+    builder.close()
+    return len(words)

@@ -1,0 +1,196 @@
+"""Parses PDFs into documents: pdfium reads the characters, the layout makes lines of them."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import orjson
+import pypdfium2 as pdfium2
+import pypdfium2.raw as pdfium
+
+from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.settings import PASSWORD_HELP
+from cinnabar.extraction.documents.pdf.annotations import Entry
+from cinnabar.extraction.documents.pdf.embedded import add_files, embedded_files, is_portfolio, name_of_file
+from cinnabar.extraction.documents.pdf.facts import pdf_facts
+from cinnabar.extraction.documents.pdf.layers import has_layers
+from cinnabar.extraction.documents.pdf.page_content import squeezed
+from cinnabar.extraction.documents.pdf.pages import MAX_PAGES, PagesRead, add_entries, read_pages
+from cinnabar.extraction.documents.pdf.unplaced_fields import unplaced_fields
+from cinnabar.extraction.documents.pdf.xfa import xfa_values
+from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.wording import counted
+
+# The second parser is slow and written in Python; it is tried on files up to this size.
+_MAX_SECOND_OPINION = 8 << 20
+
+# The box of an entry that no page has.
+_NOWHERE = (math.nan, math.nan, math.nan, math.nan)
+
+_ACTIVE = re.compile(rb"/(?:JavaScript|JS|Launch|SubmitForm|ImportData|GoToR|GoToE|RichMedia|Movie)[\s/(<\[]")
+_STARTXREF = re.compile(rb"startxref\s+(\d{1,12})")
+_METADATA = ("Title", "Author", "Subject", "Keywords", "Creator", "Producer", "CreationDate", "ModDate")
+
+
+def add_pdf(reading: Reading, data: bytes) -> None:
+    """Appends a PDF page by page, each word with its box, and then the files within it.
+
+    Raises DocumentError with the codes not_pdf, truncated, broken, password, image_only, empty; the document stays
+    valid.
+    """
+    if b"%PDF-" not in data[:1024]:
+        raise DocumentError("not_pdf", f"no %PDF- in the first {min(len(data), 1024)} bytes")
+    builder = reading.builder
+    mark = builder.part_count
+    try:
+        with opened_pdf(data, reading.settings.passwords) as pdf:
+            pages = len(pdf)
+            # Drawing annotations into a page takes the form out of the open file.
+            kind = pdfium.FPDF_GetFormType(pdf.raw)
+            found = read_pages(reading, pdf, has_layers(data))
+            _about(reading, pdf, data)
+            found.words += _add_form(reading, pdf, kind, found, data)
+            if not (found.words or found.pictures or found.images):
+                found.words += _second_opinion(builder, data, mark)
+            begun = builder.length, builder.part_count
+            files = list(embedded_files(pdf.raw, found.files))
+            # The vouchers of an invoice have lines of their own: F1 of 12 invoices is .50 with all files, .75 without.
+            # Its XML is the same invoice, and exact.
+            shut = bool(files and found.words) and not reading.settings.hidden
+            closed = shut and (reading.settings.careful or not is_portfolio(data))
+            add_files(reading, files, closed)
+            more = builder.length > begun[0] or builder.part_count > begun[1]
+    except DocumentError as error:
+        # A second try, which reads page by page, has seen each page.
+        tried = error.code == "password" or (error.code == "timeout" and reading.settings.careful)
+        if tried or not _second_opinion(builder, data, mark):
+            raise
+        builder.flags.add("repaired")
+        pages, more = builder.part_count - mark, True
+        found = PagesRead(words=1)
+    if reading.is_top:
+        builder.facts |= pdf_facts(builder.metadata, pages)
+    if not (found.words or found.pictures or more):
+        if found.images:
+            remedy = "; --ocr auto reads them" if reading.settings.ocr == "never" else ""
+            raise DocumentError("image_only", f"the pages hold images and no characters{remedy}")
+        raise DocumentError("empty", "the pages hold neither characters nor images")
+
+
+@contextmanager
+def opened_pdf(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
+    """Opens a file with the first password that is right, the empty one first, and closes it."""
+    error: pdfium2.PdfiumError | None = None
+    pdf, locked = None, False
+    for password in (None, *passwords):
+        try:
+            pdf = pdfium2.PdfDocument(data, password=password)
+            break
+        except pdfium2.PdfiumError as failure:
+            error = failure
+            code = pdfium.FPDF_GetLastError()
+            if code != pdfium.FPDF_ERR_PASSWORD and "password" not in str(failure).lower():
+                locked = code == pdfium.FPDF_ERR_SECURITY
+                break
+            locked = True
+        # A password that is no text in UTF-8 opens nothing.
+        except UnicodeError:
+            continue
+    if pdf is None:
+        if locked:
+            tried = f" and {counted(len(passwords), 'password')}" if passwords else ""
+            raise DocumentError(
+                "password", f"tried the empty password{tried}; none opens the file: {PASSWORD_HELP}"
+            ) from error
+        whole = b"%%EOF" in data[-2048:]
+        raise DocumentError("broken" if whole else "truncated", str(error)[:200]) from error
+    try:
+        # The handle of the form must exist before pages are loaded. No script runs: pdfium is built without them.
+        with suppress(pdfium2.PdfiumError):
+            pdf.init_forms()
+        yield pdf
+    finally:
+        pdf.close()
+
+
+def _add_form(reading: Reading, pdf: Any, kind: int, found: PagesRead, data: bytes) -> int:
+    """Appends the values of a form that no field of a page has, and returns the number of words."""
+    values: list[tuple[str, str]] | None = []
+    if kind in (pdfium.FORMTYPE_XFA_FULL, pdfium.FORMTYPE_XFA_FOREGROUND):
+        values = xfa_values(pdf.raw)
+        if values is None:
+            reading.builder.flags.add("form_unread")
+    elif kind == pdfium.FORMTYPE_ACRO_FORM and not found.told and not reading.settings.careful:
+        values = unplaced_fields(data)
+    entries = [
+        Entry(name, value, _NOWHERE, drawn=False, unseen=False)
+        for name, value in values or ()
+        if squeezed(value) not in found.told
+    ]
+    return add_entries(reading, "fields", entries) if entries else 0
+
+
+def _about(reading: Reading, pdf: Any, data: bytes) -> None:
+    """Adds the flags of the whole file and, of the file itself, its metadata and the names of embedded files."""
+    builder = reading.builder
+    if pdfium.FPDFDoc_GetJavaScriptActionCount(pdf.raw) > 0 or _ACTIVE.search(data):
+        builder.flags.add("active_content")
+    if not _references_hold(data):
+        builder.flags.add("repaired")
+    if not reading.is_top:
+        return
+    for key in _METADATA:
+        try:
+            value = pdf.get_metadata_value(key)
+        except (pdfium2.PdfiumError, UnicodeError):
+            continue
+        if value:
+            builder.metadata[key.lower()] = str(value)[:1000]
+    names = [name_of_file(one) for one in embedded_files(pdf.raw, ())]
+    if names:
+        builder.metadata["embedded_files"] = orjson.dumps([clean(name) for name in names]).decode()
+
+
+def _references_hold(data: bytes) -> bool:
+    """Returns True if the end of the file points to a cross-reference table; if not, pdfium rebuilt it by a scan."""
+    found = list(_STARTXREF.finditer(data, max(0, len(data) - 2048)))
+    if not found:
+        return False
+    start = int(found[-1][1]) + max(0, data.find(b"%PDF-", 0, 1024))
+    target = data[start : start + 40].lstrip()
+    return target.startswith(b"xref") or re.match(rb"\d+\s+\d+\s+obj", target) is not None
+
+
+def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
+    """Reads a file that pdfium refused with the second parser; returns True if it found text (words without boxes)."""
+    import pypdf
+
+    if len(data) > _MAX_SECOND_OPINION:
+        return False
+    texts: list[str] = []
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+        if reader.is_encrypted:
+            return False
+        for page in reader.pages[:MAX_PAGES]:
+            texts.append(page.extract_text())
+    except MemoryError:
+        raise
+    # On a broken file the parser may raise anything; the text that it read before counts.
+    except Exception as error:
+        builder.flags.add("broken_pages")
+        builder.metadata["second_parser"] = type(error).__name__
+    if not any(character.isalnum() for text in texts for character in text):
+        return False
+    builder.forget_parts(mark)
+    for number, text in enumerate(texts, 1):
+        builder.open("page", page=number)
+        builder.write(text.strip("\n"))
+        builder.close()
+    return True

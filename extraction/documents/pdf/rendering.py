@@ -1,0 +1,82 @@
+"""Draws pages of a PDF: in grey for OCR, and to see which words show; in colour for a person to look at."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pypdfium2.raw as pdfium
+
+from cinnabar.extraction.documents.pdf.glyphs import Frame
+
+#: The pixels of a drawn page: A4 at 300 dpi has 8.7 million.
+MAX_PIXELS = 9_000_000
+# Less contrast on a whole page is an empty one.
+_CONTRAST = 24
+
+_Pixels = npt.NDArray[np.uint8]
+
+
+def grey_pixels(page: Any, frame: Frame, scale: float) -> _Pixels | None:
+    """Returns a page as grey pixels [H, W], at most MAX_PIXELS; None if pdfium cannot draw it.
+
+    scale: pixels to a point.
+    """
+    width, height = frame.size
+    if width < 1 or height < 1:
+        return None
+    scale = min(scale, (MAX_PIXELS / (width * height)) ** 0.5)
+    across, down = max(1, round(width * scale)), max(1, round(height * scale))
+    # A page of extreme proportions.
+    if across * down > 2 * MAX_PIXELS:
+        return None
+    pixels = np.full((down, across), 255, np.uint8)
+    address = ctypes.cast(pixels.ctypes.data, ctypes.c_void_p)
+    bitmap = pdfium.FPDFBitmap_CreateEx(across, down, pdfium.FPDFBitmap_Gray, address, across)
+    if not bitmap:
+        return None
+    flags = pdfium.FPDF_GRAYSCALE | pdfium.FPDF_RENDER_LIMITEDIMAGECACHE
+    pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, across, down, 0, flags)
+    pdfium.FPDFBitmap_Destroy(bitmap)
+    return pixels
+
+
+def colour_picture(page: Any, frame: Frame, most: int) -> tuple[bytes, float] | None:
+    """Returns a page in colour, of at most so many pixels, as a JPEG and its pixels to a point; None if it has no size.
+
+    The longer side has at most 150 pixels to an inch.
+    """
+    from PIL import Image
+
+    width, height = frame.size
+    if width < 1 or height < 1:
+        return None
+    scale = min(150 / 72, (most / (width * height)) ** 0.5)
+    across, down = max(1, round(width * scale)), max(1, round(height * scale))
+    if across * down > 2 * most:  # a page of extreme proportions
+        return None
+    pixels = np.full((down, across, 4), 255, np.uint8)
+    address = ctypes.cast(pixels.ctypes.data, ctypes.c_void_p)
+    bitmap = pdfium.FPDFBitmap_CreateEx(across, down, pdfium.FPDFBitmap_BGRx, address, across * 4)
+    if not bitmap:
+        return None
+    pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, across, down, 0, pdfium.FPDF_RENDER_LIMITEDIMAGECACHE)
+    pdfium.FPDFBitmap_Destroy(bitmap)
+    encoded = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels[:, :, 2::-1])).save(encoded, "JPEG", quality=72)
+    return encoded.getvalue(), across / width
+
+
+def picture_of(page: Any, frame: Frame, dpi: float) -> tuple[bytes, float] | None:
+    """Returns a page as a JPEG and its pixels to a point; None for an empty page."""
+    from PIL import Image
+
+    pixels = grey_pixels(page, frame, dpi / 72)
+    if pixels is None or int(pixels.max()) - int(pixels.min()) < _CONTRAST:
+        return None
+    encoded = io.BytesIO()
+    Image.fromarray(pixels).save(encoded, "JPEG", quality=85)
+    return encoded.getvalue(), pixels.shape[1] / frame.size[0]

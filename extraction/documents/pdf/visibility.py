@@ -1,0 +1,259 @@
+"""Finds the words of a page that no reader sees: white, transparent, covered, too small, or on a layer that is off."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pypdfium2.raw as pdfium
+
+from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
+from cinnabar.extraction.documents.pdf.rendering import grey_pixels
+
+_Floats = npt.NDArray[np.float64]
+_Bools = npt.NDArray[np.bool_]
+_Ints = npt.NDArray[np.int64]
+
+# Letters below this height in points cannot be seen. Filings hold the text of their scans in letters of .9 points.
+_LEAST_HEIGHT = 0.5
+# Colours from this value of each channel on are near white; below this opacity nothing shows.
+_LIGHT, _OPAQUE = 225, 24
+# An image over this share of a page is its scan, and text at it what OCR read there.
+_SCAN = 0.5
+# Words of a scan may lie beside the page by this share of its width.
+_BESIDE = 0.05
+# Pixels to a point in the comparison, and the difference of grey that a reader sees.
+_SCALE, _SEEN = 1.5, 20
+# Pages of more words or objects, or pairs of them, are not searched: maps have millions of lines, which take seconds to
+# draw.
+_MAX_WORDS, _MAX_OBJECTS, _MAX_PAIRS = 50_000, 20_000, 1 << 27
+# Pairs that are compared at once.
+_PAIRS = 1 << 20
+# A layer's mark has the name OC; longer names do not fit.
+_LAYER, _NAME_BYTES, _MAX_MARKS = np.frombuffer(b"O\0C\0\0\0", np.uint8), 16, 16
+
+# Own prototypes take addresses and write into arrays, without a ctypes object for each of thousands of page objects.
+_POINTER = ctypes.c_void_p
+
+
+def _call(name: str, *arguments: Any, gives: Any = ctypes.c_int) -> Any:
+    address = ctypes.cast(getattr(pdfium, name), _POINTER).value or 0
+    return ctypes.PYFUNCTYPE(gives, *arguments)(address)
+
+
+_text_object = _call("FPDFText_GetTextObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
+_page_object = _call("FPDFPage_GetObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
+_type = _call("FPDFPageObj_GetType", _POINTER)
+_bounds = _call("FPDFPageObj_GetBounds", *[_POINTER] * 5)
+_draw_mode = _call("FPDFPath_GetDrawMode", *[_POINTER] * 3)
+_render_mode = _call("FPDFTextObj_GetTextRenderMode", _POINTER)
+_fill_colour = _call("FPDFPageObj_GetFillColor", *[_POINTER] * 5)
+_mark_count = _call("FPDFPageObj_CountMarks", _POINTER)
+_mark = _call("FPDFPageObj_GetMark", _POINTER, ctypes.c_ulong, gives=ctypes.c_size_t)
+_mark_name = _call("FPDFPageObjMark_GetName", _POINTER, _POINTER, ctypes.c_ulong, _POINTER)
+_INVISIBLE = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
+
+
+@dataclass(frozen=True, slots=True)
+class _Covers:
+    """What may cover text: places in the order of drawing [C], and boxes as displayed [C, 4]."""
+
+    order: _Ints
+    box: _Floats
+
+
+def is_searched(page: Any, words: PageWords) -> bool:
+    """Returns False for a page of more words or objects than the search for hidden words is bound to."""
+    count, objects = len(words.text), int(pdfium.FPDFPage_CountObjects(page))
+    return count <= _MAX_WORDS and objects <= _MAX_OBJECTS and count * objects <= _MAX_PAIRS
+
+
+def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _Bools:
+    """Returns [W], true for the words of an open page that no reader sees.
+
+    A word that may be hidden, by its colour or by what is drawn over it, is one if the page looks the same without it.
+    Text at the scan of a page counts as visible: OCR put it there. So does invisible text with something drawn at its
+    place, such as letters in outline.
+    """
+    width, height = frame.size
+    middle = (words.box[:, :2] + words.box[:, 2:]) / 2
+    outside = (words.box[:, 2:] < 0).any(axis=1) | (words.box[:, :2] > (width, height)).any(axis=1)
+    size = words.box[:, 2:] - words.box[:, :2]
+    sideways = (words.turn == 1) | (words.turn == 3)
+    along, across = np.where(sideways[:, None], size[:, ::-1], size).T
+    # Fonts with a false height have letters of a true width.
+    found: _Bools = outside | ((across < _LEAST_HEIGHT) & (along < 2 * _LEAST_HEIGHT * _lengths(words)))
+    owner = _integers(map(_text_object, repeat(_address(text_page)), words.first.tolist()))
+    faint, unseen = _by_style(owner)
+    objects = _objects(page)
+    kinds = _integers(map(_type, objects))
+    images = _images(objects, kinds, frame)
+    scan = bool((_areas(images.box) > _SCAN * width * height).any())
+    if scan:
+        unseen[:] = False
+        # OCR may place words of the edge beside it.
+        beyond = np.maximum(-middle, middle - (width, height)).max(axis=1)
+        found &= ~outside | (beyond > _BESIDE * width)
+    doubtful = faint | unseen
+    if not scan:
+        shapes = _shapes(objects, kinds, frame)
+        doubtful |= _covered(objects, owner, middle, _joined(images, shapes))
+    doubtful &= ~found
+    if doubtful.any():
+        found[doubtful] = ~_seen(page, frame, words.box[doubtful], owner[doubtful], unseen[doubtful])
+    return found
+
+
+def _address(handle: Any) -> int:
+    return ctypes.cast(handle, _POINTER).value or 0
+
+
+def _integers(numbers: Iterable[int]) -> _Ints:
+    return np.fromiter(numbers, np.int64)
+
+
+def _lengths(words: PageWords) -> _Floats:
+    return np.array([len(word) for word in words.text], np.float64)
+
+
+def _objects(page: Any) -> list[int]:
+    """Returns the addresses of a page's objects in the order of drawing."""
+    count = range(pdfium.FPDFPage_CountObjects(page))
+    return list(map(_page_object, repeat(_address(page)), count))
+
+
+def _each(work: Any, objects: Sequence[int], into: npt.NDArray[Any]) -> _Bools:
+    """Calls a function for each object with the addresses of the entries of its row; returns [N], true if it worked.
+
+    into: [N, K], written in place.
+    """
+    base, entry = into.ctypes.data, into.itemsize
+    row = entry * into.shape[1]
+    end = base + row * len(objects)
+    places = (range(base + entry * at, end + entry * at, row) for at in range(into.shape[1]))
+    done: _Bools = _integers(map(work, objects, *places)) != 0
+    return done
+
+
+def _by_style(owner: _Ints) -> tuple[_Bools, _Bools]:
+    """Returns two arrays [W]: words of a faint colour or a layer, and words that are drawn invisible.
+
+    owner: [W] the addresses of their text objects, 0 if there is none.
+    """
+    known, inverse = np.unique(owner, return_inverse=True)
+    faint, unseen = np.zeros(len(known), np.bool_), np.zeros(len(known), np.bool_)
+    real = known != 0
+    objects = known[real].tolist()
+    if objects:
+        unseen[real] = np.isin(_integers(map(_render_mode, objects)), _INVISIBLE)
+        colour = np.zeros((len(objects), 4), np.uint32)
+        coloured = _each(_fill_colour, objects, colour)
+        light = (colour[:, :3].min(axis=1) >= _LIGHT) | (colour[:, 3] < _OPAQUE)
+        faint[real] = (coloured & light) | _on_layer(objects)
+    return faint[inverse], unseen[inverse]
+
+
+def _on_layer(objects: Sequence[int]) -> _Bools:
+    """Returns [N], true for objects that lie in marked content of an optional layer."""
+    found = np.zeros(len(objects), np.bool_)
+    count = _integers(map(_mark_count, objects))
+    for index in range(min(int(count.max(initial=0)), _MAX_MARKS)):
+        owners = np.flatnonzero(count > index)
+        some = [objects[at] for at in owners.tolist()]
+        # Objects in one marked content share its mark.
+        marks, inverse = np.unique(_integers(map(_mark, some, repeat(index))), return_inverse=True)
+        names, size = np.zeros((len(marks), _NAME_BYTES), np.uint8), np.zeros(1, np.uint64)
+        places = range(names.ctypes.data, names.ctypes.data + names.nbytes, _NAME_BYTES)
+        deque(map(_mark_name, marks.tolist(), places, repeat(_NAME_BYTES), repeat(size.ctypes.data)), maxlen=0)
+        found[owners] |= (names[:, : len(_LAYER)] == _LAYER).all(axis=1)[inverse]
+    return found
+
+
+def _images(objects: Sequence[int], kinds: _Ints, frame: Frame) -> _Covers:
+    """Returns the images of a page, with the forms that may hold some."""
+    return _boxes(objects, np.isin(kinds, (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)), frame)
+
+
+def _shapes(objects: Sequence[int], kinds: _Ints, frame: Frame) -> _Covers:
+    """Returns the filled shapes of a page."""
+    chosen = kinds == pdfium.FPDF_PAGEOBJ_PATH
+    order = np.flatnonzero(chosen)
+    mode = np.zeros((len(order), 2), np.int32)
+    told = _each(_draw_mode, [objects[at] for at in order.tolist()], mode)
+    chosen[order] = told & (mode[:, 0] != pdfium.FPDF_FILLMODE_NONE)
+    return _boxes(objects, chosen, frame)
+
+
+def _boxes(objects: Sequence[int], chosen: _Bools, frame: Frame) -> _Covers:
+    order = np.flatnonzero(chosen)
+    sides = np.zeros((len(order), 4), np.float32)
+    told = _each(_bounds, [objects[at] for at in order.tolist()], sides)
+    left, bottom, right, top = sides.astype(np.float64).T
+    box = frame.displayed(np.stack([left, top, right, bottom], axis=1))
+    # Lines hide nothing.
+    wide = told & (np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]) > 2.0)
+    return _Covers(order[wide], box[wide])
+
+
+def _joined(one: _Covers, other: _Covers) -> _Covers:
+    return _Covers(np.concatenate([one.order, other.order]), np.concatenate([one.box, other.box]))
+
+
+def _areas(box: _Floats) -> _Floats:
+    found: _Floats = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
+    return found
+
+
+def _covered(objects: Sequence[int], owner: _Ints, middle: _Floats, covers: _Covers) -> _Bools:
+    """Returns [W], true for words whose middle lies below something that is drawn later."""
+    found = np.zeros(len(owner), np.bool_)
+    if not len(covers.order):
+        return found
+    order_of = {number: order for order, number in enumerate(objects)}
+    # Text within a form has no place of its own in the order; what follows the last object hides nothing.
+    order = np.array([order_of.get(number, len(objects)) for number in owner.tolist()])
+    step = max(1, _PAIRS // len(owner))
+    for begin in range(0, len(covers.order), step):
+        some = slice(begin, begin + step)
+        x0, y0, x1, y1 = covers.box[some].T[:, :, None]
+        later = order < covers.order[some, None]
+        inside = (middle[:, 0] >= x0) & (middle[:, 0] <= x1) & (middle[:, 1] >= y0) & (middle[:, 1] <= y1)
+        found |= (later & inside).any(axis=0)
+    return found
+
+
+def _seen(page: Any, frame: Frame, box: _Floats, owner: _Ints, unseen: _Bools) -> _Bools:
+    """Returns [W], true for words that leave a mark: the page is drawn with them and without.
+
+    Words that are drawn invisible leave none; they count as seen where anything is drawn. The whole page is drawn,
+    because pdfium's boxes of letters on later pages depend, by less than a point, on the letters that it drew before.
+    """
+    objects = [ctypes.cast(number, pdfium.FPDF_PAGEOBJECT) for number in np.unique(owner).tolist() if number]
+    before = grey_pixels(page, frame, _SCALE)
+    for one in objects:
+        pdfium.FPDFPageObj_SetIsActive(one, False)
+    after = grey_pixels(page, frame, _SCALE)
+    for one in objects:
+        pdfium.FPDFPageObj_SetIsActive(one, True)
+    if before is None or after is None:
+        return np.ones(len(box), np.bool_)
+    found = np.zeros(len(box), np.bool_)
+    scale = before.shape[1] / frame.size[0]
+    limits = np.array([before.shape[1], before.shape[0]] * 2)
+    pixels = np.clip(np.stack([*(box[:, :2] * scale).T, *(box[:, 2:] * scale).T], axis=1), 0, limits)
+    for at, (x0, y0, x1, y1) in enumerate(pixels.tolist()):
+        rows, columns = slice(int(y0), max(int(y0) + 1, round(y1))), slice(int(x0), max(int(x0) + 1, round(x1)))
+        place = before[rows, columns].astype(np.int16)
+        if not place.size:
+            continue
+        if unseen[at]:
+            found[at] = int(place.max()) - int(place.min()) > _SEEN
+        else:
+            found[at] = int(np.abs(place - after[rows, columns]).max()) > _SEEN
+    return found

@@ -1,0 +1,190 @@
+"""Processes that handle hostile bytes: each is asked over pipes, has a time limit, and is killed from outside."""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import subprocess
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import IO, Any, Generic, ParamSpec, TypeVar
+
+from cinnabar.engine.child_environment import child_environment
+from cinnabar.extraction.documents.processes.wire import MAGIC
+from cinnabar.schemas.errors import RunError
+
+_START_LIMIT = 60.0
+# Times that a process is started before the run fails.
+_STARTS = 5
+
+
+class WorkerDied(Exception):
+    """The process ended, or wrote something that it should not."""
+
+
+class WorkerTimedOut(Exception):
+    """The process did not answer in time."""
+
+
+class WorkerProcess:
+    """One process that answers one request at a time.
+
+    command: begins it. first: bytes that it gets before it greets with `MAGIC`. named: its name in messages.
+    time_limit: seconds for an answer. more: variables of its environment beside those of `child_environment`.
+    `served` counts the answers.
+    """
+
+    def __init__(
+        self, command: list[str], first: bytes, time_limit: float, named: str, more: Mapping[str, str] | None = None
+    ) -> None:
+        self.time_limit = time_limit
+        # A thread pool of the linear algebra library would take the address space that the process needs.
+        single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        env = child_environment(more) | single
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env=env)
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        self._stdin: IO[bytes] = stdin
+        self._stdout: IO[bytes] = stdout
+        self._poll = select.poll()
+        self._poll.register(stdout, select.POLLIN)
+        self.served = 0
+        try:
+            self.send(first)
+            greeting = self.receive(len(MAGIC), time.monotonic() + _START_LIMIT)
+        except (WorkerDied, WorkerTimedOut) as error:
+            self.stop()
+            advice = f"try `{' '.join(command)}`"
+            raise RunError(f"the {named} process does not start: {error or 'no answer'}; {advice}") from error
+        if greeting != MAGIC:
+            self.stop()
+            raise RunError(f"the {named} process began with {greeting!r}, expected {MAGIC!r}")
+
+    def stop(self) -> None:
+        """Ends the process at once."""
+        self._process.kill()
+        self._process.wait()
+        self._stdin.close()
+        self._stdout.close()
+
+    def interrupt(self) -> None:
+        """Ends the process from another thread; the thread that uses it sees it die and calls `stop`."""
+        self._process.kill()
+
+    def deadline(self) -> float:
+        """Returns the monotonic time when the answer to a request of now must be there."""
+        return time.monotonic() + self.time_limit
+
+    def send(self, *pieces: bytes) -> None:
+        """Writes to the process. Raises WorkerDied; it cannot be used afterwards."""
+        try:
+            for piece in pieces:
+                view = memoryview(piece)
+                while view:
+                    view = view[self._stdin.write(view) :]
+        except (BrokenPipeError, OSError) as error:
+            raise WorkerDied(self._fate()) from error
+
+    def receive(self, count: int, deadline: float) -> bytes:
+        """Returns the next bytes. Raises WorkerDied or WorkerTimedOut; it cannot be used afterwards."""
+        # The buffer grows with the received bytes, so that a false length allocates nothing.
+        pieces: list[bytes] = []
+        descriptor = self._stdout.fileno()
+        while count:
+            left = deadline - time.monotonic()
+            if not self._poll.poll(max(left, 0.0) * 1000):
+                raise WorkerTimedOut
+            piece = os.read(descriptor, min(count, 1 << 20))
+            if not piece:
+                raise WorkerDied(self._fate())
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+    def _fate(self) -> str:
+        try:
+            status = self._process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            return "it closed its pipe"
+        return f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
+
+
+W = TypeVar("W", bound=WorkerProcess)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class WorkerPool(Generic[W]):
+    """Places for warm processes, and a thread for each place, which asks them.
+
+    named: of the threads. The first process starts with the first request.
+    """
+
+    def __init__(self, places: int, named: str) -> None:
+        self._named = named
+        self._threads = ThreadPoolExecutor(places, thread_name_prefix=named)
+        self._idle: queue.SimpleQueue[W | None] = queue.SimpleQueue()
+        for _ in range(places):
+            self._idle.put(None)
+        self._alive: set[W] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._begun: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
+
+    def submit(self, work: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> Future[R]:
+        """Begins work in one of the pool's threads as soon as one is free."""
+        begun = self._threads.submit(work, *arguments, **named)
+        self._begun.add(begun)
+        return begun
+
+    def take(self) -> W | None:
+        """Returns the warm process of a free place, None if there is none; `give` frees the place again."""
+        return self._idle.get()
+
+    def give(self, worker: W | None) -> None:
+        """Frees a place, with a process that stays warm or none."""
+        self._idle.put(worker)
+
+    def start(self, make: Callable[[], W]) -> W:
+        """Returns a new process. Raises RunError if it does not start, RuntimeError if the pool is closed."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError(f"the {self._named} pool is closed; use it inside its `with` block")
+            worker = self._started(make)
+            self._alive.add(worker)
+            return worker
+
+    def end(self, worker: W) -> None:
+        """Ends a process."""
+        with self._lock:
+            self._alive.discard(worker)
+        worker.stop()
+
+    def close(self) -> None:
+        """Ends all processes; outstanding requests get no answer."""
+        with self._lock:
+            self._closed = True
+            for worker in self._alive:
+                worker.interrupt()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        # The shutdown cancels what has not begun, but does not wake threads that wait for it.
+        for future in list(self._begun):
+            if future.cancelled():
+                with suppress(RuntimeError):
+                    future.set_running_or_notify_cancel()
+        for worker in list(self._alive):
+            self.end(worker)
+
+    @staticmethod
+    def _started(make: Callable[[], W]) -> W:
+        # A process may fail to start for a passing reason, such as a shortage of memory, so the next may succeed.
+        for _ in range(_STARTS - 1):
+            with suppress(RunError):
+                return make()
+        return make()

@@ -1,0 +1,110 @@
+"""A parser process: it reads paths from standard input and writes one frame for each to standard output.
+
+    python -P -m cinnabar.extraction.documents.processes.worker PARSER TIME MEMORY SIZE TOKENS
+
+The first line of standard input holds the settings. A path with a size is followed by so many bytes, which are parsed
+under that name; no file is opened. It may tell the page to draw from. PARSER is `module:function`, TIME the limit for
+a document in seconds of processor time, MEMORY and SIZE are bytes of address space and of the largest file. TOKENS
+bounds the tokens of a document, as far as its words tell; 0 sets no bound. The worker and not the parent reads the
+file: the parent stays small for any size of file, its clock ends a hanging file system, and the hash is that of the
+parsed bytes. The process imports no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import stat
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import orjson
+
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.content.token_bound import check_length
+from cinnabar.extraction.documents.processes.serving import ParentPipes, allow_processor_time, limit, parent_pipes
+from cinnabar.extraction.documents.processes.wire import MAGIC, pack
+from cinnabar.schemas.errors import DocumentError
+
+#: Turns bytes under a name into a document, as the settings say.
+Parser = Callable[[bytes, str, ParserSettings], Document]
+
+
+def read_file(path: str, max_bytes: int) -> bytes:
+    """Returns the bytes of a regular file. Raises DocumentError: not_a_file, unreadable, too_large."""
+    try:
+        # Without O_NONBLOCK, opening a pipe without a writer would wait forever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise DocumentError("not_a_file", error.strerror or "") from error
+    except (OSError, ValueError) as error:
+        raise DocumentError("unreadable", getattr(error, "strerror", None) or type(error).__name__) from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise DocumentError("not_a_file", "a folder, a pipe or a device")
+    with os.fdopen(descriptor, "rb") as file:
+        if status.st_size > max_bytes:
+            raise DocumentError("too_large", f"{status.st_size} bytes, the limit is {max_bytes}")
+        try:
+            data = file.read(max_bytes + 1)
+        except OSError as error:
+            raise DocumentError("unreadable", error.strerror or "") from error
+    if len(data) > max_bytes:
+        raise DocumentError("too_large", f"it grew beyond the limit of {max_bytes} bytes while it was read")
+    return data
+
+
+def outcome(
+    parser: Parser,
+    path: str,
+    max_bytes: int,
+    max_tokens: int = 0,
+    data: bytes | None = None,
+    settings: ParserSettings = DEFAULT,
+) -> Document | DocumentError:
+    """Parses a file, or `data`, and returns the document or the error; only exceptions that end the process escape."""
+    try:
+        document = parser(read_file(path, max_bytes) if data is None else data, path, settings)
+        if max_tokens:
+            check_length(document, max_tokens)
+        return document
+    except DocumentError as error:
+        return error
+    except MemoryError:
+        return DocumentError("memory", "an allocation was refused")
+    except RecursionError:
+        return DocumentError("depth", "the interpreter's recursion limit was reached")
+    # The boundary of the process: an error of a parser concerns only this file. The message may hold text of the
+    # document, the type does not.
+    except Exception as error:
+        return DocumentError("parser_error", type(error).__name__)
+
+
+def serve(pipes: ParentPipes, parser: Parser, seconds: float, max_bytes: int, max_tokens: int) -> None:
+    """Answers requests until they end."""
+    settings = ParserSettings.received(orjson.loads(pipes.requests.readline()))
+    pipes.send(MAGIC)
+    for line in pipes.requests:
+        asked = orjson.loads(line)
+        path = os.fsdecode(bytes.fromhex(asked["path"]))
+        data = pipes.requests.read(asked["size"]) if "size" in asked else None
+        own = replace(settings, drawn_from=asked.get("drawn_from", 0))
+        allow_processor_time(seconds)
+        pipes.send(*pack(outcome(parser, path, max_bytes, max_tokens, data, own)))
+
+
+def main(arguments: list[str]) -> None:
+    """Sets the limits, imports the parser and serves requests."""
+    dotted, seconds, memory, max_bytes, max_tokens = arguments
+    pipes = parent_pipes()
+    module, _, name = dotted.partition(":")
+    parser: Parser = getattr(importlib.import_module(module), name)
+    limit(int(memory))
+    serve(pipes, parser, float(seconds), int(max_bytes), int(max_tokens))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

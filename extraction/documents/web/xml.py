@@ -1,0 +1,111 @@
+"""XML as lines: names of elements as labels, rows of equal elements as tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from cinnabar.extraction.documents.content.document_in_making import Reading
+from cinnabar.extraction.documents.content.marked_text import MarkedText, body_text
+from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
+from cinnabar.extraction.documents.plain.html import add_html
+from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.extraction.documents.plain.text import add_text
+from cinnabar.extraction.documents.web.invoice import add_invoice, syntax_of
+
+_MAX_DEPTH, _MAX_COLUMNS = 100, 40
+# Attributes that say nothing to a reader.
+_TECHNICAL = ("schemaLocation", "noNamespaceSchemaLocation", "space")
+
+
+def add_xml(reading: Reading, data: bytes) -> None:
+    """Appends an XML file; XHTML is read as HTML, and a file without an element as plain text.
+
+    No entity is expanded and nothing is fetched.
+    """
+    root, damaged = xml_tree(data) if len(data) <= MAX_TREE else (None, True)
+    if root is None:
+        add_text(reading, data)
+        return
+    if local(root).lower() == "html":
+        add_html(reading, data)
+        return
+    if damaged:
+        reading.builder.flags.add("repaired")
+    if syntax := syntax_of(root):
+        add_invoice(reading, root, syntax)
+        return
+    with body_text(reading) as lines:
+        _Elements(reading, lines).add(root, f"/{local(root)}", 0)
+
+
+class _Elements:
+    """Writes elements line by line, indented by their depth."""
+
+    def __init__(self, reading: Reading, lines: MarkedText) -> None:
+        self._reading, self._lines = reading, lines
+
+    def add(self, element: Any, path: str, depth: int) -> None:
+        """Appends an element with its attributes and all that is in it."""
+        if self._lines.full:
+            return
+        parts = [one for one in element if local(one)]
+        said = [f"{name}: {value}" for name, value in _attributes(element)]
+        if depth > _MAX_DEPTH:
+            self._reading.builder.flags.add("depth_limit")
+        # Text between the elements makes a paragraph of all.
+        mixed = parts and ((element.text or "").strip() or any((one.tail or "").strip() for one in parts))
+        if not parts or mixed or depth > _MAX_DEPTH:
+            text = " ".join("".join(element.itertext()).split())
+            if text or said:
+                self._line("  ".join([f"{local(element)}: {text}", *said]), path, depth)
+            return
+        self._line("  ".join([f"{local(element)}:", *said]), path, depth)
+        if names := _columns(parts):
+            self._table(parts, names, path, depth + 1)
+            return
+        of_name = Counter(local(one) for one in parts)
+        at: Counter[str] = Counter()
+        for one in parts:
+            name = local(one)
+            at[name] += 1
+            self.add(one, f"{path}/{name}[{at[name]}]" if of_name[name] > 1 else f"{path}/{name}", depth + 1)
+
+    def _table(self, parts: Sequence[Any], names: Sequence[str], path: str, depth: int) -> None:
+        rows = [[" ".join("".join(cell.itertext()).split()) for cell in _filled(one, names)] for one in parts]
+        (head, *_), *lines = table_lines([names, *rows])
+        self._line(head, path, depth)
+        for at, (row, *_) in enumerate(lines, 1):
+            self._line(row, f"{path}/{local(parts[0])}[{at}]", depth)
+
+    def _line(self, text: str, path: str, depth: int) -> None:
+        if text.strip():
+            self._lines.line(f"{'  ' * min(depth, 20)}{text}", path)
+
+
+def _attributes(element: Any) -> list[tuple[str, str]]:
+    found = [(key.rpartition("}")[2], " ".join(value.split())) for key, value in element.attrib.items()]
+    return [(name, value) for name, value in found if value and name not in _TECHNICAL]
+
+
+def _columns(parts: Sequence[Any]) -> list[str]:
+    """Returns the names of the leaves of two or more equal elements, none if they are anything else."""
+    if len(parts) < 2 or len({local(one) for one in parts}) > 1:
+        return []
+    names: dict[str, None] = {}
+    for one in parts:
+        inside = [local(cell) for cell in one]
+        plain = all(not len(cell) and not cell.attrib for cell in one) and not one.attrib
+        if not inside or not plain or len(set(inside)) < len(inside) or (one.text or "").strip():
+            return []
+        names |= dict.fromkeys(inside)
+        if len(names) > _MAX_COLUMNS:
+            return []
+    return list(names)
+
+
+def _filled(element: Any, names: Sequence[str]) -> list[Any]:
+    cells = {local(cell): cell for cell in element}
+    empty = element.makeelement("none")
+    return [cells.get(name, empty) for name in names]

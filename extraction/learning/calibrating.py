@@ -1,0 +1,293 @@
+"""Fits the calibration of a model's probabilities on labelled documents that training never saw.
+
+Each leaf of a record, each row of a list and each list is observed once (`extraction/learning/calibration_data.py`):
+its signs, the model's own probability, and its correctness. Logistic scales are fitted to these observations. A set
+weighs by the square root of its size, so that a few sets with long tables do not decide alone. Cross-validation
+measures the fit on unseen kinds of documents: each part of the sets is judged by scales fitted on the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from training.recipe import load_recipe
+
+from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.filler import Filler
+from cinnabar.engine.models.identity import about, weights_fingerprint
+from cinnabar.engine.models.language.configuration import is_checkpoint
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint
+from cinnabar.engine.models.language.language_model import load_language_model
+from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
+from cinnabar.engine.models.reader.loading import device_of, load_network
+from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
+from cinnabar.engine.precision import reading_precision
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.learning.calibration_data import (
+    Family,
+    Observation,
+    observe,
+    read_observations,
+    unseen_files,
+    write_observations,
+)
+from cinnabar.extraction.learning.scoring import calibration_error, coverage
+from cinnabar.extraction.reading.model_sources import local_folder
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.schemas.errors import ModelError, UsageError
+
+#: The families of leaves.
+LEAVES: tuple[Family, ...] = ("values", "absences")
+#: The signs that each scale uses, the model's own probability first.
+SIGNS: dict[Family, tuple[str, ...]] = {
+    "values": (
+        "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "missing", "row",
+        "row_odds", "record", "sure_values", "there", "absent_share", "shared", "label", "options", "fields",
+        "length", "told", "told_odds",
+    ),
+    "absences": (
+        "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "row", "row_odds",
+        "record", "sure_values", "there", "absent_share", "fields", "length",
+    ),
+    "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
+    "lists": (
+        "decided", "least", "next", "fewer", "values", "worst", "sums", "rows", "empty", "alike_share", "continues",
+        "numbering", "fields", "record", "there", "length",
+    ),
+}  # fmt: skip
+# Weight of the squared size of the weights, with signs scaled to a variance of one: a least weight, and one for each
+# leaf. Leaves of one kind of document are alike, so many of them say less than as many others: with the second weight
+# the error of left-out sets fell from .166 to .159, judged by fits on other sets.
+_SHRINKING, _SHRINKING_A_LEAF = 5.0, 0.003
+# Parts of the sets in cross-validation.
+_FOLDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """The quality of the confidences of `leaves` leaves in `sets` sets.
+
+    `error` is the expected calibration error over all leaves together, `mean_error` the mean over the sets. `covered`
+    and `mean_covered` are the same for the share of leaves that can be accepted with 95% of them right.
+    """
+
+    sets: int
+    leaves: int
+    error: float
+    mean_error: float
+    covered: float
+    mean_covered: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A calibration, and each observation's confidence by scales that were fitted on other sets."""
+
+    calibration: Calibration
+    crossed: npt.NDArray[np.float64]
+
+
+def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = None) -> Fit:
+    """Returns the calibration fitted to these observations, and their cross-validated confidences.
+
+    With one set its documents are split instead. Scales stay near those of `prior` where few observations contradict
+    it. `model` is the fingerprint of the weights.
+    """
+    names = sorted({one.name for one in seen})
+    groups = [one.name if len(names) > 1 else one.document for one in seen]
+    parts = sorted(set(groups))
+    order = np.random.default_rng(0).permutation(len(parts))
+    fold_of = {parts[at]: place % _FOLDS for place, at in enumerate(order)}
+    folds = np.array([fold_of[group] for group in groups])
+    crossed = np.zeros(len(seen))
+    scales: dict[str, Scale] = {}
+    for family, signs in SIGNS.items():
+        own = np.array([at for at, one in enumerate(seen) if one.family == family], dtype=np.int64)
+        before: Scale | None = None if prior is None else getattr(prior, family)
+        table = np.array([[seen[at].signs[name] for name in signs] for at in own]).reshape(
+            len(own), len(signs)
+        )
+        right = np.array([seen[at].right for at in own], dtype=float)
+        counts = Counter(seen[at].name for at in own)
+        weight = np.array([counts[seen[at].name] ** -0.5 for at in own])
+        for fold in range(_FOLDS):
+            inside = folds[own] != fold
+            if not inside.all():
+                scale = _fitted(signs, table[inside], right[inside], weight[inside], before)
+                crossed[own[~inside]] = [scale.confidence(seen[at].signs) for at in own[~inside]]
+        scales[family] = _fitted(signs, table, right, weight, before)
+    counts = Counter(one.family for one in seen)
+    about = {"sets": names, "leaves": counts["values"] + counts["absences"], "lists": counts["lists"]}
+    lists = scales["lists"] if counts["lists"] or (prior and prior.lists) else None
+    return Fit(
+        Calibration(scales["values"], scales["absences"], scales["rows"], model, about, lists=lists), crossed
+    )
+
+
+def _fitted(
+    names: Sequence[str],
+    table: npt.NDArray[np.float64],
+    right: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64],
+    prior: Scale | None,
+) -> Scale:
+    """Returns the logistic scale of the greatest likelihood, shrunk towards `prior`, or towards zero weights."""
+    before = np.array(
+        [prior.weights.get(name, 0.0) if prior else 0.0 for name in names] + [prior.bias if prior else 0]
+    )
+    if not len(table):
+        return Scale(float(before[-1]), dict(zip(names, before[:-1].tolist(), strict=True)))
+    middle, width = table.mean(0), table.std(0)
+    # A constant sign says nothing here, so it keeps its prior weight.
+    moving = width > 1e-6
+    width = np.where(moving, width, 1.0)
+    scaled = np.column_stack([(table - middle) / width, np.ones(len(table))])
+    weight = weight / weight.mean()
+    start = np.append(before[:-1] * width, before[-1] + before[:-1] @ middle)
+    # Without a prior the bias is free, so that a family is right on average.
+    strength = max(_SHRINKING, _SHRINKING_A_LEAF * len(table))
+    shrinking = np.append(np.full(len(names), strength), strength if prior else 0.0)
+
+    def loss(at: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        odds = scaled @ at
+        slope = weight * (1.0 / (1.0 + np.exp(-odds)) - right)
+        value = weight @ (np.logaddexp(0.0, odds) - right * odds) + shrinking @ (at - start) ** 2
+        return float(value), scaled.T @ slope + 2.0 * shrinking * (at - start)
+
+    # Confidence must never fall as the model's own probability, the first sign, rises.
+    bounds = [(0.0, None), *[(None, None)] * len(names[1:]), (None, None)]
+    # Of the extra `learn`.
+    from scipy.optimize import minimize
+
+    best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    weights = np.round(best[:-1] / width, 4)
+    bias = round(float(best[-1] - weights @ middle), 4)
+    return Scale(bias, dict(zip(names, weights.tolist(), strict=True)))
+
+
+def worth(seen: Sequence[Observation], confidence: Sequence[float]) -> Worth:
+    """Returns the quality of these confidences of leaves."""
+    by_set: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for one, sure in zip(seen, confidence, strict=True):
+        by_set[one.name].append((float(sure), one.right))
+    together = [pair for own in by_set.values() for pair in own]
+    return Worth(
+        sets=len(by_set),
+        leaves=len(together),
+        error=calibration_error(together),
+        mean_error=float(np.mean([calibration_error(own) for own in by_set.values()])),
+        covered=coverage(together) / len(together),
+        mean_covered=float(np.mean([coverage(own) / len(own) for own in by_set.values()])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """The observations, their fit, and the sets whose other documents trained the weights."""
+
+    seen: list[Observation]
+    fit: Fit
+    trained_on: frozenset[str]
+
+    def leaves(
+        self, names: frozenset[str] | None = None
+    ) -> tuple[list[Observation], list[float], list[float]]:
+        """Returns the leaves of these sets (default all), the model's own probabilities, and the confidences."""
+        kept = [
+            at
+            for at, one in enumerate(self.seen)
+            if one.family in LEAVES and (names is None or one.name in names)
+        ]
+        crossed = self.fit.crossed
+        return (
+            [self.seen[at] for at in kept],
+            [self.seen[at].raw for at in kept],
+            [float(crossed[at]) for at in kept],
+        )
+
+
+    def lists(self, names: frozenset[str] | None = None) -> Mapping[str, list[tuple[float, bool]]]:
+        """Returns by set the lists of these sets (default all): the confidence of each, and whether it is complete."""
+        found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+        for one, sure in zip(self.seen, self.fit.crossed, strict=True):
+            if one.family == "lists" and (names is None or one.name in names):
+                found[one.name].append((float(sure), one.right))
+        return found
+
+
+def calibrate(
+    sets: Sequence[LabelledSet],
+    name: str | Path,
+    device: str = "auto",
+    cache: Path | None = None,
+    limit: int | None = None,
+    workers: int = 2,
+    done: Callable[[int], None] = lambda _: None,
+) -> Calibrated:
+    """Fits the calibration of a model on sets and writes it into the model's folder.
+
+    It uses at most `limit` documents of each set, and none that the weights were trained on. `cache` keeps the
+    observations. A fine-tuned model starts from its own calibration. Raises UsageError if no labelled document is left.
+    """
+    engine, folder, weights, said = _uncalibrated(name, device)
+    recipe = load_recipe()
+    seen: list[Observation] = []
+    with ParserPool(workers, settings=parser_settings()) as pool:
+        for one in sets:
+            chosen = one.select(unseen_files(one, said, recipe), limit)
+            path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.jsonl"
+            found = None if path is None else read_observations(path)
+            if found is None:
+                found = observe(chosen, engine, pool, done)
+                if path is not None:
+                    write_observations(path, found)
+                    # Read back as the next run reads them: the same observations give the same fit.
+                    found = read_observations(path) or found
+            else:
+                done(len(chosen.truths))
+            seen += found
+    if not any(one.family in LEAVES for one in seen):
+        raise UsageError("expected a labelled document that can be read and did not train the model, found none")
+    try:
+        prior = load_calibration(folder, weights) if "base" in said else None
+    except ModelError:
+        prior = None
+    fitted = fit(seen, weights, prior)
+    save_calibration(folder, fitted.calibration)
+    return Calibrated(seen, fitted, frozenset(name for name in said.get("sources", ()) if name))
+
+
+def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Mapping[str, Any]]:
+    """Returns an engine whose probabilities are the model's own, the model's folder, the fingerprint of its weights,
+    and what its model.json says; a language model has none."""
+    folder = local_folder(name)
+    if is_checkpoint(folder):
+        return DiffusionEngine(load_language_model(folder, device)), folder, checkpoint_fingerprint(folder), {}
+    weights = weights_fingerprint(name)
+    network, wordpieces = load_network(folder)
+    reader = Reader(
+        network, wordpieces, weights, device_of(device), precision=reading_precision(), sentences=load_sentence_encoder
+    )
+    return Engine(reader), folder, weights, about(folder)
+
+
+def _key(labelled: LabelledSet, engine: str) -> str:
+    """Names the observations of a set by its engine, truths, schema and current documents."""
+    said = (engine, labelled.truths, labelled.schema, labelled.options)
+    digest = hashlib.sha256(repr(said).encode("utf-8", "surrogatepass"))
+    for line in labelled.truths:
+        try:
+            digest.update(hashlib.sha256((labelled.folder / line["file"]).read_bytes()).digest())
+        except OSError:
+            digest.update(b"not to be read")
+    return digest.hexdigest()[:12]

@@ -1,0 +1,162 @@
+"""Observes a model on labelled documents that it was not trained on: each leaf, each row and each list."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from training.recipe import Recipe
+
+from cinnabar.engine.filler import Filler
+from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
+from cinnabar.engine.models.reader.list_signs import chance_of
+from cinnabar.engine.models.reader.signs import Signs
+from cinnabar.engine.request import Filled
+from cinnabar.engine.version import VALUES_VERSION
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
+from cinnabar.extraction.learning.held_back import held_back_files
+from cinnabar.extraction.reading.planning import chunks_for, passage_of
+from cinnabar.extraction.reading.records.facts import FactValues
+from cinnabar.extraction.reading.records.merging import merge
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, mark_of
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.pointers import above
+
+# Leaves and rows of one set, and characters, after which its further documents are skipped: long tables say little new,
+# and long contracts take long.
+_ENOUGH, _ENOUGH_TEXT = 3000, 600_000
+Family = Literal["values", "absences", "rows", "lists"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A leaf, a row or a list that a model read: its signs, the model's probability, and its correctness."""
+
+    name: str
+    document: str
+    family: Family
+    raw: float
+    right: bool
+    signs: Signs
+
+
+def unseen_files(labelled: LabelledSet, about: Mapping[str, Any], recipe: Recipe) -> list[str]:
+    """Returns the files of a set that did not train the weights of the model with this `about`.
+
+    For a set of the recipe these are the held-back files; for a user's own set the files without a training mark.
+    """
+    trained = frozenset(about.get("trained", {}).get(labelled.name, ()))
+    return [file for file in held_back_files(labelled, recipe) if mark_of(file) not in trained]
+
+
+def observe(
+    labelled: LabelledSet, engine: Filler, pool: ParserPool, done: Callable[[int], None] = lambda _: None
+) -> list[Observation]:
+    """Returns the observations of a set's documents that fit one chunk, up to the limits above."""
+    source = load_schema(labelled.folder / "schema.json")
+    form = compile_schema(source.schema).form
+    files = {labelled.folder / line["file"]: line for line in labelled.truths}
+    characters = 0
+    found: list[Observation] = []
+    for path, read in pool.parse_many(files):
+        done(1)
+        if len(found) >= _ENOUGH or characters >= _ENOUGH_TEXT or not isinstance(read, Document):
+            continue
+        pieces = chunks_for(read, engine, form=form)
+        if len(pieces) > 1:
+            continue
+        passage = passage_of(read)
+        characters += len(passage.text)
+        facts = FactValues.of(read, bound_places(form))
+        (result,) = engine.fill([facts.request(read.digest, form, passage)])
+        if isinstance(result, Filled):
+            lists = signs_of(form, passage, result).lists
+            if (merged := merge(form, pieces, [result])).rows.keys() != result.rows.keys():
+                # The rows of this document became fewer, so that an inner list may have another place now.
+                lists = {pointer: signs for pointer, signs in lists.items() if _is_outer(pointer, result)}
+            signs = signs_of(form, passage, merged)
+            leaves = {at: own for at, own in signs.leaves.items() if merged.leaves[at].slot not in form.constants}
+            asked = RecordSigns(*(_asked(part, facts) for part in (leaves, signs.rows, lists)))
+            found += _observations(labelled, files[path], merged, asked)
+    return found
+
+
+def _observations(
+    labelled: LabelledSet, line: Mapping[str, Any], filled: Filled, signs: RecordSigns
+) -> Iterator[Observation]:
+    name, file = labelled.name, line["file"]
+    right, rows = _judged(labelled, line, filled)
+    for pointer, own in signs.leaves.items():
+        if pointer in right:
+            leaf = filled.leaves[pointer]
+            family: Family = "absences" if leaf.origin == "absent" else "values"
+            yield Observation(name, file, family, leaf.confidence, right[pointer], own)
+    for pointer, own in signs.rows.items():
+        yield Observation(name, file, "rows", filled.rows[pointer][1], pointer in rows, own)
+    for one in lists_of(line, json.loads(filled.record), **labelled.options):
+        if one.pointer in signs.lists:
+            own = signs.lists[one.pointer]
+            yield Observation(name, file, "lists", round(chance_of(own), 4), one.complete, own)
+
+
+def _asked(signs: Mapping[str, Signs], facts: FactValues) -> dict[str, Signs]:
+    """Returns the signs of the places that the model was asked for."""
+    return {pointer: own for pointer, own in signs.items() if not facts.holds(pointer)}
+
+
+def _is_outer(pointer: str, filled: Filled) -> bool:
+    """Returns True if a list lies in no row."""
+    return not any(at in filled.rows for at in above(pointer))
+
+
+def _judged(
+    labelled: LabelledSet, line: Mapping[str, Any], filled: Filled
+) -> tuple[dict[str, bool], set[str]]:
+    """Returns the correctness of each leaf with a place in the truth, and the rows that match an item of it."""
+    right: dict[str, bool] = {}
+    rows: set[str] = set()
+    for leaf in leaves_of(line, json.loads(filled.record), **labelled.options):
+        if leaf.paired and leaf.pointer:
+            right[leaf.pointer] = leaf.right
+            at = leaf.pointer
+            while at:
+                if at in filled.rows:
+                    rows.add(at)
+                at = at.rpartition("/")[0]
+    return right, rows
+
+
+def write_observations(path: Path, seen: Sequence[Observation]) -> None:
+    """Writes the observations, so that a later fit need not read the documents again."""
+    lines = [json.dumps([VALUES_VERSION])]
+    for one in seen:
+        signs = {name: round(value, 5) for name, value in one.signs.items() if value}
+        lines.append(json.dumps([one.name, one.document, one.family, one.raw, one.right, signs]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def read_observations(path: Path) -> list[Observation] | None:
+    """Returns the written observations; None if the file is missing, broken or of another version."""
+    if not path.is_file():
+        return None
+    found = []
+    try:
+        head, *lines = path.read_text(encoding="utf-8").splitlines()
+        if json.loads(head) != [VALUES_VERSION]:
+            return None
+        for line in lines:
+            name, document, family, raw, right, signs = json.loads(line)
+            found.append(Observation(name, document, family, raw, right, defaultdict(float, signs)))
+    except (ValueError, TypeError):
+        return None
+    return found

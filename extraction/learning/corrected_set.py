@@ -1,0 +1,111 @@
+"""The documents of an output folder that a person has looked at from end to end, as labelled documents."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cinnabar.extraction.corrections import Action, Correction, corrections
+from cinnabar.extraction.corrections.units import HUMAN
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.reading.batch_reader import BatchReader
+from cinnabar.extraction.reading.pipeline import Read
+from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.store.records import Record
+from cinnabar.extraction.store.stored_records import LatestRecord, Selection, name_in, select, stored
+from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.schemas import SchemaSource
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.pointers import above
+
+#: Processes that parse documents.
+_WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedSet:
+    """Corrected documents of one schema, parsed.
+
+    `labelled` has their truth under their digests, `reads` their text. `partly` counts documents with corrections that
+    nobody looked at as a whole, and `missing` are the paths of documents that are no longer found or read.
+    """
+
+    source: SchemaSource
+    labelled: LabelledSet
+    reads: dict[str, Read]
+    partly: int
+    missing: tuple[str, ...]
+
+
+def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
+    """Returns the corrected documents of the latest version of this schema.
+
+    A document counts if its record was accepted as a whole, or if a person gave or accepted each of its values and
+    lists. Raises UsageError if the folder has no records of the schema.
+    """
+    schema_name = name_in(out, schema_name)
+    by_document: dict[str, list[Correction]] = defaultdict(list)
+    for one in corrections(out):
+        if one.schema_name == schema_name and one.action != Action.OTHER_KIND:
+            by_document[one.document].append(one)
+    every = select(out, schema_name, Selection())
+    if not every:
+        raise UsageError(f"{schema_name}: expected records in {out}, found none that count")
+    touched = [one for one in every if one.document in by_document]
+    fingerprint = max(touched or every, key=lambda one: one.run_id).schema_fingerprint
+    source = source_of(out, schema_name, fingerprint)
+    records = stored(out, touched)
+    whole = [
+        one
+        for one in touched
+        if one.schema_fingerprint == fingerprint
+        and _is_looked_at(records[one.document].record, by_document[one.document])
+    ]
+    reads, missing = _parsed(out, whole)
+    truths = tuple(
+        {"file": one.document, "truth": json.loads(records[one.document].record.text)}
+        for one in whole
+        if one.document in reads
+    )
+    schema = source.schema if isinstance(source.schema, dict) else {}
+    labelled = LabelledSet(schema_name, out, truths, schema, {})
+    return CorrectedSet(source, labelled, reads, len(touched) - len(whole), tuple(missing))
+
+
+def _is_looked_at(record: Record, own: Sequence[Correction]) -> bool:
+    """Returns whether a person accepted the record, or gave or accepted each of its values and lists."""
+    if any(one.action == Action.ACCEPT and not one.pointer for one in own):
+        return True
+    fixed = {one.pointer for one in own if one.action in (Action.LIST, Action.ACCEPT)}
+    lists = all(any(place in fixed for place in above(pointer)) for pointer in record.lists)
+    return lists and all(leaf.origin == HUMAN for leaf in record.leaves)
+
+
+def _parsed(out: Path, wanted: Sequence[LatestRecord]) -> tuple[dict[str, Read], list[str]]:
+    """Returns these documents parsed, by digest, and the paths of those that are not found or cannot be read."""
+    reads, missing = dict[str, Read](), list[str]()
+    with DocumentLookup(out) as lookup:
+        inputs = []
+        for one in wanted:
+            content = lookup.find(one.paths, one.document, one.size)
+            if content is None:
+                missing.append(one.paths[0])
+            else:
+                inputs.append(Input(one.document, content, one.document))
+        if not inputs:
+            return reads, missing
+        with BatchReader([inputs], _WORKERS, None, parser_settings(), PageStore(out / PAGES)) as reader:
+            paths = {one.document: one.paths[0] for one in wanted}
+            for read in reader.parse(inputs):
+                if isinstance(read.found, Document):
+                    reads[read.path] = read
+                else:
+                    missing.append(paths[read.path])
+    return reads, missing

@@ -1,0 +1,319 @@
+"""Trains a model on the corrected documents of a folder, and measures it by cross-validation.
+
+The documents are divided into folds. A model that is trained on the other folds reads each of them, so every corrected
+document is read once by a model that never saw it; these readings together give the F1 after training. Then one more
+training takes all documents. So the figure is that of models with fewer documents than the one that is offered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.differences import difference
+from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
+from cinnabar.engine.models.reader.calibration import carry_calibration
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.reader.loading import device_of, load_network
+from cinnabar.engine.models.reader.model import Reader
+from cinnabar.engine.models.reader.network.network import Network
+from cinnabar.engine.models.weights import load_weights, save_difference
+from cinnabar.engine.precision import reading_precision
+from cinnabar.engine.training.pool import Source
+from cinnabar.engine.training.trainer import train
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.learning.corrected_set import CorrectedSet
+from cinnabar.extraction.learning.evaluation import score_set
+from cinnabar.extraction.learning.fine_tuning import FineTuning
+from cinnabar.extraction.learning.labelled import Labelled, labelled_passages
+from cinnabar.extraction.learning.predicting import answers
+from cinnabar.extraction.learning.scoring import Figures
+from cinnabar.extraction.reading.pipeline import Job
+from cinnabar.extraction.reading.planning import passage_of
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.routing.examples import Examples, load_examples, save_examples
+from cinnabar.extraction.reading.routing.vectors import examples_of
+from cinnabar.extraction.run.work.kept_models import FIGURES, candidate, models_of
+from cinnabar.extraction.store.files import write_bytes
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.errors import UsageError
+
+#: The fewest corrected documents that training starts with.
+FEWEST_CORRECTED = 10
+#: The numbers of folds, the best first: the first is taken that leaves time for all steps.
+FOLDS = (4, 3, 2)
+#: The minutes for everything by the clock, by default.
+MINUTES = 8.0
+#: The fewest steps that a training is planned with, however slow the machine is; the clock may cut it short.
+LEAST_STEPS = 30
+#: The model that is trained, by default.
+BASE = "default"
+_WORKING = "training"
+# Steps that tell how fast this machine trains.
+_PACE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How far an improvement is: `reading`, `measuring`, `training` or `comparing`; `done` from 0 to 1.
+
+    f1: of the last measurement, None before the first. left: seconds to the end, at most; None if nothing bounds them.
+    """
+
+    name: str
+    done: float
+    seconds: float
+    f1: float | None = None
+    left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field's F1 before and after, over `support` values."""
+
+    field: str
+    before: float
+    after: float
+    support: int
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A trained candidate: cross-validated F1 of its corrected documents, over all values and by field."""
+
+    documents: int
+    before: float
+    after: float
+    fields: tuple[FieldChange, ...]
+    model: str
+    better: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The folds of the cross-validation, the steps of each training, and the seconds to read all documents once."""
+
+    folds: int
+    steps: int
+    reading: float = 0.0
+
+
+def plan_for(documents: int, seconds: float, pace: float) -> Plan:
+    """Returns the plan of trainings that together take these seconds, at `pace` seconds a step.
+
+    The model that is offered counts more than the precision of its measure: with little time there are fewer folds
+    first, and fewer steps then.
+    """
+    wanted = steps_for(documents)
+    folds = next((folds for folds in FOLDS if (folds + 1) * wanted * pace <= seconds), FOLDS[-1])
+    return Plan(folds, min(wanted, max(LEAST_STEPS, int(seconds / (folds + 1) / pace))))
+
+
+def steps_for(documents: int) -> int:
+    """Returns the steps of a training on so many documents: 110 for twenty, at most 300."""
+    return min(300, 60 + 5 * documents // 2)
+
+
+def improve(
+    corrected: CorrectedSet,
+    out: Path,
+    steps: int | None = None,
+    device: str = "auto",
+    report: Callable[[Stage], None] = lambda _: None,
+    seed: int = 0,
+    minutes: float = MINUTES,
+    begun: float | None = None,
+) -> Improvement:
+    """Trains the candidate of a schema and measures it by cross-validation.
+
+    `steps` are those of each training; without them there are as many as fit into `minutes` by the clock, from `begun`
+    (of time.monotonic) or this call on.
+    If it is interrupted, the same call goes on: finished folds, and the checkpoint of the one under way, are kept.
+    Raises UsageError if fewer than ten corrected documents can be read.
+    """
+    check_enough(corrected)
+    return _Improving(corrected, out, steps, device, report, seed, minutes, begun).run()
+
+
+def check_enough(corrected: CorrectedSet) -> None:
+    """Raises UsageError if fewer than ten corrected documents can be read."""
+    there = len(corrected.labelled.truths)
+    if there >= FEWEST_CORRECTED:
+        return
+    notes = []
+    if corrected.partly:
+        notes.append(f"{corrected.partly} more have corrections but were not accepted as a whole")
+    if corrected.missing:
+        notes.append(f"{len(corrected.missing)} are not found or not readable, such as {corrected.missing[0]}")
+    also = f" ({'; '.join(notes)})" if notes else ""
+    raise UsageError(
+        f"{corrected.labelled.name}: expected at least {FEWEST_CORRECTED} corrected documents, found {there}{also};"
+        " review more with `cinnabar review`, and accept each record when it is right"
+    )
+
+
+class _Improving:
+    def __init__(
+        self,
+        corrected: CorrectedSet,
+        out: Path,
+        steps: int | None,
+        device: str,
+        report: Callable[[Stage], None],
+        seed: int,
+        minutes: float,
+        begun: float | None,
+    ) -> None:
+        self.corrected, self.out, self.report, self.seed = corrected, out, report, seed
+        self.device, self.precision = device_of(device), reading_precision()
+        self.compiled, self.validator = compile_schema(corrected.source.schema), Validator(corrected.source)
+        self.files = sorted(
+            (line["file"] for line in corrected.labelled.truths),
+            key=lambda file: hashlib.sha256(f"{seed}:{file}".encode()).digest(),
+        )
+        self.truths = {line["file"]: line["truth"] for line in corrected.labelled.truths}
+        self.asked, self.minutes = steps, minutes
+        self.plan = Plan(FOLDS[0], steps or steps_for(len(self.files)))
+        self.begun = time.monotonic() if begun is None else begun
+        self.deadline = math.inf if steps is not None else self.begun + 60 * minutes
+        self.folder = models_of(out, corrected.labelled.name) / _WORKING / self._key()
+        self.f1: float | None = None
+        self.passed = 0.0
+
+    def _key(self) -> str:
+        """Names this work by all that it depends on: only the same work may go on from its state."""
+        parts: list[Any] = [self.truths, self.corrected.source.fingerprint, fingerprint_of(BASE)]
+        parts += [self.asked, self.minutes, self.seed]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+    def run(self) -> Improvement:
+        """Measures, trains and writes the candidate."""
+        others = [one for one in self.folder.parent.glob("*") if one != self.folder]
+        for one in others:
+            shutil.rmtree(one, ignore_errors=True)
+        self._tell("measuring", 0.0)
+        clock = time.monotonic()
+        before = self._kept("before", lambda: self._predictions(*load_network(model_folder(BASE)), self.files))
+        self.f1 = self._score(before)["f1"]
+        self.plan = Plan(**self._kept("plan", lambda: asdict(self._planned(time.monotonic() - clock))))
+        self.passed = 0.5
+        after: dict[str, dict[str, Any]] = {}
+        for fold in range(self.plan.folds):
+            held = self.files[fold :: self.plan.folds]
+            after |= self._kept(f"fold-{fold}", partial(self._fold, fold, held))
+            shutil.rmtree(self.folder / f"fold-{fold}", ignore_errors=True)
+            self.passed += 1
+            measured = score_set(self.corrected.labelled.select(after), after)
+            self._tell("measuring", 0.0, float(measured["f1"]))
+        network, _ = self._trained("whole", self.files)
+        self._tell("comparing", 1.0)
+        model = self._saved(network)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return self._result(self._score(before), self._score(after), model)
+
+    def _fold(self, fold: int, held: Sequence[str]) -> dict[str, dict[str, Any]]:
+        rest = [file for file in self.files if file not in set(held)]
+        return self._predictions(*self._trained(f"fold-{fold}", rest), held)
+
+    def _planned(self, reading: float) -> Plan:
+        """Returns the folds and the steps for the minutes, if all documents are read in `reading` seconds."""
+        if self.asked is not None:
+            return replace(self.plan, reading=reading)
+        begun = time.monotonic()
+        self._trained("pace", self.files, _PACE)
+        pace = (time.monotonic() - begun) / _PACE
+        shutil.rmtree(self.folder / "pace", ignore_errors=True)
+        return replace(plan_for(len(self.files), self.deadline - time.monotonic() - reading, pace), reading=reading)
+
+    def _share(self) -> float:
+        """Returns the seconds that the next training may take: an equal part of those left for trainings.
+
+        The clock of the machine counts, and not this process's own work: a person waits for it, also beside other work.
+        """
+        folds = self.plan.folds
+        trained = int(self.passed)
+        reading = self.plan.reading * (folds - trained) / folds
+        return max(1e-3, self.deadline - time.monotonic() - reading) / (folds + 1 - trained)
+
+    def _kept(self, name: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Returns what `made` returns, from an earlier call if there was one."""
+        path = self.folder / f"{name}.json"
+        if path.is_file():
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+        found = made()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, json.dumps(found).encode())
+        return found
+
+    def _trained(self, name: str, files: Sequence[str], steps: int | None = None) -> tuple[Network, WordPieces]:
+        """Returns the base after training on these documents."""
+        most = steps or self.plan.steps
+        network, wordpieces = load_network(model_folder(BASE))
+        documents = [self._labelled(file) for file in files]
+        source = Source(name, 1.0, labelled_passages(documents, self.compiled.form, wordpieces))
+        # The pace is measured before a plan is there.
+        most_seconds = self._share() if steps is None else math.inf
+        config = FineTuning(steps=most, seed=self.seed, at_most=most_seconds).config(len(files))
+
+        def told(row: Mapping[str, float]) -> None:
+            self._tell("training", min(1.0, row["step"] / most))
+
+        train(network, [source], wordpieces, config, self.folder / name, told, self.device)
+        return network, wordpieces
+
+    def _labelled(self, file: str) -> Labelled:
+        found = self.corrected.reads[file].found
+        assert isinstance(found, Document)
+        return Labelled(file, passage_of(found), self.truths[file])
+
+    def _predictions(self, network: Network, wordpieces: WordPieces, files: Sequence[str]) -> dict[str, dict[str, Any]]:
+        network.eval()
+        reader = Reader(network, wordpieces, "measured", self.device, precision=self.precision)
+        job = Job(self.compiled, Engine(reader), self.validator, "guess")
+        found = answers([self.corrected.reads[file] for file in files], job)
+        # The text of a document is not written to disk.
+        return {file: {**one, "text": None} for file, one in found.items()}
+
+    def _score(self, predictions: Mapping[str, dict[str, Any]]) -> Figures:
+        return score_set(self.corrected.labelled, predictions)
+
+    def _saved(self, network: Network) -> Path:
+        base, folder = model_folder(BASE), candidate(self.out, self.corrected.labelled.name)
+        about = {"name": self.corrected.labelled.name, "sources": ["corrections"], "documents": len(self.files)}
+        save_difference(folder, difference(load_weights(base), network.cpu().state_dict()), BASE, about)
+        carry_calibration(base, folder, weights_fingerprint(folder))
+        texts = (self._labelled(file).passage.text for file in self.files)
+        examples = {self.corrected.source.fingerprint: examples_of(texts)}
+        save_examples(folder, Examples({**load_examples(base).vectors, **examples}))
+        return folder
+
+    def _result(self, before: Figures, after: Figures, model: Path) -> Improvement:
+        fields = tuple(
+            FieldChange(path, float(before["fields"].get(path, {}).get("f1") or 0), float(one["f1"]), one["support"])
+            for path, one in after["fields"].items()
+            if one["support"]
+        )
+        was, now = float(before["f1"]), float(after["f1"])
+        found = Improvement(
+            len(self.files), was, now, fields, str(model), now > was, round(time.monotonic() - self.begun, 1)
+        )
+        write_bytes(model / FIGURES, json.dumps(asdict(found), indent=1).encode())
+        return found
+
+    def _tell(self, stage: str, share: float, f1: float | None = None) -> None:
+        self.f1 = f1 if f1 is not None else self.f1
+        # Each fold takes as long as its training; all documents are read once before, and once more by the folds.
+        done = min(1.0, (self.passed + share) / (self.plan.folds + 1.5))
+        seconds = time.monotonic() - self.begun
+        left = None if math.isinf(self.deadline) else round(max(0.0, self.deadline - time.monotonic()), 1)
+        self.report(Stage(stage, round(done, 3), round(seconds, 1), self.f1, left))

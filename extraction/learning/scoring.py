@@ -1,0 +1,207 @@
+"""Scores extracted records against the known truth of documents: the counts and the figures.
+
+The scalars of a record are its leaves. List items are first paired with those of the truth
+(`extraction/learning/matching.py`); an item without a partner counts alone with its leaves. Null and false are no
+values.
+
+hit               the prediction has a value, and it is right
+false positive    the prediction has a value, and it is wrong
+false negative    the truth has a value, and the prediction does not have it
+
+`precision`, `recall` and their harmonic mean `f1` count leaves, not documents: over everything, for `scalars` (outside
+of lists), for `lists`, and for each field (`/lines/*/total`). The other figures count the leaves whose list items all
+have partners:
+
+invented          share of leaves with a null truth that got a value (without booleans)
+evidence          share of hits whose evidence shows the value (without booleans)
+evidence_ratio    the number of these hits against the hits whose value the document shows anywhere
+evidence_length   length of the evidence against that of its value, in the median
+rated             share of leaves with a confidence
+ece               difference of confidence and share of right leaves, in ten bins of equal width
+coverage95        share of leaves, the most confident first, that can be accepted with at least 95% right
+
+Of the lists with a confidence of being complete (all items, no others), `rated_lists`:
+
+complete          share of complete lists
+list_auc          probability that a complete list has a higher confidence than one that is not
+list_ece          difference of confidence and share of complete lists, in ten bins
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cinnabar.extraction.learning.matching import LeafPair, ListPair, Path, evidence_holds, says_something
+
+#: An extracted document: {"record": record or None, "confidence": {pointer: …}, "lists": {pointer: …}, "evidence":
+#: {pointer: text}, "text": the document's own}; all but the first may be missing.
+Prediction = Mapping[str, Any]
+Figures = dict[str, Any]
+
+# The precision at which `coverage95` is measured.
+_WANTED_PRECISION = 0.95
+CALIBRATION_BINS = 10
+
+
+@dataclass(slots=True)
+class Tally:
+    """Hits, false positives and false negatives."""
+
+    hits: int = 0
+    wrong: int = 0
+    missed: int = 0
+
+    def add(self, leaf: LeafPair, right: bool) -> None:
+        """Counts this leaf."""
+        if right:
+            self.hits += says_something(leaf.predicted)
+        else:
+            self.wrong += says_something(leaf.predicted)
+            self.missed += says_something(leaf.truth)
+
+    def figures(self) -> Figures:
+        """Returns precision, recall, f1 and the number of true values."""
+        precision = self.hits / max(1, self.hits + self.wrong)
+        recall = self.hits / max(1, self.hits + self.missed)
+        f1 = 2 * precision * recall / (precision + recall) if self.hits else 0.0
+        return {
+            "f1": round(f1, 4),
+            "precision": round(precision, 4),
+            "recall": round(recall, 4),
+            "support": self.hits + self.missed,
+        }
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """Returns the sum of these tallies."""
+    tallies = list(tallies)
+    return Tally(sum(t.hits for t in tallies), sum(t.wrong for t in tallies), sum(t.missed for t in tallies))
+
+
+@dataclass(slots=True)
+class Scoring:
+    """The counts over the documents of a set."""
+
+    fields: dict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    paired: int = 0
+    nulls: int = 0
+    invented: int = 0
+    held: list[bool] = field(default_factory=list)
+    readable: list[bool] = field(default_factory=list)
+    lengths: list[float] = field(default_factory=list)
+    rated: list[tuple[float, bool]] = field(default_factory=list)
+    lists: list[tuple[float, bool]] = field(default_factory=list)
+
+    def add_lists(self, lists: Iterable[ListPair], confidence: Mapping[str, float]) -> None:
+        """Counts the lists of one document."""
+        self.lists += [(confidence[one.pointer], one.complete) for one in lists if one.pointer in confidence]
+
+    def add(self, leaves: Iterable[LeafPair], prediction: Prediction) -> None:
+        """Counts the leaves of one document."""
+        evidence, confidence = prediction.get("evidence"), prediction.get("confidence") or {}
+        for leaf in leaves:
+            right = leaf.right
+            self.fields[spelled(leaf.field)].add(leaf, right)
+            if not leaf.paired:
+                continue
+            self.paired += 1
+            value = leaf.predicted
+            if leaf.truth is None and not isinstance(value, bool):
+                self.nulls += 1
+                self.invented += value is not None and not right
+            if right and evidence is not None and says_something(value) and not isinstance(value, bool):
+                text = evidence.get(leaf.pointer) or ""
+                self.held.append(bool(text) and evidence_holds(value, text))
+                self.lengths.append(len(text) / max(1, len(str(value))))
+                if (whole := prediction.get("text")) is not None:
+                    self.readable.append(evidence_holds(value, whole))
+            if confidence.get(leaf.pointer) is not None:
+                self.rated.append((confidence[leaf.pointer], right))
+
+    def figures(self) -> Figures:
+        """Returns all figures of the set except the counts of its documents."""
+        tallies = self.fields.items()
+        figures = total(self.fields.values()).figures()
+        figures["scalars"] = total(t for name, t in tallies if "/*" not in name).figures()["f1"]
+        figures["lists"] = total(t for name, t in tallies if "/*" in name).figures()["f1"]
+        figures["invented"] = round(self.invented / self.nulls, 4) if self.nulls else None
+        if self.held:
+            figures["evidence"] = round(sum(self.held) / len(self.held), 4)
+            figures["evidence_length"] = round(sorted(self.lengths)[len(self.lengths) // 2], 2)
+        if any(self.readable):
+            figures["evidence_ratio"] = round(sum(self.held) / sum(self.readable), 4)
+        if self.rated:
+            figures["ece"] = round(calibration_error(self.rated), 4)
+            figures["rated"] = round(len(self.rated) / self.paired, 4)
+            figures["coverage95"] = round(coverage(self.rated) / self.paired, 4)
+        if self.lists:
+            figures |= list_figures(self.lists)
+        figures["fields"] = {name: self.fields[name].figures() for name in sorted(self.fields)}
+        return figures
+
+
+def list_figures(rated: Sequence[tuple[float, bool]]) -> Figures:
+    """Returns the figures of lists, each with its confidence and whether it is complete."""
+    auc = area_under_curve(rated)
+    return {
+        "rated_lists": len(rated),
+        "complete": round(sum(right for _, right in rated) / len(rated), 4),
+        "list_auc": None if auc is None else round(auc, 4),
+        "list_ece": round(calibration_error(rated), 4),
+    }
+
+
+def means_of_lists(by_set: Mapping[str, Sequence[tuple[float, bool]]]) -> Figures:
+    """Returns the figures of the lists of several sets together, and the means over the sets.
+
+    A set with complete lists only, or without any, does not enter the mean of the areas.
+    """
+    each = [list_figures(own) for own in by_set.values()]
+    areas = [figures["list_auc"] for figures in each if figures["list_auc"] is not None]
+    return {
+        "sets": len(each),
+        **list_figures([one for own in by_set.values() for one in own]),
+        "mean_auc": round(sum(areas) / len(areas), 4) if areas else None,
+        "mean_ece": round(sum(figures["list_ece"] for figures in each) / len(each), 4),
+    }
+
+
+def area_under_curve(rated: Sequence[tuple[float, bool]]) -> float | None:
+    """Returns the probability that a right one has a higher confidence than a wrong one; None without both kinds.
+
+    Equal confidences count half.
+    """
+    right = np.array([sure for sure, is_right in rated if is_right])
+    wrong = np.sort([sure for sure, is_right in rated if not is_right])
+    if not len(right) or not len(wrong):
+        return None
+    below, up_to = np.searchsorted(wrong, right, "left"), np.searchsorted(wrong, right, "right")
+    return float((below + up_to).mean() / 2 / len(wrong))
+
+
+def calibration_error(rated: Sequence[tuple[float, bool]]) -> float:
+    """Returns the mean gap between confidence and share of right leaves over bins, weighted by size."""
+    gaps: dict[int, float] = defaultdict(float)
+    for confidence, right in rated:
+        gaps[min(CALIBRATION_BINS - 1, int(confidence * CALIBRATION_BINS))] += confidence - right
+    return sum(map(abs, gaps.values())) / len(rated)
+
+
+def coverage(rated: Sequence[tuple[float, bool]]) -> int:
+    """Returns how many of the most confident leaves can be accepted with `_WANTED_PRECISION` of them right."""
+    right_so_far, best = 0, 0
+    for taken, (_, right) in enumerate(sorted(rated, key=lambda leaf: -leaf[0]), 1):
+        right_so_far += right
+        if right_so_far / taken >= _WANTED_PRECISION:
+            best = taken
+    return best
+
+
+def spelled(path: Path) -> str:
+    """Returns the name of the field in figures."""
+    return "".join(f"/{step}" for step in path)

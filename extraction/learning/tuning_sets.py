@@ -1,0 +1,142 @@
+"""Labelled sets of a user, parsed and split into the parts that train, that decide when to stop, and that measure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cinnabar.engine.filler import Filler
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.learning.evaluation import score_set
+from cinnabar.extraction.learning.labelled import Labelled
+from cinnabar.extraction.learning.predicting import answers
+from cinnabar.extraction.learning.scoring import Figures
+from cinnabar.extraction.reading.pipeline import Job, Read
+from cinnabar.extraction.reading.planning import passage_of
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of, read_set
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.errors import UsageError
+
+# The fewest labelled documents of a set.
+FEWEST = 10
+#: From so many documents on, the stopping part and the measured part are different documents.
+APART = 50
+#: Most documents of a set in the stopping part and in the measured part: more say little more.
+STOPPING, MEASURED = 20, 30
+#: Parser processes.
+WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The files of a set by their part; training stops by `checked`."""
+
+    trained: tuple[str, ...]
+    checked: tuple[str, ...]
+    measured: tuple[str, ...]
+
+
+def parts_of(files: Sequence[str]) -> Parts:
+    """Returns the parts of a set by the hashes of its file names: the same on every machine, in any order."""
+    order = sorted(files, key=mark_of)
+    measured = min(MEASURED, math.ceil(len(order) / 5))
+    if len(order) < APART:
+        return Parts(tuple(order[measured:]), tuple(order[:measured]), tuple(order[:measured]))
+    apart = measured + min(STOPPING, len(order) // 10)
+    return Parts(tuple(order[apart:]), tuple(order[measured:apart]), tuple(order[:measured]))
+
+
+@dataclass(frozen=True, slots=True)
+class SetResult:
+    """The result of fine-tuning for one set: the sizes of its training, stopping and measured parts, and its figures.
+
+    apart: true if the last two parts are different documents.
+    """
+
+    name: str
+    trained: int
+    checked: int
+    measured: int
+    apart: bool
+    before: Figures
+    after: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned:
+    """The results of fine-tuning by set, the decision to keep the new model, and its size in bytes."""
+
+    sets: tuple[SetResult, ...]
+    kept: bool
+    size: int
+
+
+class TuningSet:
+    """A labelled set of the user, parsed and split into parts."""
+
+    def __init__(self, folder: Path, pool: ParserPool) -> None:
+        self.labelled = load_set(folder)
+        schema = load_schema(folder / "schema.json")
+        self.compiled, self.validator = compile_schema(schema.schema), Validator(schema)
+        self.schema_fingerprint = schema.fingerprint
+        reads = {read.path: read for read in read_set(self.labelled, pool)}
+        self.readable = [file for file, read in reads.items() if isinstance(read.found, Document)]
+        self.reads = reads
+        if len(self.readable) < FEWEST:
+            raise UsageError(
+                f"{folder}: expected at least {FEWEST} labelled documents that can be read, "
+                f"found {len(self.readable)}"
+            )
+        self.parts = parts_of(self.readable)
+
+    def documents(self) -> list[Labelled]:
+        """Returns the documents of the training part."""
+        truths = {line["file"]: line["truth"] for line in self.labelled.truths}
+        documents = []
+        for file in self.parts.trained:
+            found = self.reads[file].found
+            assert isinstance(found, Document)
+            documents.append(Labelled(file, passage_of(found), truths[file]))
+        return documents
+
+    def figures(self, files: Sequence[str], filler: Filler) -> Figures:
+        """Returns the figures of a model on these files."""
+        some: LabelledSet = self.labelled.select(files)
+        reads: list[Read] = [self.reads[line["file"]] for line in some.truths]
+        return score_set(some, answers(reads, Job(self.compiled, filler, self.validator, "guess")))
+
+    def result(self, before: Figures, after: Figures) -> SetResult:
+        """Returns the set's result of a training with these figures before and after it."""
+        parts = self.parts
+        return SetResult(
+            name=self.labelled.name,
+            trained=len(parts.trained),
+            checked=len(parts.checked),
+            measured=len(parts.measured),
+            apart=parts.checked != parts.measured,
+            before=before,
+            after=after,
+        )
+
+
+def measured(own: Sequence[TuningSet], filler: Filler) -> list[Figures]:
+    """Returns a model's figures on the measured part of each set."""
+    return [one.figures(one.parts.measured, filler) for one in own]
+
+
+def overall_f1(figures: Sequence[Figures]) -> float:
+    """Returns the mean F1 of these sets."""
+    return sum(float(one["f1"]) for one in figures) / len(figures)
+
+
+def run_key(folders: Sequence[Path], base: str, settings: object) -> str:
+    """Names a run by its sets, its base's fingerprint and its settings: only the same run may go on from its state."""
+    names = ("schema.json", "truth.jsonl")
+    sets = [hashlib.sha256((folder / name).read_bytes()).hexdigest() for folder in folders for name in names]
+    return hashlib.sha256(json.dumps([sets, base, repr(settings)]).encode()).hexdigest()[:12]

@@ -1,0 +1,48 @@
+"""Keywords of a schema that look misspelt: the standard lets a schema hold any, and they have no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from jsonschema_specifications import REGISTRY
+
+from cinnabar.extraction.reading.checks.checks import KEYWORD as CHECKS
+from cinnabar.schemas.decimals import DECIMALS
+from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.reading.schema_object import BINDING
+
+#: How alike an unknown keyword is to the one that it is taken for, from 0 to 1.
+ALIKE = 0.8
+# Keywords whose values are data, and those whose values are schemas by their names.
+_DATA = frozenset({"const", "default", "enum", "example", "examples", "required", "dependentRequired", CHECKS})
+_NAMED = frozenset({"properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies"})
+_OPENAPI = ("nullable", "example", "discriminator", "xml", "externalDocs")
+
+
+def misspelt_keywords(schema: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Yields the pointer of each unknown keyword that is like a known one, with the known one."""
+    if isinstance(schema, list):
+        for index, part in enumerate(schema):
+            yield from misspelt_keywords(part, f"{pointer}/{index}")
+    if not isinstance(schema, dict):
+        return
+    for keyword, value in schema.items():
+        below = f"{pointer}/{escape(keyword)}"
+        if keyword not in _known():
+            yield from ((below, near) for near in get_close_matches(keyword, _known(), 1, ALIKE))
+        elif keyword in _NAMED and isinstance(value, dict):
+            for name, part in value.items():
+                yield from misspelt_keywords(part, f"{below}/{escape(name)}")
+        elif keyword not in _DATA:
+            yield from misspelt_keywords(value, below)
+
+
+@cache
+def _known() -> frozenset[str]:
+    """The keywords of all drafts, of OpenAPI and of our own."""
+    drafts = (REGISTRY.contents(uri) for uri in REGISTRY)
+    standard = (name for meta in drafts if isinstance(meta, dict) for name in meta.get("properties", {}))
+    return frozenset((*standard, *_OPENAPI, BINDING, DECIMALS, CHECKS))

@@ -1,0 +1,362 @@
+"""Forgets a document: every stored row of it goes, and so do the caches that may hold its content.
+
+Each batch that has rows of the document is replaced by a copy without them, by the same atomic rename as every commit.
+The replaced files go at once and not after a day. A crash in between leaves the document findable, so that the same
+call ends the work, or leaves only files that the next opening of the folder removes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from cinnabar.engine.models.remote.journal import Journal
+from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.unread import aside_of
+from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
+from cinnabar.extraction.documents.mailboxes.files import is_maildir
+from cinnabar.extraction.documents.ocr.page_store import PAGES
+from cinnabar.extraction.reading.model_sources import ENCODINGS, JOURNALS
+from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store import tables
+from cinnabar.extraction.store.broken_files import ASIDE, within
+from cinnabar.extraction.store.files import failures, reading, write_whole
+from cinnabar.extraction.store.manifest import Manifest, StoredFile
+from cinnabar.extraction.store.own_names import check_links, is_own
+from cinnabar.extraction.store.reading import connect
+from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.extraction.store.waiting import files_aside
+from cinnabar.schemas.errors import UsageError
+
+#: Stands in a run's arguments for the path of a forgotten document.
+FORGOTTEN = "(forgotten)"
+# The states of interrupted trainings (extraction/learning/improving.py), which hold records.
+_TRAININGS = "models/*/training"
+_DIGEST = re.compile(r"[0-9a-f]{4,64}")
+# The number of a mail in an mbox, behind the path of the file.
+_NUMBER = re.compile(r"#[1-9]\d*")
+# The place of a mail within a Maildir.
+_MAIL = re.compile(r"/(cur|new)/[^/]+")
+# A digest names a folder below `pages/`, and a stored one may be anything.
+_is_digest = partial(is_own, "digest")
+# Asks for the distinct texts of a column, with one value.
+_Texts = Callable[[str, Any], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentNames:
+    """The document to forget, or all those in an archive or mailbox (mbox, Maildir): digests and paths.
+
+    A document has several digests if its path held other bytes in another run.
+    """
+
+    digests: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The things that were removed, or would be.
+
+    `rows` counts the rows by table, where `data` are the records; `quarantined` of its `outcomes` put the document into
+    quarantine, and in `runs` only paths were blanked. `batches` is the number of batches that were written anew.
+    `aside` are the broken batches and corrections in `aside/` that held the document or could not be read. `pages`
+    counts the pages that OCR read of the document. `encodings` counts the files of the model's readings, which are
+    removed for all documents because they do not name theirs. `journals` are the files that lost the texts of a
+    server's paid answers, for the same reason.
+    """
+
+    digests: tuple[str, ...]
+    paths: tuple[str, ...]
+    rows: dict[str, int] = field(default_factory=dict)
+    quarantined: int = 0
+    batches: int = 0
+    aside: tuple[str, ...] = ()
+    pages: int = 0
+    encodings: int = 0
+    journals: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+
+
+def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
+    """Removes this document from this folder, or only finds what would be removed.
+
+    `document` is a path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of a digest.
+    A path stands for all bytes that were ever read there, and bytes for all paths at which they were read. The path of
+    an archive or a mailbox (mbox, Maildir) stands for all files and mails in it. The document's own file is not
+    touched. Raises UsageError if no document or several documents match, or if a run is writing.
+    """
+    if not manifests.read_live(out):
+        raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
+    check_links(out, everything=True)
+    if dry_run:
+        return _found(out, named(out, document), manifests.read_live(out))
+    with open_folder(out) as store:
+        found = _found(store.out, named(store.out, document), store.committed())
+        with failures(f"{out}: could not forget {document}"):
+            _remove_caches(store.out, found)
+            # The document is findable until its last batch is gone, so what only it could lead to goes first.
+            store.remove_replaced()
+            for entry in _concerned(store.out, found, store.committed()):
+                store.replace(partial(_copy_without, store.out, entry, found))
+            store.publish()
+            store.remove_replaced()
+            write_anew(store.out, found.reports)
+    return found
+
+
+def named(out: Path, document: str) -> DocumentNames:
+    """Returns the document, or those in the archive or mailbox, that this path, end of a path or digest names.
+
+    Raises UsageError if no document or several documents match.
+    """
+    path = os.path.normpath(document)
+    spellings = [tables.printable(text) for text in (document, path, Spelling.of(out)(document))]
+    path = tables.printable(path)
+    prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
+    with connect(out) as connection:
+
+        def texts(sql: str, value: Any) -> tuple[str, ...]:
+            rows = connection.execute(f"SELECT DISTINCT {sql} ORDER BY 1", [value]).fetchall()
+            return tuple(row[0] for row in rows if row[0])
+
+        def digests_at(paths: Sequence[str]) -> tuple[str, ...]:
+            return texts("document FROM outcomes WHERE list_contains(?, path)", list(paths))
+
+        if paths := texts("path FROM outcomes WHERE list_contains(?, path)", spellings):
+            paths = tuple(dict.fromkeys((*paths, *_within(texts, spellings))))
+            digests = digests_at(paths)
+        elif prefix and (digests := texts("document FROM outcomes WHERE starts_with(document, ?)", prefix)):
+            if len(digests) > 1:
+                raise _ambiguous(document, digests)
+        elif paths := _within(texts, spellings):
+            digests = digests_at(paths)
+        elif paths := texts("path FROM outcomes WHERE ends_with(path, '/' || ?)", path.lstrip("/")):
+            digests = digests_at(paths)
+            if len(paths) > 1 and len(digests) != 1:
+                raise _ambiguous(document, paths)
+        elif holders := _holders_ending(texts, path.lstrip("/")):
+            if len(holders) > 1:
+                raise _ambiguous(document, holders)
+            paths = _within(texts, holders)
+            digests = digests_at(paths)
+        else:
+            raise UsageError(f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents")
+        others = texts("path FROM outcomes WHERE list_contains(?, document)", list(digests))
+    return DocumentNames(digests, tuple(sorted({*paths, *others})))
+
+
+def _within(texts: _Texts, holders: Sequence[str]) -> tuple[str, ...]:
+    """Returns the paths of the files in these archives and of the mails in these mailboxes, and the paths of both."""
+    found: list[str] = []
+    for holder in dict.fromkeys(holders):
+        files = _files_within(texts, holder)
+        mails = texts("path FROM outcomes WHERE starts_with(path, ? || '#')", holder)
+        inside = (*files, *(path for path in mails if _NUMBER.fullmatch(path, len(holder))))
+        found += (holder, *inside) if inside else ()
+    return tuple(found)
+
+
+def _files_within(texts: _Texts, holder: str) -> tuple[str, ...]:
+    """Returns the paths of the files in this archive or Maildir; none if it is another folder.
+
+    In a folder, which is no document, each file is forgotten by its own path. A Maildir that is no longer there is
+    known by its paths: all of them lie in its folders of mails.
+    """
+    here = Path(holder)
+    files = texts("path FROM outcomes WHERE starts_with(path, ? || '/')", holder)
+    if _may_hold_files(holder):
+        return files
+    mails = tuple(path for path in files if _MAIL.fullmatch(path, len(holder)))
+    return mails if is_maildir(here) or (mails == files and not here.exists()) else ()
+
+
+def _holders_ending(texts: _Texts, name: str) -> tuple[str, ...]:
+    """Returns the archives and mailboxes whose path ends in this name."""
+    found: dict[str, bool] = {}
+    for mark in ("/", "#"):
+        for path in texts("path FROM outcomes WHERE contains(path, ?)", f"/{name}{mark}"):
+            holder = path[: path.index(f"/{name}{mark}") + len(name) + 1]
+            if mark == "#":
+                found[holder] = found.get(holder, False) or _NUMBER.fullmatch(path, len(holder)) is not None
+            elif holder not in found:
+                found[holder] = bool(_files_within(texts, holder))
+    return tuple(holder for holder, holds in found.items() if holds)
+
+
+def _may_hold_files(path: str) -> bool:
+    """Returns True if a path with files below it is an archive's rather than a folder's."""
+    here = Path(path)
+    return here.is_file() or (here.suffix.lower() in ARCHIVE_SUFFIXES and not here.is_dir())
+
+
+def _ambiguous(document: str, found: Sequence[str]) -> UsageError:
+    some = ", ".join(text[:80] for text in found[:5])
+    return UsageError(f"{document}: fits {len(found)} documents ({some}); give more of it")
+
+
+def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forgotten:
+    rows: Counter[str] = Counter()
+    quarantined = batches = 0
+    for entry in committed:
+        counts = {file: _rows_of(out, file, one) for file in entry.files}
+        batches += any(counts.values())
+        for file, count in counts.items():
+            rows[file.table] += count
+            if count and file.table == "outcomes":
+                held = pq.read_table(out / file.path, columns=["document", "path", "outcome"])
+                kept = held.filter(_of(held, one))["outcome"].to_pylist()
+                quarantined += kept.count("quarantined")
+    return Forgotten(
+        digests=one.digests,
+        paths=one.paths,
+        rows={table: rows[table] for table in manifests.TABLES},
+        quarantined=quarantined,
+        batches=batches,
+        aside=tuple(_aside(out, one)),
+        pages=sum(1 for digest in filter(_is_digest, one.digests) for _ in (out / PAGES / digest).glob("*.json")),
+        encodings=sum(1 for path in (out / ENCODINGS).rglob("*") if path.is_file()),
+        journals=tuple(within(out, path) for path in _journals(out)),
+        reports=tuple(naming_reports(out, one.paths, one.digests)),
+    )
+
+
+def _of(rows: pa.Table | pa.RecordBatch, one: DocumentNames | Forgotten) -> Any:
+    """Returns which of these rows are of the document: by digest, or by path if a row has no digest."""
+    digests = rows.column("document") if "document" in rows.schema.names else pa.nulls(len(rows), pa.string())
+    mine = pc.is_in(digests, value_set=pa.array(one.digests, pa.string()))
+    if "outcome" in rows.schema.names:
+        here = pc.is_in(rows.column("path"), value_set=pa.array(one.paths, pa.string()))
+        mine = pc.or_(mine, pc.and_(here, pc.is_null(digests)))
+    return mine
+
+
+def _rows_of(out: Path, file: StoredFile, one: DocumentNames | Forgotten) -> int:
+    """Returns the number of this file's rows of the document; of `runs`, that name its path."""
+    path = out / file.path
+    with reading(path):
+        if file.table == "runs":
+            arguments = pq.read_table(path, columns=["arguments"])["arguments"].to_pylist()
+            return sum(_blanked(text, one.paths) != text for text in arguments)
+        columns = ["document", "path", "outcome"] if file.table == "outcomes" else ["document"]
+        return sum(pc.sum(_of(batch, one)).as_py() or 0 for batch in pq.ParquetFile(path).iter_batches(columns=columns))
+
+
+def _concerned(out: Path, one: Forgotten, committed: Sequence[Manifest]) -> list[Manifest]:
+    return [entry for entry in committed if any(_rows_of(out, file, one) for file in entry.files)]
+
+
+def _copy_without(out: Path, entry: Manifest, one: Forgotten, number: int) -> Manifest:
+    """Writes a copy of this batch without the rows of the document; it counts once its manifest is committed."""
+    manifests.check_digests(out, [entry])
+    files = tuple(_copy(out, file, one, number) for file in entry.files)
+    return Manifest(
+        number=number,
+        level=entry.level,
+        created=manifests.now(),
+        schema_name=entry.schema_name,
+        schema_fingerprint=entry.schema_fingerprint,
+        files=files,
+        replaces=(entry.number,),
+        without=entry.place,
+    )
+
+
+def _copy(out: Path, file: StoredFile, one: Forgotten, number: int) -> StoredFile:
+    source = pq.ParquetFile(out / file.path)
+    path = out / file.path.rsplit("/", 1)[0] / f"{manifests.batch_name(number)}.parquet"
+    kept = 0
+
+    def write(temporary: Path) -> None:
+        nonlocal kept
+        with pq.ParquetWriter(temporary, source.schema_arrow, compression="zstd") as writer:
+            for batch in source.iter_batches():
+                left = _without(batch, file.table, one)
+                writer.write_batch(left)
+                kept += left.num_rows
+
+    write_whole(path, write)
+    return manifests.describe_file(out, file.table, path, kept)
+
+
+def _without(batch: pa.RecordBatch, table: str, one: Forgotten) -> pa.RecordBatch:
+    if table != "runs":
+        return batch.filter(pc.invert(_of(batch, one)))
+    arguments = [_blanked(text, one.paths) for text in batch.column("arguments").to_pylist()]
+    place = batch.schema.get_field_index("arguments")
+    return batch.set_column(place, batch.schema.field(place), pa.array(arguments, pa.string()))
+
+
+def _blanked(arguments: str | None, paths: Sequence[str]) -> str | None:
+    """Returns a run's arguments in JSON with a mark for each of these paths; unchanged if it has none of them."""
+    if not arguments:
+        return arguments
+    changed = False
+
+    def blank(value: Any) -> Any:
+        nonlocal changed
+        if isinstance(value, dict):
+            return {key: blank(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [blank(part) for part in value]
+        if isinstance(value, str) and (value in paths or os.path.normpath(value) in paths):
+            changed = True
+            return FORGOTTEN
+        return value
+
+    found = blank(json.loads(arguments))
+    return orjson.dumps(found).decode() if changed else arguments
+
+
+def _aside(out: Path, one: DocumentNames) -> Iterator[str]:
+    """Yields the batches in `aside/` that hold the document, or that cannot be read and so may hold it."""
+    for path in files_aside(out):
+        said = aside_of(path)
+        if not said or said.get("document") in one.digests or said.get("path") in one.paths:
+            yield within(out, path)
+    for folder in sorted((out / ASIDE).glob("*")):
+        if any(_may_hold(path, one) for path in folder.glob("*.parquet")):
+            yield within(out, folder)
+
+
+def _may_hold(path: Path, one: DocumentNames) -> bool:
+    try:
+        rows = pq.read_table(path)
+        if "arguments" in rows.column_names:
+            return any(_blanked(text, one.paths) != text for text in rows["arguments"].to_pylist())
+        return bool(pc.any(_of(rows, one)).as_py())
+    except (OSError, pa.ArrowException, KeyError, ValueError):
+        return True
+
+
+def _journals(out: Path) -> list[Path]:
+    return [path for path in sorted((out / JOURNALS).glob("*.jsonl")) if b'"answer"' in path.read_bytes()]
+
+
+def _remove_caches(out: Path, found: Forgotten) -> None:
+    if (out / ENCODINGS).is_dir():
+        shutil.rmtree(out / ENCODINGS)
+    for training in out.glob(_TRAININGS):
+        shutil.rmtree(training)
+    for digest in filter(_is_digest, found.digests):
+        if (out / PAGES / digest).is_dir():
+            shutil.rmtree(out / PAGES / digest)
+    for name in found.journals:
+        Journal(out / name, "").close(settled=True)
+    for name in found.aside:
+        shutil.rmtree(out / name) if (out / name).is_dir() else (out / name).unlink()
+    remove_reports(out, found.reports)

@@ -1,0 +1,212 @@
+"""Reads the documents behind records again: text, words with boxes, and pictures of pages, for a person to look at.
+
+A file is parsed in the sandbox, once for many requests. Mails behind IMAP are not fetched: looking at results must not
+cause a connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.ingest.page_drawing import PDF
+from cinnabar.extraction.documents.ingest.page_pictures import page_pictures
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.mailboxes.address import is_address
+from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.run.backfill.document_lookup import Content, DocumentLookup
+from cinnabar.schemas.errors import DocumentError
+
+_T = TypeVar("_T")
+# Documents that are kept, bytes of pictures that are kept, and the threads that read documents.
+_KEPT, _PICTURED, _THREADS = 48, 64 << 20, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A document that cannot be shown, and the reason in plain words."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A document to show: its digest, the paths where it may be, its size in bytes (None if unknown).
+
+    `hidden` is true of one that was read with its hidden text.
+    """
+
+    document: str
+    paths: tuple[str, ...]
+    size: int | None
+    hidden: bool = False
+
+    @property
+    def name(self) -> str:
+        """Returns the name of what is read of it."""
+        return f"{self.document} {self.hidden}"
+
+
+class Contents:
+    """The documents of an output folder. Threads may share it. A context manager."""
+
+    def __init__(self, out: Path, settings: ParserSettings = DEFAULT) -> None:
+        self._out = out
+        self._settings, self._pages = settings, PageStore(out / PAGES)
+        # One for documents with their hidden text and one for the others, once there is such a document.
+        self._pools: dict[bool, ParserPool] = {}
+        self._opening = threading.Lock()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="contents")
+        self._read = _Kept[Document | Missing](self._threads, _KEPT)
+        # Pictures wait for each other, not for texts.
+        self._drawers = ThreadPoolExecutor(1, thread_name_prefix="pictures")
+        self._pictures = _Pictures(_PICTURED)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the parser's processes."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._drawers.shutdown(wait=False, cancel_futures=True)
+        with self._opening:
+            for pool in self._pools.values():
+                pool.close()
+
+    def _pool(self, hidden: bool) -> ParserPool:
+        with self._opening:
+            if hidden not in self._pools:
+                settings = replace(self._settings, hidden=hidden)
+                self._pools[hidden] = ParserPool(_THREADS, settings=settings, pages=self._pages)
+            return self._pools[hidden]
+
+    def document(self, wanted: Wanted) -> Document | Missing:
+        """Returns the parsed document, or why it cannot be shown."""
+        return self._read.get(wanted.name, lambda: self._parsed(wanted)).result()
+
+    def picture(self, wanted: Wanted, part: int) -> bytes | None:
+        """Returns the picture of the page that is this part, as a JPEG; None if there is none."""
+        found = self._pictures.get(wanted.name, part)
+        if found is None:
+            document = self.document(wanted)
+            if isinstance(document, Missing) or not 0 <= part < len(document.parts):
+                return None
+            if document.parts[part].kind != "page" or not document.parts[part].width:
+                return None
+            found = self._drawers.submit(self._drawn, wanted, document, part).result()
+        return found or None
+
+    def _drawn(self, wanted: Wanted, document: Document, part: int) -> bytes:
+        """Returns the picture of a page, which is drawn now if it is not kept; empty if it cannot be drawn.
+
+        Pages that come with it are kept: the next ones of a PDF, and all of another document.
+        """
+        if (kept := self._pictures.get(wanted.name, part)) is not None:
+            return kept
+        with self._found(wanted) as content:
+            if isinstance(content, Missing):
+                return b""
+            pool, page = self._pool(wanted.hidden), document.parts[part].page
+            drawn = page_pictures(pool, content, wanted.document, document, page)
+        found = {one.part: one.jpeg for one in drawn}
+        # What ends its process, and what is not drawn with the rest, is not tried again for each page.
+        over = [part] if found and document.media_type == PDF else range(len(document.parts))
+        self._pictures.add(wanted.name, dict.fromkeys(over, b"") | found)
+        return found.get(part, b"")
+
+    def _parsed(self, wanted: Wanted) -> Document | Missing:
+        with self._found(wanted) as content:
+            if isinstance(content, Missing):
+                return content
+            found = self._pool(wanted.hidden).submit(content).result()
+        if isinstance(found, DocumentError):
+            return Missing(f"{found.code}: {found.detail}" if found.detail else found.code)
+        if found.digest != wanted.document:
+            return Missing("the file has changed since it was read")
+        return found
+
+    @contextlib.contextmanager
+    def _found(self, wanted: Wanted) -> Iterator[Content | Missing]:
+        """Yields the file or mail with these bytes."""
+        near = [path for path in wanted.paths if not is_address(path)]
+        if not near:
+            yield Missing("the mail lies on a server, and this page makes no connections")
+            return
+        with DocumentLookup(self._out) as lookup:
+            try:
+                content = lookup.find(near, wanted.document, wanted.size)
+            except (OSError, ValueError) as error:
+                yield Missing(f"{near[0]}: cannot be read: {error}")
+                return
+            if content is None:
+                yield Missing(f"{near[0]}: the file is not there any more, or has changed since it was read")
+            else:
+                yield content
+
+
+class _Kept(Generic[_T]):
+    """Results by name, the last used ones; each is computed once, in a thread."""
+
+    def __init__(self, threads: ThreadPoolExecutor, most: int) -> None:
+        self._threads, self._most = threads, most
+        self._lock = threading.Lock()
+        self._found: OrderedDict[str, Future[_T]] = OrderedDict()
+
+    def get(self, name: str, compute: Callable[[], _T]) -> Future[_T]:
+        with self._lock:
+            future = self._found.get(name)
+            if future is None or (future.done() and future.exception() is not None):
+                future = self._found[name] = self._threads.submit(compute)
+            self._found.move_to_end(name)
+            while len(self._found) > self._most:
+                self._found.popitem(last=False)
+            return future
+
+
+class _Pictures:
+    """Pictures by document and part, the last used ones up to a number of bytes; an empty one cannot be drawn."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+
+    def get(self, document: str, part: int) -> bytes | None:
+        with self._lock:
+            if (document, part) in self._kept:
+                self._kept.move_to_end((document, part))
+            return self._kept.get((document, part))
+
+    def add(self, document: str, found: Mapping[int, bytes]) -> None:
+        with self._lock:
+            for part, picture in found.items():
+                self._bytes += _room(picture) - _room(self._kept.pop((document, part), None))
+                self._kept[document, part] = picture
+            while self._bytes > self._most:
+                self._bytes -= _room(self._kept.popitem(last=False)[1])
+
+
+def _room(picture: bytes | None) -> int:
+    # An entry takes room, too.
+    return 0 if picture is None else len(picture) + 256
+
+
+def reads_hidden_text(arguments: str) -> bool:
+    """Returns whether the run with these arguments read hidden text, which moves all characters behind it."""
+    said: Any = json.loads(arguments or "{}")
+    return bool(isinstance(said, dict) and said.get("hidden"))

@@ -1,0 +1,378 @@
+"""Lists the documents of an output folder by need of a look, with search and filters, from a table in memory.
+
+The table is made from the views once, and made again beside the old one when the folder has a new commit. So a page of
+the list costs milliseconds, and nobody waits for a run. A list is sorted once and keeps its order, because a person
+works through it: its rows show what holds now, and what has come since is counted until somebody sorts again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.model_runs import READ_BY
+from cinnabar.extraction.store.names import quoted
+from cinnabar.extraction.store.reading import connect
+from cinnabar.schemas.errors import CinnabarError, UsageError
+
+#: Orders of the list, by name: what most needs a look, the paths, the newest run, the surest.
+ORDERS = {
+    "need": "reviewed, need DESC, path, schema_name",
+    "path": "path, schema_name",
+    "newest": "run_id DESC, path, schema_name",
+    "sure": "confidence DESC NULLS LAST, path, schema_name",
+}
+#: The most rows of one answer, and the most characters and words of a search: each word costs a look at all paths.
+MOST_LISTED, MOST_SEARCHED, MOST_WORDS = 500, 400, 16
+# Lists that keep their order, and the documents of all of them together, the last used ones.
+_LISTS, _LISTED = 64, 4_000_000
+#: A document is doubtful if a place of its record is less sure than this.
+DOUBTFUL = 0.8
+
+_COLUMNS = (
+    "document", "path", "schema_name", "outcome", "code", "confidence", "flags", "failed", "media_type",
+    "reviewed", "corrected", "other_kind", "has_record",
+)  # fmt: skip
+
+# Records in quarantine need a look most, then those with failed checks, then the least sure ones. Files that cannot be
+# read come last, because nobody can mend them here.
+_LISTING = """
+CREATE TABLE listing AS
+SELECT coalesce(o.document, o.path) AS document, o.document IS NOT NULL AS opened, o.path, o.schema_name,
+  o.schema_fingerprint, o.run_id, o.outcome, coalesce(o.code, '') AS code, coalesce(o.detail, '') AS detail,
+  coalesce(o.pointers, []) AS pointers, r.confidence, coalesce(r.flags, []) AS flags,
+  coalesce(c.failed, []) AS failed, coalesce(d.media_type, '') AS media_type, coalesce(d.size, 0) AS size,
+  coalesce(d.flags, []) AS document_flags, lower(o.path) AS searched, false AS reviewed, 0 AS corrected,
+  false AS other_kind, o.outcome = 'written' OR o.record_json IS NOT NULL AS has_record,
+  CASE WHEN o.outcome = 'quarantined' THEN CASE WHEN o.record_json IS NULL THEN -1.0 ELSE 3.0 END
+    ELSE coalesce(len(c.failed) > 0, false)::INT + 1.0 - coalesce(r.confidence, 0.0) END AS need
+FROM (
+  SELECT * FROM outcomes WHERE outcome <> 'skipped'
+  QUALIFY row_number() OVER (PARTITION BY coalesce(document, path), schema_name ORDER BY run_id DESC) = 1
+) AS o
+LEFT JOIN (SELECT document, schema_fingerprint, run_id, confidence, flags FROM records)
+  AS r USING (document, schema_fingerprint, run_id)
+LEFT JOIN (
+  SELECT document, schema_fingerprint, run_id, list_sort(list(check_name)) AS failed FROM _checks WHERE holds = false
+  GROUP BY ALL
+) AS c USING (document, schema_fingerprint, run_id)
+LEFT JOIN documents AS d ON d.document = o.document
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ListSelection:
+    """Which documents a list has.
+
+    search: words that the path has. schema: the name of a schema, "" for all. status: `written`, `quarantined`, or
+    "" for both. code: a code of quarantine. flag: a flag of the record or the document, or the name of a failed check.
+    reviewed: whether a person has looked; None for both. doubtful: only records less sure than DOUBTFUL. order: a
+    name in ORDERS.
+
+    Raises UsageError for an unknown order or status, and for a search that is too long.
+    """
+
+    search: str = ""
+    schema: str = ""
+    status: str = ""
+    code: str = ""
+    flag: str = ""
+    reviewed: bool | None = None
+    doubtful: bool = False
+    order: str = "need"
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise UsageError(f"order: expected one of {', '.join(ORDERS)}, got {self.order[:40]!r}")
+        if self.status not in ("", "written", "quarantined"):
+            raise UsageError(f"status: expected written or quarantined, got {self.status[:40]!r}")
+        words = len(self.search.split())
+        if len(self.search) > MOST_SEARCHED or words > MOST_WORDS:
+            raise UsageError(
+                f"search: expected at most {MOST_WORDS} words and {MOST_SEARCHED} characters, got {words:,} words of"
+                f" {len(self.search):,} characters"
+            )
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """Returns the SQL condition on the columns of the listing, and its values."""
+        parts, values = ["true"], list[Any]()
+        for word in self.search.casefold().split():
+            parts.append("contains(searched, ?)")
+            values.append(word)
+        for column, value in (("schema_name", self.schema), ("outcome", self.status), ("code", self.code)):
+            if value:
+                parts.append(f"{column} = ?")
+                values.append(value)
+        if self.flag:
+            parts.append("(list_contains(flags, ?) OR list_contains(document_flags, ?) OR list_contains(failed, ?))")
+            values += [self.flag] * 3
+        if self.reviewed is not None:
+            parts.append("reviewed = ?")
+            values.append(self.reviewed)
+        if self.doubtful:
+            parts.append(f"confidence < {DOUBTFUL}")
+        return " AND ".join(parts), values
+
+
+@dataclass(frozen=True, slots=True)
+class SortedList:
+    """A list whose order stands: what it selects, and its documents with their schemas."""
+
+    name: str
+    selection: ListSelection
+    places: Mapping[tuple[str, str], int]
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """Some rows of a list, None for a document that is gone, and the number of rows of the whole list.
+
+    `added` counts the documents that would be in the list if it were made now.
+    """
+
+    total: int
+    rows: list[dict[str, Any] | None]
+    added: int
+
+
+@dataclass(frozen=True, slots=True)
+class NextPlace:
+    """The place of the next document to review, None if none is left, and how many are left in the list."""
+
+    place: int | None
+    left: int
+
+
+class ListGone(UsageError):
+    """A list that the server does not know any more; the page makes it anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """A person's work on one document: whether they looked, how many values they changed, and not of this kind."""
+
+    reviewed: bool
+    corrected: int = 0
+    other_kind: bool = False
+
+
+@dataclass(slots=True)
+class _Table:
+    """The table of one look at the folder, with its connection: it ends when it is old and its last reader is done."""
+
+    stack: contextlib.ExitStack
+    connection: duckdb.DuckDBPyConnection
+    commits: frozenset[int]
+    readers: int = 0
+    old: bool = False
+
+
+class Listing:
+    """The documents of an output folder. Threads may share it; `close` ends it.
+
+    Raises UsageError if the folder has no commit.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._lock = threading.RLock()
+        self._refreshing = threading.Lock()
+        self._marks: dict[tuple[str, str], Marks] = {}
+        self._lists: OrderedDict[str, SortedList] = OrderedDict()
+        self._counted: dict[str, tuple[frozenset[int], int]] = {}
+        self._table = self._read()
+
+    def close(self) -> None:
+        """Lets go of the folder's files."""
+        self._retire(self._table)
+
+    def _retire(self, table: _Table) -> None:
+        with self._lock:
+            table.old = True
+            if not table.readers:
+                table.stack.close()
+
+    @property
+    def snapshot(self) -> int:
+        """Returns the number of the newest commit in the list."""
+        return max(self._table.commits, default=0)
+
+    def refresh(self) -> bool:
+        """Reads the folder again if it has a new commit; returns whether it had one. Other threads go on meanwhile."""
+        with self._refreshing:
+            if _commits(self._out) == self._table.commits:
+                return False
+            try:
+                table = self._read()
+            except CinnabarError:
+                # A run may be replacing files; the next refresh finds them.
+                return False
+            with self._lock:
+                old, self._table = self._table, table
+                self._apply(self._marks)
+            self._retire(old)
+            return True
+
+    def mark(self, marks: dict[tuple[str, str], Marks]) -> None:
+        """Sets a person's work on documents, by document and schema."""
+        with self._lock:
+            self._marks |= marks
+            self._apply(marks)
+
+    def sort(self, selection: ListSelection) -> SortedList:
+        """Makes a list; it keeps its order as long as it is used."""
+        condition, values = selection.condition()
+        asked = f"SELECT document, schema_name FROM listing WHERE {condition} ORDER BY {ORDERS[selection.order]}"
+        pairs = [(row["document"], row["schema_name"]) for row in self._rows(asked, values)]
+        places = {pair: place for place, pair in enumerate(pairs)}
+        found = SortedList(secrets.token_hex(8), selection, places, pairs)
+        with self._lock:
+            self._lists[found.name] = found
+            while len(self._lists) > _LISTS or sum(len(one.pairs) for one in self._lists.values()) > _LISTED:
+                if len(self._lists) == 1:
+                    break
+                self._lists.popitem(last=False)
+        return found
+
+    def _list(self, name: str) -> SortedList:
+        with self._lock:
+            if (found := self._lists.get(name)) is None:
+                raise ListGone("the list is not known any more; make it again")
+            self._lists.move_to_end(name)
+            return found
+
+    def page(self, name: str, start: int, count: int) -> ListPage:
+        """Returns rows of a list, from `start` on, at most `count` and MOST_LISTED of them. Raises ListGone."""
+        listed = self._list(name)
+        pairs = listed.pairs[max(0, start) :][: max(0, min(count, MOST_LISTED))]
+        columns = ", ".join(f"l.{quoted(column)}" for column in _COLUMNS)
+        asked = (
+            f"SELECT {columns} FROM listing AS l JOIN (SELECT unnest(?) AS document, unnest(?) AS schema_name)"
+            " USING (document, schema_name)"
+        )
+        rows = self._rows(asked, [list(side) for side in zip(*pairs, strict=True)]) if pairs else []
+        found = {(row["document"], row["schema_name"]): row for row in rows}
+        return ListPage(len(listed.pairs), [found.get(pair) for pair in pairs], self._added(listed))
+
+    def _added(self, listed: SortedList) -> int:
+        """Returns the number of documents that the selection has now, and the list does not."""
+        with self._lock:
+            commits, known = self._table.commits, self._counted.get(listed.name)
+        if known is not None and known[0] == commits:
+            return known[1]
+        condition, values = listed.selection.condition()
+        now = self._rows(f"SELECT document, schema_name FROM listing WHERE {condition}", values)
+        added = sum((row["document"], row["schema_name"]) not in listed.places for row in now)
+        with self._lock:
+            self._counted = {one: count for one, count in self._counted.items() if one in self._lists}
+            self._counted[listed.name] = commits, added
+        return added
+
+    def next_place(self, name: str, after: int) -> NextPlace:
+        """Returns the next place of a list, from the beginning again at its end, that nobody has reviewed.
+
+        Documents without a record are left out. Raises ListGone.
+        """
+        listed = self._list(name)
+        rows = self._rows("SELECT document, schema_name FROM listing WHERE NOT reviewed AND has_record")
+        todo = sorted(
+            place for row in rows if (place := listed.places.get((row["document"], row["schema_name"]))) is not None
+        )
+        todo = [place for place in todo if place != after]
+        return NextPlace(next((place for place in todo if place > after), todo[0] if todo else None), len(todo))
+
+    def facets(self) -> dict[str, Any]:
+        """Returns the schemas, codes and flags of the folder with their numbers of documents, and the totals.
+
+        A document without a record is no work for a reviewer, so that `reviewable` leaves it out.
+        """
+        schemas = (
+            "SELECT schema_name AS name, count(*)::INT AS documents, sum(reviewed::INT)::INT AS reviewed,"
+            " sum((reviewed OR has_record)::INT)::INT AS reviewable,"
+            " sum((outcome = 'quarantined')::INT)::INT AS quarantined FROM listing GROUP BY ALL ORDER BY name"
+        )
+        codes = (
+            "SELECT code AS name, count(*)::INT AS documents FROM listing WHERE outcome = 'quarantined'"
+            " GROUP BY ALL ORDER BY documents DESC, name"
+        )
+        flags = (
+            "SELECT name, count(*)::INT AS documents FROM"
+            " (SELECT unnest(list_distinct(flags || document_flags || failed)) AS name FROM listing)"
+            " GROUP BY ALL ORDER BY documents DESC, name LIMIT 100"
+        )
+        found = {"schemas": self._rows(schemas), "codes": self._rows(codes), "flags": self._rows(flags)}
+        counts = ("documents", "reviewed", "reviewable", "quarantined")
+        totals = {name: sum(one[name] for one in found["schemas"]) for name in counts}
+        return {**found, **totals}
+
+    def row(self, document: str, schema: str) -> dict[str, Any]:
+        """Returns all columns of one document's row. Raises UsageError if there is none."""
+        asked = "SELECT * FROM listing WHERE document = ? AND schema_name = ? LIMIT 1"
+        rows = self._rows(asked, [document, schema])
+        if not rows:
+            raise UsageError(f"{document[:80]!r}: no document of this digest under the schema {schema[:80]!r}")
+        return rows[0]
+
+    def paths(self, document: str) -> list[str]:
+        """Returns the paths under which runs met this document, the newest first."""
+        asked = "SELECT path FROM outcomes WHERE document = ? GROUP BY path ORDER BY max(run_id) DESC"
+        return [row["path"] for row in self._rows(asked, [document])]
+
+    def arguments(self, row: Mapping[str, Any]) -> str:
+        """Returns the arguments of the run whose model read this document, as JSON text."""
+        asked = (
+            "SELECT arguments FROM runs WHERE run_id = coalesce((SELECT max(read_by) FROM"
+            f" {READ_BY} WHERE document = ? AND schema_fingerprint = ?), ?) LIMIT 1"
+        )
+        rows = self._rows(asked, [row["document"], row["schema_fingerprint"], row["run_id"]])
+        return rows[0]["arguments"] or "{}" if rows else "{}"
+
+    def _read(self) -> _Table:
+        stack = contextlib.ExitStack()
+        with stack:
+            # Before the views are made: a commit between the two is read again later.
+            seen = _commits(self._out)
+            connection = stack.enter_context(connect(self._out))
+            connection.execute(_LISTING)
+            return _Table(stack.pop_all(), connection, seen)
+
+    def _apply(self, marks: dict[tuple[str, str], Marks]) -> None:
+        rows = [(m.reviewed, m.corrected, m.other_kind, document, name) for (document, name), m in marks.items()]
+        if rows:
+            asked = (
+                "UPDATE listing SET reviewed = ?, corrected = ?, other_kind = ? WHERE document = ? AND schema_name = ?"
+            )
+            self._table.connection.executemany(asked, rows)
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        # With a cursor of its own a long search makes nobody wait for the lock.
+        with self._lock:
+            table = self._table
+            table.readers += 1
+            cursor = table.connection.cursor()
+        try:
+            cursor.execute(sql, list(values))
+            columns = [column[0] for column in cursor.description or ()]
+            return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+        finally:
+            cursor.close()
+            with self._lock:
+                table.readers -= 1
+            if table.old:
+                self._retire(table)
+
+
+def _commits(out: Path) -> frozenset[int]:
+    """Returns the numbers of the folder's commits."""
+    found: Collection[int | None] = {manifests.number_of(path) for path in manifests.paths(out)}
+    return frozenset(number for number in found if number is not None)

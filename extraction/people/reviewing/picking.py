@@ -1,0 +1,56 @@
+"""Reads the value of words that a person picked, for a place of a form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from cinnabar.engine.readings.locale import document_locale
+from cinnabar.engine.readings.readings import readings
+from cinnabar.extraction.documents.content.document import Span
+from cinnabar.schemas.automata.canonical import json_text
+
+_MOST = 8
+_KINDS = {"date": ("date",), "date-time": ("datetime",), "time": ("time",), "duration": ("duration",)}
+
+
+def picked_values(place: Mapping[str, Any], text: str, spans: Sequence[Span]) -> list[str]:
+    """Returns the values that these spans of a document's text may stand for at a place, the likeliest first.
+
+    Values are JSON texts. The list is empty if no value of the place's types stands there.
+    """
+    picked = " ".join(" ".join(text[span.start : span.end].split()) for span in spans).strip()
+    if not picked:
+        return []
+    if place["kind"] != "value":
+        return [json_text(picked)]
+    before = text[max(0, spans[0].start - 40) : spans[0].start]
+    after = text[spans[-1].end : spans[-1].end + 40]
+    read = readings(picked, document_locale(text), before, after)
+    types, found = place["types"], dict[str, None]()
+    if options := place.get("options"):
+        meant = {picked.casefold(), *(str(one.value).casefold() for one in read)}
+        return [one for one in options if str(json.loads(one)).casefold() in meant]
+    wanted = _KINDS.get(place["format"])
+    for one in read:
+        if one.kind == "number" and {"number", "integer"} & set(types):
+            if (number := _number(str(one.value), "number" in types)) is not None:
+                found[number] = None
+        elif one.kind == "boolean" and "boolean" in types:
+            found[json_text(one.value)] = None
+        elif "string" in types and (one.kind in wanted if wanted else one.kind in ("text", "code")):
+            found[json_text(str(one.value))] = None
+    return list(found)[:_MOST]
+
+
+def _number(text: str, fraction: bool) -> str | None:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not value.is_finite():
+        return None
+    whole = value == value.to_integral_value()
+    return json_text(value) if fraction or whole else None

@@ -1,0 +1,309 @@
+"""The review of an output folder: what a page asks for, and what a person's corrections do."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
+from cinnabar.extraction.documents.content.document import Document, Span
+from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
+from cinnabar.extraction.people.reviewing.blocks import block_text, blocks_of
+from cinnabar.extraction.people.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
+from cinnabar.extraction.people.reviewing.forms import blank_of, form_of, place_at
+from cinnabar.extraction.people.reviewing.listing import (
+    Listing,
+    ListPage,
+    ListSelection,
+    Marks,
+    NextPlace,
+    SortedList,
+)
+from cinnabar.extraction.people.reviewing.picking import picked_values
+from cinnabar.extraction.people.reviewing.states import held_leaves_told, leaves_told
+from cinnabar.extraction.people.steps import WatchedStep, steps_of
+from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.errors import Overtaken, RunError, UsageError
+
+# Seconds between two looks for new commits, and states that are kept.
+_REFRESH, _KEPT = 1.0, 64
+_ACTIONS = {str(one): one for one in Action}
+# The most steps of a pointer.
+_DEEPEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AskedChange:
+    """A change as the page asks for it: an action and a pointer as in `Change`.
+
+    `seen` is what the page saw there, from the `seen` of a state. `after` is a JSON text in any spelling; an insertion
+    without one adds an empty row. `spans` are those of the marked words.
+    """
+
+    action: str
+    pointer: str
+    seen: str
+    after: str | None = None
+    spans: Sequence[tuple[int, int]] = ()
+
+
+class Review:
+    """An output folder under review. Threads may share it. A context manager.
+
+    `who` is the name that corrections carry. Raises UsageError if the folder holds no results.
+    """
+
+    def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT) -> None:
+        self.out, self.who = out, who
+        self._listing = Listing(out)
+        self._contents = Contents(out, settings)
+        self._corrector = Corrector(out, self._found)
+        self._forms: dict[str, dict[str, Any]] = {}
+        self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._listing.mark(self._stored_marks())
+        self._refreshing = threading.Thread(target=self._refresh, name="review-refresh", daemon=True)
+        self._refreshing.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the processes and threads of the review."""
+        self._ended.set()
+        self._refreshing.join()
+        self._contents.close()
+        self._listing.close()
+
+    def overview(self) -> dict[str, Any]:
+        """Returns the folder's name, its schemas, codes and flags with numbers of documents, and the snapshot."""
+        return {"folder": str(self.out), "who": self.who, "snapshot": self._listing.snapshot, **self._listing.facets()}
+
+    def sort(self, selection: ListSelection) -> SortedList:
+        """Makes a list of documents, whose order then stands."""
+        return self._listing.sort(selection)
+
+    def documents(self, name: str, start: int, count: int) -> ListPage:
+        """Returns a part of a list of documents. Raises ListGone."""
+        return self._listing.page(name, start, count)
+
+    def next_place(self, name: str, after: int) -> NextPlace:
+        """Returns the next place of a list that nobody has reviewed. Raises ListGone."""
+        return self._listing.next_place(name, after)
+
+    def state(self, document: str, schema: str) -> dict[str, Any]:
+        """Returns the record of a document with its form, its evidence and its corrections.
+
+        Raises UsageError if the folder does not have the document under this schema.
+        """
+        with self._lock:
+            if (kept := self._states.get((document, schema))) is not None:
+                self._states.move_to_end((document, schema))
+                return kept
+        row = self._listing.row(document, schema)
+        return self._kept(row, self._reviewed(row))
+
+    def content(self, document: str, schema: str) -> dict[str, Any]:
+        """Returns the blocks of a document's text, or the reason why it cannot be shown."""
+        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
+        if isinstance(found, Missing):
+            return {"missing": found.reason, "blocks": []}
+        return {"missing": "", "blocks": [block.told(found) for block in blocks_of(found)]}
+
+    def text(self, document: str, schema: str, start: int, end: int) -> dict[str, Any]:
+        """Returns an interval of a document's text with its words. Raises UsageError if it cannot be read."""
+        return block_text(self._document(document, schema), start, end)
+
+    def picture(self, document: str, schema: str, part: int) -> bytes | None:
+        """Returns the picture of a page as a JPEG; None if there is none."""
+        return self._contents.picture(self._wanted(self._listing.row(document, schema)), part)
+
+    def steps(self, document: str, schema: str) -> list[WatchedStep]:
+        """Fills the document once more and returns each step; takes seconds."""
+        return steps_of(self.out, document, schema)
+
+    def readings(self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]]) -> list[str]:
+        """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
+        row = self._listing.row(document, schema)
+        spans = self._spans(row, asked)
+        return picked_values(place_at(self._form(row), pointer), self._document(document, schema).text, spans)
+
+    def correct(self, document: str, schema: str, asked: Sequence[AskedChange]) -> dict[str, Any]:
+        """Applies changes together and returns the new state, with `moved` (`Reviewed`).
+
+        Raises Overtaken with both values if a place has changed since it was seen, Refused with the places if the
+        record would break its schema, and UsageError for a change that is malformed.
+        """
+        row = self._listing.row(document, schema)
+        changes = self._changes(row, asked)
+        with self._telling(row):
+            return self._after(row, self._corrector.correct(document, schema, changes, self.who))
+
+    def undo(self, document: str, schema: str, identities: Sequence[str] | None, seen: str) -> dict[str, Any]:
+        """Takes corrections of a document back, all without `identities`, and returns the new state."""
+        row = self._listing.row(document, schema)
+        with self._telling(row):
+            return self._after(row, self._corrector.undo(document, schema, identities, self.who, seen))
+
+    @contextmanager
+    def _telling(self, row: Mapping[str, Any]) -> Iterator[None]:
+        """Forgets the kept state if it turns out to be old."""
+        try:
+            yield
+        except Overtaken:
+            with self._lock:
+                self._states.pop((row["document"], row["schema_name"]), None)
+            raise
+
+    def _changes(self, row: Mapping[str, Any], asked: Sequence[AskedChange]) -> list[Change]:
+        found: list[Change] = []
+        for one in asked:
+            if (action := _ACTIONS.get(one.action)) is None:
+                raise UsageError(f"action: expected one of {', '.join(_ACTIONS)}, got {one.action[:40]!r}")
+            if one.pointer.count("/") > _DEEPEST:
+                raise UsageError(f"pointer: expected at most {_DEEPEST} steps, got {one.pointer[:80]!r}")
+            after = None if one.after is None else _canonical(one.pointer, one.after)
+            if after is None and action is Action.INSERT:
+                after = json_text(blank_of(place_at(self._form(row), one.pointer)))
+            found.append(Change(action, one.pointer, after, self._spans(row, one.spans), one.seen))
+        return found
+
+    def _spans(self, row: Mapping[str, Any], asked: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+        """Returns spans of the document's text. Raises UsageError for others."""
+        if not asked:
+            return ()
+        whole = len(self._document(row["document"], row["schema_name"]).text)
+        for start, end in asked:
+            if not 0 <= start < end <= whole:
+                raise UsageError(f"spans: expected a start and an end within {whole:,} characters, got {start}, {end}")
+        return tuple(Span(start, end) for start, end in asked)
+
+    def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
+        self._listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
+        return {**self._kept(row, reviewed), "moved": dict(reviewed.moved)}
+
+    def _kept(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
+        state = self._told(row, reviewed)
+        with self._lock:
+            self._states[row["document"], row["schema_name"]] = state
+            while len(self._states) > _KEPT:
+                self._states.popitem(last=False)
+        return state
+
+    def _reviewed(self, row: Mapping[str, Any]) -> Reviewed | None:
+        """Returns the state that the corrections know; None for a file that could not be opened."""
+        return self._corrector.state(row["document"], row["schema_name"]) if row["opened"] else None
+
+    def _told(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
+        record = reviewed.record if reviewed is not None else None
+        made = reviewed.corrections if reviewed is not None else ()
+        held = reviewed is not None and reviewed.outcome == "quarantined"
+        leaves: list[dict[str, Any]] = []
+        if reviewed is not None and record is not None:
+            leaves = held_leaves_told(record, reviewed.guesses) if held else leaves_told(record)
+        return {
+            "document": row["document"],
+            "opened": row["opened"],
+            "path": row["path"],
+            "schema": row["schema_name"],
+            "outcome": row["outcome"] if reviewed is None else reviewed.outcome,
+            "code": row["code"] if reviewed is None else reviewed.code,
+            "detail": row["detail"] if reviewed is None else reviewed.detail,
+            "pointers": list(row["pointers"] if reviewed is None else reviewed.pointers),
+            "flags": sorted({*row["flags"], *row["document_flags"]}),
+            "failed": list(row["failed"]),
+            "media_type": row["media_type"],
+            "run": row["run_id"],
+            "record": None if record is None else record.text,
+            "confidence": None if record is None or held else record.confidence,
+            "leaves": leaves,
+            "form": self._form(row),
+            "corrections": [_correction(one) for one in made],
+            "guesses": [] if reviewed is None else sorted(reviewed.guesses),
+            "seen": {} if reviewed is None else dict(reviewed.seen),
+            "marks": _told_marks(_marks(made)),
+        }
+
+    def _form(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        fingerprint = row["schema_fingerprint"]
+        if fingerprint not in self._forms:
+            try:
+                schema = source_of(self.out, row["schema_name"], fingerprint).schema
+            except RunError:
+                schema = True
+            self._forms[fingerprint] = form_of(schema)
+        return self._forms[fingerprint]
+
+    def _wanted(self, row: Mapping[str, Any]) -> Wanted:
+        paths = self._listing.paths(row["document"]) if row["opened"] else [row["path"]]
+        hidden = reads_hidden_text(self._listing.arguments(row))
+        return Wanted(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
+
+    def _document(self, document: str, schema: str) -> Document:
+        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
+        if isinstance(found, Missing):
+            raise UsageError(found.reason)
+        return found
+
+    def _found(self, document: str, schema: str) -> Document | None:
+        """Returns a document as its run read it, for the words of its corrections; None if it cannot be read."""
+        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
+        return None if isinstance(found, Missing) else found
+
+    def _stored_marks(self) -> dict[tuple[str, str], Marks]:
+        by_document: dict[tuple[str, str], list[Correction]] = {}
+        for one in corrections(self.out):
+            by_document.setdefault((one.document, one.schema_name), []).append(one)
+        return {place: _marks(made) for place, made in by_document.items()}
+
+    def _refresh(self) -> None:
+        while not self._ended.wait(_REFRESH):
+            if self._listing.refresh():
+                self._listing.mark(self._stored_marks())
+                with self._lock:
+                    self._states.clear()
+
+
+def _canonical(pointer: str, text: str) -> str:
+    try:
+        return json_text(parse(text))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{pointer}: expected a value as JSON text, got {text[:80]!r} ({error})") from error
+
+
+def _marks(corrections: Sequence[Correction]) -> Marks:
+    inforce = [one for one in corrections if one.undone is None]
+    changed = {one.pointer for one in inforce if one.action not in (Action.ACCEPT, Action.OTHER_KIND)}
+    other = any(one.action == Action.OTHER_KIND for one in inforce)
+    whole = any(one.action == Action.ACCEPT and one.pointer == "" for one in inforce)
+    return Marks(reviewed=other or whole, corrected=len(changed), other_kind=other)
+
+
+def _told_marks(marks: Marks) -> dict[str, Any]:
+    return {"reviewed": marks.reviewed, "corrected": marks.corrected, "other_kind": marks.other_kind}
+
+
+def _correction(one: Correction) -> dict[str, Any]:
+    return {
+        "identity": one.identity,
+        "action": str(one.action),
+        "pointer": one.pointer,
+        "before": one.before,
+        "after": one.after,
+        "who": one.who,
+        "made": one.made.isoformat(),
+        "undone": None if one.undone is None else one.undone.isoformat(),
+    }

@@ -1,0 +1,52 @@
+"""The state of one document under one schema, as the review page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from cinnabar.extraction.store.records import LeafRow, Record
+
+
+def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
+    """Returns a leaf as JSON; its value stays a JSON text, so that no digit is lost."""
+    evidence = leaf.evidence
+    return {
+        "pointer": leaf.pointer,
+        "value": leaf.value,
+        "confidence": leaf.confidence,
+        "row": row_confidence,
+        "origin": leaf.origin,
+        "missing": leaf.missing,
+        "flags": list(leaf.flags),
+        "page": leaf.page,
+        "spans": [[span.start, span.end] for span in evidence.spans] if evidence else [],
+        "text": evidence.text if evidence else "",
+        "place": evidence.place if evidence else "",
+    }
+
+
+def leaves_told(record: Record) -> list[dict[str, Any]]:
+    """Returns the leaves and lists of a record as JSON."""
+    lists = (
+        {**leaf_of(LeafRow(pointer, None, sure, "list"), None)}  # type: ignore[arg-type]
+        for pointer, sure in record.lists.items()
+    )
+    leaves: Iterable[dict[str, Any]] = (leaf_of(leaf, record.row_confidence(leaf.pointer)) for leaf in record.leaves)
+    return [*leaves, *lists]
+
+
+def held_leaves_told(record: Record, missing: Collection[str]) -> list[dict[str, Any]]:
+    """Returns the leaves of a record in quarantine as JSON.
+
+    Nothing is stored of how sure its values are, so their confidence is None until a person says them. Those at the
+    pointers `missing` were not found.
+    """
+    return [
+        told
+        if told["origin"] == "human"
+        else {**told, "confidence": None, "missing": True, "flags": ["guessed"]}
+        if told["pointer"] in missing
+        else {**told, "confidence": None}
+        for told in leaves_told(record)
+    ]

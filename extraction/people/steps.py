@@ -1,0 +1,252 @@
+"""Fills a stored document once more and shows each denoising step; nothing is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.filler import OverEngine, OverPromptedEngine
+from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.batch_reader import BatchReader
+from cinnabar.extraction.reading.model_sources import MODEL_FOLDER, LanguageSource, ModelSource, model_source
+from cinnabar.extraction.run.backfill.document_lookup import Content, DocumentLookup
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.names import meant
+from cinnabar.extraction.store.reading import connect, show
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.stored_schemas import source_of
+from cinnabar.schemas import SchemaSource
+from cinnabar.schemas.errors import CinnabarError, UsageError
+
+# Torch takes seconds to import; a document that is gone is told before.
+if TYPE_CHECKING:
+    from cinnabar.engine.diffusion.engine import DiffusionEngine
+    from cinnabar.engine.engine import Engine
+    from cinnabar.engine.fill_progress import FormState
+    from cinnabar.engine.request import Request, Result
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedStep:
+    """A document's form after a denoising step.
+
+    `step` counts from 0, the state before the first step, anew in each `passage` of a long document (from 1). `record`
+    is a whole JSON text that the schema allows; of a passage it has the values of this passage alone. `committed` are
+    the pointers of the values that the step committed, `doubted` of those that it opened again. `confidence` maps
+    pointers to the model's own probability so far. The last step is `final`: the record that a run would store, with
+    the calibrated confidence; it is missing if there is none.
+    """
+
+    step: int
+    record: str
+    committed: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    passage: int = 1
+    final: bool = False
+
+
+#: Receives each step as soon as it is taken.
+Tell = Callable[[WatchedStep], None]
+
+
+class _Followed(OverEngine):
+    """Fills the passages of a document one after another and tells each step.
+
+    `passage` counts the passages so far, `steps` the states of the last one.
+    """
+
+    _engine: Engine | DiffusionEngine
+
+    def __init__(self, engine: Engine | DiffusionEngine, tell: Tell) -> None:
+        self._engine, self._tell = engine, tell
+        self.passage = self.steps = 0
+
+    def fill(self, requests: Sequence[Request]) -> list[Result]:
+        """Returns a result for each passage."""
+        results: list[Result] = []
+        for request in requests:
+            self.passage += 1
+            results += self._engine.fill([request], watcher=self._follow)
+        return results
+
+    def _follow(self, state: FormState) -> None:
+        self.steps = state.step + 1
+        self._tell(
+            WatchedStep(
+                state.step, state.record, state.committed, state.doubted, state.confidence, self.passage
+            )
+        )
+
+
+class _FollowedPrompted(_Followed, OverPromptedEngine):
+    """The same for an engine whose prompt tells the form in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A document in the folder: its paths, the schema, and the arguments of the run that read it."""
+
+    digest: str
+    paths: tuple[str, ...]
+    size: int | None
+    source: SchemaSource
+    arguments: Mapping[str, Any]
+
+    @property
+    def options(self) -> RunOptions:
+        """Returns the options of the run."""
+        known = {name: self.arguments[name] for name in RunOptions.model_fields if name in self.arguments}
+        return RunOptions(**known | {"limit": None})
+
+
+def steps_of(
+    out: Path, document: str, schema_name: str | None = None, *, model: str | None = None, device: str = "auto"
+) -> list[WatchedStep]:
+    """Returns the denoising steps of a stored document, which is filled again by its own schema, model and options.
+
+    `document` is named as for `cinnabar show`; without a `schema_name` the latest schema counts. `model` names another
+    model than that of the run. Raises UsageError if there is no such document, its file is gone or holds other bytes,
+    it cannot be parsed, or its model is not on this machine.
+    """
+    found: list[WatchedStep] = []
+    watch(out, document, schema_name, found.append, model=model, device=device)
+    return found
+
+
+def watch(
+    out: Path,
+    document: str,
+    schema_name: str | None,
+    tell: Tell,
+    *,
+    model: str | None = None,
+    device: str = "auto",
+) -> Outcome:
+    """Tells each step as soon as it is taken, and returns the outcome that a run would store. Raises as `steps_of`."""
+    stored = _stored(out, document, schema_name)
+    source = _model_of(out, stored, model, device)
+    options = stored.options
+    settings = parser_settings(options)
+    with DocumentLookup(out) as lookup:
+        content = _content(stored, lookup)
+        # `Input` carries the name of the file in the run.
+        batch = [[Input(stored.paths[0], content, stored.digest)]]
+        with BatchReader(batch, 1, options.max_tokens, settings, PageStore(out / PAGES)) as reader:
+            (read,) = reader.parse(batch[0])
+    # Imports torch.
+    from cinnabar.engine.diffusion.engine import DiffusionEngine
+    from cinnabar.engine.engine import Engine
+    from cinnabar.extraction.reading.pipeline import run_batch
+
+    if isinstance(read.found, Exception):
+        raise UsageError(f"{stored.paths[0]}: no step to show, the file cannot be read: {read.found}")
+    if read.found.digest != stored.digest:
+        raise UsageError(_changed(stored.paths[0]))
+    job = Assignment(stored.source, source, options).shown().job()
+    engine: _Followed
+    if isinstance(job.engine, DiffusionEngine):
+        engine = _FollowedPrompted(job.engine, tell)
+    else:
+        assert isinstance(job.engine, Engine)
+        engine = _Followed(job.engine, tell)
+    (outcome,) = run_batch([read], replace(job, engine=engine)).outcomes
+    record = outcome.record
+    if record is not None and not job.validator.check(record.text):
+        sure = {one.pointer: one.confidence for one in record.leaves}
+        tell(WatchedStep(engine.steps, record.text, confidence=sure, passage=engine.passage, final=True))
+    return outcome
+
+
+def _stored(out: Path, document: str, schema_name: str | None) -> _Stored:
+    """Returns the document with the latest run of a model that has read it."""
+    shown = show(out, document)
+    names = dict.fromkeys(one.schema_name for one in shown)
+    known = None if schema_name is None else meant(schema_name, names)
+    own = [one for one in shown if schema_name is None or one.schema_name == known]
+    if not own:
+        there = ", ".join(names) or "none"
+        raise UsageError(f"{document}: no outcome under the schema {schema_name}; the folder has {there}")
+    digest, name = own[0].document, own[0].schema_name
+    if not digest:
+        raise UsageError(f"{own[0].path}: no step to show, the file could not be opened ({own[0].code})")
+    with connect(out) as connection:
+        runs = connection.execute(
+            "SELECT o.path, o.schema_fingerprint, r.arguments FROM outcomes AS o JOIN runs AS r USING (run_id)"
+            " WHERE o.document = ? AND o.schema_name = ? AND outcome <> 'skipped' ORDER BY run_id DESC",
+            [digest, name],
+        ).fetchall()
+        paths = connection.execute(
+            "SELECT path FROM outcomes WHERE document = ? GROUP BY path ORDER BY max(run_id) DESC", [digest]
+        ).fetchall()
+        sizes = connection.execute("SELECT size FROM documents WHERE document = ?", [digest]).fetchall()
+    for path, fingerprint, text in runs:
+        arguments = json.loads(text or "{}")
+        # A person's release or correction is a run without a model.
+        if "model" in arguments and "effort" in arguments:
+            others = (other for (other,) in paths if other != path)
+            size = sizes[0][0] if sizes else None
+            return _Stored(digest, (path, *others), size, source_of(out, name, fingerprint), arguments)
+    raise UsageError(f"{own[0].path}: no step to show, no model has filled it")
+
+
+def _content(stored: _Stored, lookup: DocumentLookup) -> Content:
+    content = lookup.find([_plain(path) for path in stored.paths], stored.digest, stored.size)
+    if content is not None:
+        return content
+    path = stored.paths[0]
+    if any(lookup.file_at(_plain(one)) for one in stored.paths):
+        raise UsageError(_changed(path))
+    raise UsageError(
+        f"{path}: the file is gone, so its steps cannot be shown; put it back there (`cinnabar show` without --steps"
+        " shows its record)"
+    )
+
+
+def _plain(path: str) -> str:
+    # A backfill names an older content by path and digest if the path was read again since.
+    return path.rpartition("@")[0] if len(path.rpartition("@")[2]) == 16 and "@" in path else path
+
+
+def _changed(path: str) -> str:
+    return (
+        f"{path}: the file holds other bytes than those that were read, so its steps cannot be shown; run extract"
+        " again, or put the old file back"
+    )
+
+
+def _model_of(out: Path, stored: _Stored, named: str | None, device: str) -> ModelSource | LanguageSource:
+    """Returns the model of the run, or the named one. Raises UsageError if it is elsewhere or behind a server."""
+    if named is not None:
+        source = model_source(named, device)
+        if not isinstance(source, (ModelSource, LanguageSource)):
+            raise UsageError(f"--model {named}: a model behind a server shows no steps; name one of this machine")
+        return source
+    wanted = str(stored.arguments["model"])
+    for name in _candidates(out, stored):
+        try:
+            source = model_source(name, device)
+        except CinnabarError:
+            continue
+        if source.fingerprint == wanted and isinstance(source, (ModelSource, LanguageSource)):
+            return source
+    raise UsageError(
+        f"{stored.paths[0]}: the model {wanted}, which filled it, is not on this machine in this form (its folder"
+        " moved, it was trained again, or it answers behind a server); --model NAME shows the steps of another one,"
+        " such as `--model default`"
+    )
+
+
+def _candidates(out: Path, stored: _Stored) -> Iterable[str]:
+    """Yields the places where the model of a run may lie."""
+    yield "default"
+    if isinstance(folder := stored.arguments.get(MODEL_FOLDER), str):
+        yield folder
+    models: Collection[Path] = sorted((out / "models").glob("*/*")) if (out / "models").is_dir() else ()
+    yield from (str(one) for one in models if one.is_dir())

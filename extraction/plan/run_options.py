@@ -1,0 +1,231 @@
+"""What a run is: its plan, with the defaults, ranges and descriptions that commands, flows and Python read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+
+from cinnabar.engine.effort import effort_of
+from cinnabar.engine.fingerprint import engine_fingerprint
+from cinnabar.extraction.plan.bounds import LEAST_LIMIT, OcrChoice
+from cinnabar.schemas.errors import UsageError
+
+EffortName = Literal["instant", "low", "medium", "high"]
+OnMissing = Literal["quarantine", "guess"]
+OnCheck = Literal["flag", "quarantine"]
+OnEmpty = Literal["quarantine", "skip", "write"]
+Device = Literal["auto", "cpu", "cuda"]
+#: What may fail a run that ended well.
+FailOn = Literal["drift"]
+
+
+class Options(BaseModel):
+    """A group of options. Raises UsageError, which names the command's option, if one is out of range."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, said: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return check(said)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False)[0]
+            name = str(wrong["loc"][0])
+            if name not in cls.model_fields:
+                raise UsageError(f"{name}: expected one of {', '.join(cls.model_fields)}") from None
+            option = f"--{name.replace('_', '-')}"
+            wanted = _expected(cls.model_fields[name])
+            raise UsageError(f"{option}: expected {wanted}, got {wrong['input']!r}") from None
+
+
+class RunOptions(Options):
+    """How a run reads documents, and what becomes of their records."""
+
+    effort: EffortName = Field(default="medium", description="At most 1, 2, 3 or 16 denoising steps.")
+    steps: int | None = Field(default=None, ge=1, le=64, description="Denoising steps instead of those of the effort.")
+    on_missing: OnMissing = Field(
+        default="quarantine", description="Quarantine a record that lacks a required value, or guess the value."
+    )
+    # Not part of a record's key: written records stay, and `retry_quarantined` with a lower value releases quarantined
+    # ones.
+    min_confidence: float = Field(
+        default=0.0, ge=0, le=1, description="Quarantine records with any value below this confidence."
+    )
+    # No part of the key either.
+    on_check: OnCheck = Field(
+        default="flag", description="Flag a record that fails a check of its schema, or quarantine it."
+    )
+    # Nor is this one.
+    on_empty: OnEmpty = Field(
+        default="quarantine", description="Quarantine, skip or write a record whose every value is null."
+    )
+    limit: int | None = Field(default=None, ge=1, description="Read only the first N documents.")
+    context: int | None = Field(
+        default=None, ge=LEAST_LIMIT, description="Read documents in chunks of at most N tokens."
+    )
+    # These two are not part of a record's key either: they only decide which documents are refused.
+    max_tokens: int = Field(
+        default=500_000, ge=1, description="Quarantine a document of more than N tokens as too_long."
+    )
+    max_seconds: float = Field(
+        default=1200.0, gt=0, description="Quarantine a document that the model works on for longer as too_slow."
+    )
+    # The name of the file is stored with a run, its content nowhere.
+    password_file: str | None = Field(
+        default=None, description="A file with passwords of encrypted documents, one a line."
+    )
+    # A record's key names the content of the set, not its folder.
+    examples: str | None = Field(
+        default=None, description="Show a language model documents of this labelled set, those like each document."
+    )
+    hidden: bool = Field(default=False, description="Read text that no reader of a document sees, too.")
+    ocr: OcrChoice = Field(
+        default="auto", description="Read images and pages without text (auto), or all pages, from their image."
+    )
+    ocr_engine: str = Field(
+        default="rapidocr", description="The reader of images: rapidocr, tesseract or tesseract:LANGUAGES (deu+eng)."
+    )
+    workers: int = Field(default=2, ge=1, description="Processes that parse files.")
+    engines: str = Field(
+        default="1", pattern=r"^(auto|[1-9]\d{0,2})$", description="Engine processes: a number, or auto for one a core."
+    )
+    batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
+    retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
+    # Not a field, so that no dump, representation or parameter of a flow holds them.
+    _passwords: tuple[str, ...] = PrivateAttr(default=())
+
+    @property
+    def passwords(self) -> tuple[str, ...]:
+        """Returns the passwords of encrypted documents that the options themselves hold."""
+        return self._passwords
+
+    def with_passwords(self, passwords: Iterable[str]) -> RunOptions:
+        """Returns these options with passwords of encrypted documents."""
+        copy = self.model_copy()
+        copy._passwords = tuple(passwords)
+        return copy
+
+    def fingerprint(self, model: str) -> str:
+        """Returns the key part that names model and options; parser workers and device do not change it."""
+        engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
+        # The usual ways of reading are not named, so that records from before there were others stay.
+        images = (self.ocr, self.ocr_engine)
+        usual = images == (DEFAULT_OPTIONS.ocr, DEFAULT_OPTIONS.ocr_engine)
+        unusual = (*(["hidden"] if self.hidden else []), *(() if usual else images))
+        parts = repr((engine, self.on_missing, self.context, *unusual))
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+DEFAULT_OPTIONS = RunOptions()
+
+
+class Server(Options):
+    """The settings for a model behind a server; money is text. The key comes from the environment only."""
+
+    # Python may name money as a number.
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    base_url: str | None = Field(default=None, description="The address of mercury-2 or openai:NAME.")
+    budget: str | None = Field(default=None, description="The most dollars to spend; 0 only tells the cost.")
+    prices: str | None = Field(
+        default=None, description="Dollars for a million tokens each (in, cached, out), if not the known ones."
+    )
+    concurrency: int | None = Field(default=None, ge=1, description="Requests to a server under way at a time (16).")
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, description="Requests to a server in any minute, at most."
+    )
+    tokens_per_minute: int | None = Field(
+        default=None, ge=1, description="Tokens sent to a server in any minute, at most."
+    )
+    timeout: float | None = Field(default=None, description="The most seconds for a server's answer (120).")
+
+
+class RunPlan(Options):
+    """What a run does to documents: with which schemas, models and options, where, and when it counts as failed.
+
+    `schemas` are what `load_schema` takes. `Assignment.of` finds the schemas and models of a plan.
+    """
+
+    schemas: list[Any] = []
+    out: Path | None = None
+    model: str | None = Field(
+        default=None,
+        description="`default`, the folder of a model, mercury-2, or openai:NAME; without it the one kept by"
+        " `improve`.",
+    )
+    device: Device = Field(default="auto", description="The device of the model.")
+    max_error_rate: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Fail (status 3) if a larger share of the documents read is in quarantine.",
+    )
+    fail_on: FailOn | None = Field(
+        default=None, description="Fail (status 3) if the run differs from earlier runs by more than chance."
+    )
+    route: bool = Field(default=False, description="Read each document with the one schema that fits it, or with none.")
+    related: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Skip documents that are of the schema's kind with a probability below P.",
+    )
+    escalate_to: str | None = Field(
+        default=None, description="The model for unsure fields: a folder, mercury-2 or openai:NAME."
+    )
+    below: float | None = Field(
+        default=None, ge=0, le=1, description="Confidence below which a field is escalated (0.8)."
+    )
+    ray: str | None = Field(
+        default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."
+    )
+    gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
+    server: Server = Server()
+    options: RunOptions = DEFAULT_OPTIONS
+
+    @classmethod
+    def of(cls, schemas: Iterable[Any] = (), out: str | Path | None = None, **said: Any) -> RunPlan:
+        """Returns the plan with these values of its own fields, of `Server` and of `RunOptions`.
+
+        Raises UsageError if one is out of range.
+        """
+        own = {name: said.pop(name) for name in cls.model_fields if name in said}
+        server = {name: said.pop(name) for name in Server.model_fields if name in said}
+        own |= {"server": Server(**server)} if server else {}
+        place = None if out is None else Path(out)
+        return cls(schemas=[*schemas], out=place, **{"options": RunOptions(**said)} | own)
+
+
+#: The options of a run by name, as commands and flows take them.
+OPTIONS = {**RunPlan.model_fields, **Server.model_fields, **RunOptions.model_fields}
+
+
+def _expected(field: FieldInfo) -> str:
+    """Returns the values that a field may have, for an error message."""
+    if any(getattr(one, "pattern", None) for one in field.metadata):
+        return "auto or a number from 1 to 999"
+    names = get_args(field.annotation) if isinstance(field.default, str) else ()
+    if names:
+        return f"one of {', '.join(names)}"
+    least = next((one.ge for one in field.metadata if hasattr(one, "ge")), None)
+    most = next((one.le for one in field.metadata if hasattr(one, "le")), None)
+    if most is not None:
+        return f"{least} to {most}"
+    above = next((one.gt for one in field.metadata if hasattr(one, "gt")), None)
+    if above is not None:
+        return f"more than {above}"
+    return f"at least {least}" if least is not None else "true or false"

@@ -1,0 +1,213 @@
+"""The checks of a schema, `x-cinnabar-checks`: DuckDB expressions that hold for a right record.
+
+Numbers are compared as decimals: 0.1 + 0.2 is 0.3, in columns that hold floats too.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from cinnabar.extraction.reading.checks.database import ExpressionDatabase
+from cinnabar.extraction.reading.checks.expressions import LONGEST, Refused, named_in
+from cinnabar.extraction.store.tables import RecordColumns
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.loading import SchemaSource
+from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.pointers import escape
+
+KEYWORD = "x-cinnabar-checks"
+#: Before the name of a check in the flag of a record that fails it.
+FLAG = "check_failed:"
+# Decimal places of a column of floats in an expression: a product of three such numbers is still exact.
+_PLACES = 9
+_MOST = 100
+# Keywords with names of the user's under them, and with values in place of schemas.
+_SCHEMAS_BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
+_NO_SCHEMAS = ("const", "enum", "default", "examples", KEYWORD)
+_LONGEST_NAME = 64
+
+#: A check's results by its name: None if it does not apply, because a value is missing or cannot be compared.
+Results = Mapping[str, bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check; `columns` are the table's columns that it names, `places` pointers with `*` for an index."""
+
+    name: str
+    expression: str
+    columns: tuple[str, ...]
+    places: tuple[str, ...]
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """Returns the pointers of its fields; a field in a list stands as the list."""
+        return tuple(dict.fromkeys(place.split("/*")[0] for place in self.places))
+
+
+class Checks:
+    """The checks of one schema; threads may share them. It is false if there are none.
+
+    Raises UnsupportedSchema, with the pointer of the check, for one that cannot be used.
+    """
+
+    def __init__(self, source: SchemaSource, compiled: CompiledSchema) -> None:
+        said = _said(source.schema)
+        self.each: tuple[Check, ...] = ()
+        if not said:
+            return
+        record = arrow_schema(compiled)
+        names = RecordColumns.of(record).names
+        whole = not pa.types.is_struct(arrow_type(compiled.shape))
+        self._property = {names[name]: name for name in record.names}
+        self._types = pa.schema([record.field(name).with_name(names[name]) for name in record.names])
+        self._types = pa.schema([one.with_type(_exact(one.type)) for one in self._types])
+        self._whole = whole
+        self._database = ExpressionDatabase(self._types)
+        pointers = {column: "" if whole else f"/{escape(name)}" for column, name in self._property.items()}
+        self.each = tuple(self._check(name, expression, pointers) for name, expression in said.items())
+
+    def __bool__(self) -> bool:
+        return bool(self.each)
+
+    def _check(self, name: str, expression: Any, pointers: Mapping[str, str]) -> Check:
+        at = f"/{KEYWORD}/{escape(name)}"
+        plain = name and len(name) <= _LONGEST_NAME and all(c.isalnum() or c in "_-." for c in name)
+        if not plain:
+            reason = f"expected a name of 1 to {_LONGEST_NAME} letters, digits, _, - and ., got {name[:80]!r}"
+            raise UnsupportedSchema(at, KEYWORD, reason)
+        if not isinstance(expression, str) or not expression.strip() or len(expression) > LONGEST:
+            got = f"{len(expression):,} characters" if isinstance(expression, str) else _kind(expression)
+            reason = f"expected an expression in SQL of 1 to {LONGEST:,} characters, got {got}"
+            raise UnsupportedSchema(at, KEYWORD, reason)
+        try:
+            named = named_in(self._database.syntax(expression), pointers, self._types)
+            got = self._database.type_of(expression)
+        except Refused as error:
+            raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice) from None
+        except (duckdb.Error, UnicodeError, RecursionError) as error:
+            told = str(error).split("\n")[0].strip()
+            raise UnsupportedSchema(at, KEYWORD, f"expected an expression that DuckDB accepts, got {told}") from None
+        if got != "BOOLEAN":
+            reason = f"expected an expression that is true or false, got one of the type {got}"
+            raise UnsupportedSchema(at, KEYWORD, reason, "compare it with something: =, <=, between, in")
+        return Check(name, expression, named.columns, named.places)
+
+    def evaluate(self, records: Sequence[str]) -> list[Results]:
+        """Returns the results for each of these record texts, by one query for all of them.
+
+        A check does not apply to a record with a value that no column of the schema holds.
+        """
+        if not self.each or not records:
+            return [{} for _ in records]
+        values = [self._row(parse(text)) for text in records]
+        wanted = dict.fromkeys(column for check in self.each for column in check.columns)
+        found: dict[str, list[Any]] = {}
+        bad: list[set[str]] = [set() for _ in records]
+        for column in wanted:
+            kind = self._types.field(column).type
+            found[column] = []
+            for at, value in enumerate(values):
+                try:
+                    cell = arrow_value(value.get(self._property[column]), kind)
+                    pa.scalar(cell, kind)
+                except (pa.ArrowException, ArithmeticError, ValueError, TypeError, AttributeError):
+                    bad[at].add(column)
+                    cell = None
+                found[column].append(cell)
+        table = pa.table({name: pa.array(cells, self._types.field(name).type) for name, cells in found.items()})
+        rows = self._computed(table)
+        return [
+            {
+                check.name: None if wrong.intersection(check.columns) else holds
+                for check, holds in zip(self.each, row, strict=True)
+            }
+            for row, wrong in zip(rows, bad, strict=True)
+        ]
+
+    def _row(self, value: Any) -> dict[str, Any]:
+        if self._whole:
+            return dict.fromkeys(self._property.values(), value)
+        return value if isinstance(value, dict) else {}
+
+    def _computed(self, table: pa.Table) -> list[tuple[Any, ...]]:
+        """Returns the values of all checks; of one that takes too long or too much memory, none."""
+        asked = [check.expression for check in self.each]
+        try:
+            return self._database.evaluate(asked, table)
+        except (duckdb.Error, MemoryError):
+            if table.num_rows == 1 and len(asked) == 1:
+                return [(None,)]
+        return [tuple(self._alone(one, table.slice(at, 1)) for one in asked) for at in range(table.num_rows)]
+
+    def _alone(self, expression: str, record: pa.Table) -> bool | None:
+        try:
+            holds: bool | None = self._database.evaluate([expression], record)[0][0]
+        except (duckdb.Error, MemoryError):
+            return None
+        return holds
+
+
+def failed(results: Results) -> tuple[str, ...]:
+    """Returns the names of the checks that do not hold."""
+    return tuple(name for name, holds in results.items() if holds is False)
+
+
+def _said(schema: Any) -> dict[str, Any]:
+    """Returns the checks that a schema has at its root. Raises UnsupportedSchema if they are no object of checks."""
+    if not isinstance(schema, dict):
+        return {}
+    deeper = next(_deeper(schema, ""), None)
+    if deeper is not None:
+        reason = "expected at the root of the schema, where all columns of the record are known"
+        raise UnsupportedSchema(deeper, KEYWORD, reason)
+    if KEYWORD not in schema:
+        near = difflib.get_close_matches(KEYWORD, [name for name in schema if name.startswith("x-")], 1, 0.9)
+        if near:
+            raise UnsupportedSchema(f"/{escape(near[0])}", near[0], f"expected the keyword {KEYWORD}, got {near[0]}")
+        return {}
+    said = schema[KEYWORD]
+    if not isinstance(said, dict):
+        example = '{"adds_up": "net + tax = gross"}'
+        raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected an object such as {example}, got {_kind(said)}")
+    if len(said) > _MOST:
+        raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected at most {_MOST} checks, got {len(said)}")
+    return said
+
+
+def _deeper(schema: Any, at: str) -> Iterator[str]:
+    """Yields the pointers of the keyword below the root of a schema; a property of that name is none."""
+    parts = enumerate(schema) if isinstance(schema, list) else schema.items() if isinstance(schema, dict) else ()
+    for key, part in parts:
+        below = f"{at}/{escape(str(key))}"
+        if key == KEYWORD and at:
+            yield below
+        elif key in _SCHEMAS_BY_NAME and isinstance(part, dict):
+            for name, one in part.items():
+                yield from _deeper(one, f"{below}/{escape(name)}")
+        elif key not in _NO_SCHEMAS:
+            yield from _deeper(part, below)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _exact(kind: pa.DataType) -> pa.DataType:
+    """Returns the type of a column in expressions: decimals in place of floats, at any depth."""
+    if pa.types.is_float64(kind):
+        return pa.decimal128(PRECISION, _PLACES)
+    if pa.types.is_list(kind):
+        return pa.list_(_exact(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(_exact(one.type)) for one in (kind.field(i) for i in range(kind.num_fields))])
+    return kind

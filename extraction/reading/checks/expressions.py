@@ -1,0 +1,194 @@
+"""Reads the syntax tree of a check's expression: the fields that it names, and that it does nothing but compute."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from cinnabar.extraction.reading.checks.functions import FUNCTIONS, KEEPING_ITEMS, WITH_LAMBDA
+from cinnabar.schemas.pointers import escape
+
+#: The most characters of an expression.
+LONGEST = 4000
+# Lambdas within one another: a schema with lists in lists in lists.
+_DEEPEST = 3
+# The rest of DuckDB's classes: subqueries, windows, stars, parameters, positions, defaults, collations.
+_COMPUTING = {
+    "COMPARISON", "CONJUNCTION", "OPERATOR", "CASE", "BETWEEN", "CAST", "COLUMN_REF", "CONSTANT", "FUNCTION", "LAMBDA",
+    "TYPE",
+}  # fmt: skip
+
+
+class Refused(ValueError):
+    """An expression that is no check: `reason`, and `advice` on it."""
+
+    def __init__(self, reason: str, advice: str = "") -> None:
+        self.reason, self.advice = reason, advice
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFields:
+    """The columns that an expression names, and the places in the record: pointers with `*` for an index."""
+
+    columns: tuple[str, ...]
+    places: tuple[str, ...]
+
+
+def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> NamedFields:
+    """Returns the columns and places that a syntax tree names.
+
+    `columns` maps the table's columns to the properties of the record, "" to the record itself; `types` has their
+    types. Raises Refused if the expression does not parse, names no column or an unknown one, or does more than
+    compute.
+    """
+    tree = json.loads(syntax)
+    if tree["error"]:
+        reason = f"expected an expression in DuckDB's SQL, got {tree.get('error_message', 'something else')}"
+        raise Refused(reason, 'a name that is a word of SQL too stands in double quotes, such as "from"')
+    (statement, *others) = tree["statements"]
+    found = statement["node"].get("select_list", [])
+    if others or len(found) != 1:
+        raise Refused("expected one expression, got several")
+    walk = _Walk(columns, types)
+    walk.visit(found[0], {}, 0)
+    if not walk.places:
+        raise Refused("expected an expression over fields of the record, got one that names no field", walk.fields())
+    return NamedFields(tuple(walk.columns), tuple(walk.places))
+
+
+@dataclass(slots=True)
+class _Place:
+    """A place that an expression names; `type` is None if it is not known."""
+
+    pointer: str
+    type: pa.DataType | None
+
+
+# The parameters of the lambdas around an expression, in lower case; None for those that are no items of a known list.
+_Scope = Mapping[str, "_Place | None"]
+
+
+@dataclass(slots=True)
+class _Walk:
+    properties: Mapping[str, str]
+    types: pa.Schema
+    columns: dict[str, None] = field(default_factory=dict)
+    places: dict[str, None] = field(default_factory=dict)
+
+    def visit(self, node: Any, scope: _Scope, deep: int) -> None:
+        """Notes the places below this node. Raises Refused for a part that does more than compute."""
+        if isinstance(node, list):
+            for part in node:
+                self.visit(part, scope, deep)
+            return
+        if not isinstance(node, dict):
+            return
+        kind = node.get("class")
+        if kind is not None and kind not in _COMPUTING:
+            raise Refused(
+                f"expected an expression that only computes, got a part of the kind {str(kind).lower()}",
+                "a check sees one record: no subqueries, windows, stars or parameters",
+            )
+        if kind == "COLUMN_REF":
+            place = self._place(node["column_names"], scope)
+            if place is not None:
+                self.places[place.pointer] = None
+        elif kind == "FUNCTION":
+            self._function(node, scope, deep)
+        elif kind == "LAMBDA":
+            raise Refused("expected a lambda as an argument of a function on lists only", "such as list_transform")
+        else:
+            self.visit(list(node.values()), scope, deep)
+
+    def _function(self, node: dict[str, Any], scope: _Scope, deep: int) -> None:
+        name = node["function_name"]
+        path = node.get("qualified_name", {}).get("path", [name])
+        if len(path) > 1 or node.get("schema") or name.casefold() not in FUNCTIONS:
+            said = ".".join(path) if len(path) > 1 else name
+            near = difflib.get_close_matches(name.casefold(), sorted(FUNCTIONS), 3)
+            raise Refused(
+                f"expected functions that only compute from their arguments, got {said}",
+                f"near it: {', '.join(near)}" if near else "docs/checks.md lists the functions",
+            )
+        arguments = [one["expression"] for one in node["arguments"]]
+        lambdas = [one for one in arguments if one["class"] == "LAMBDA"]
+        if lambdas and name.casefold() not in WITH_LAMBDA:
+            raise Refused(f"expected no lambda in {name}", f"one of {', '.join(sorted(WITH_LAMBDA))} takes a lambda")
+        if not lambdas:
+            self.visit([value for key, value in node.items() if key != "arguments"], scope, deep)
+            self.visit(arguments, scope, deep)
+            return
+        if deep == _DEEPEST:
+            raise Refused(f"expected at most {_DEEPEST} lambdas within one another, got more")
+        before = len(self.places)
+        items = self._items(arguments[0], scope, deep)
+        for one in lambdas:
+            first, *rest = [name.casefold() for name in _parameters(one["lhs"])]
+            self.visit(one["expr"], {**scope, **dict.fromkeys(rest), first: items}, deep + 1)
+        if items is not None and len(self.places) == before:
+            self.places[items.pointer] = None
+
+    def _items(self, node: dict[str, Any], scope: _Scope, deep: int) -> _Place | None:
+        """Returns the place of the items of a list; notes all places below it if they are not the record's own."""
+        if node["class"] == "COLUMN_REF":
+            place = self._place(node["column_names"], scope)
+            if place is not None and place.type is not None and pa.types.is_list(place.type):
+                return _Place(f"{place.pointer}/*", place.type.value_type)
+            return place
+        if node["class"] == "FUNCTION" and node["function_name"].casefold() in KEEPING_ITEMS:
+            self._function(node, scope, deep)
+            return self._items(node["arguments"][0]["expression"], scope, deep)
+        self.visit(node, scope, deep)
+        return None
+
+    def _place(self, names: list[str], scope: _Scope) -> _Place | None:
+        """Returns the place of a name; None for a lambda's parameter of unknown origin. Raises Refused if unknown."""
+        first, *steps = names
+        if first.casefold() in scope:
+            start = scope[first.casefold()]
+            return None if start is None else self._below(start, steps, first)
+        column = next((name for name in self.properties if name.casefold() == first.casefold()), None)
+        if column is None:
+            raise Refused(f"expected the names of fields, got {'.'.join(names)}", self.fields(first))
+        self.columns[column] = None
+        start = _Place(self.properties[column], self.types.field(column).type)
+        return self._below(start, steps, column)
+
+    def _below(self, start: _Place, steps: list[str], named: str) -> _Place:
+        place = start
+        for step in steps:
+            if place.type is None or not pa.types.is_struct(place.type):
+                break
+            inner = [place.type.field(at) for at in range(place.type.num_fields)]
+            found = next((one for one in inner if one.name.casefold() == step.casefold()), None)
+            if found is None:
+                near = difflib.get_close_matches(step, [one.name for one in inner], 3)
+                known = near or [one.name for one in inner]
+                raise Refused(f"expected fields of {named}, got {step}", f"it has {', '.join(known[:8])}")
+            place = _Place(f"{place.pointer}/{escape(found.name)}", found.type)
+        return place
+
+    def fields(self, near: str = "") -> str:
+        """Returns advice: the columns near a name, or the first ones."""
+        names = list(self.properties)
+        close = difflib.get_close_matches(near, names, 3) if near else []
+        if close:
+            return f"near it: {', '.join(close)}"
+        return f"the fields are {', '.join(names[:12])}{', …' if len(names) > 12 else ''}"
+
+
+def _parameters(node: dict[str, Any]) -> Iterator[str]:
+    """Yields the names of a lambda's parameters."""
+    if node["class"] == "COLUMN_REF" and len(node["column_names"]) == 1:
+        yield node["column_names"][0]
+    elif node["class"] == "FUNCTION" and node["function_name"] == "row":
+        for one in node["arguments"]:
+            yield from _parameters(one["expression"])
+    else:
+        raise Refused("expected names as the parameters of a lambda, got something else")

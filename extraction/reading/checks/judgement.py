@@ -1,0 +1,66 @@
+"""Applies the checks of a schema to the outcomes of a batch: a flag for each check that fails, or quarantine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from cinnabar.extraction.plan.run_options import OnCheck
+from cinnabar.extraction.reading.checks.checks import FLAG, Check, Checks, Results, failed
+from cinnabar.extraction.store.records import Outcome, Record
+from cinnabar.schemas.automata.canonical import json_text, parse
+from cinnabar.schemas.pointers import unescape
+
+#: The reason code of a record that fails a check, if such records are held back.
+CODE = "check_failed"
+
+
+def with_checks(outcomes: Sequence[Outcome], checks: Checks | None, on_check: OnCheck) -> list[Outcome]:
+    """Returns the outcomes with the results of the checks on their records, rejected ones too.
+
+    With `on_check` "quarantine" a written record that fails a check goes to quarantine.
+    """
+    if not checks:
+        return list(outcomes)
+    texts = [outcome.record.text for outcome in outcomes if outcome.record is not None]
+    results = iter(checks.evaluate(texts))
+    return [
+        outcome if outcome.record is None else _judged(outcome, outcome.record, next(results), checks, on_check)
+        for outcome in outcomes
+    ]
+
+
+def _judged(outcome: Outcome, record: Record, results: Results, checks: Checks, on_check: OnCheck) -> Outcome:
+    wrong = failed(results)
+    kept = {flag for flag in record.flags if not flag.startswith(FLAG)}
+    flags = tuple(sorted(kept | {f"{FLAG}{name}" for name in wrong}))
+    outcome = replace(outcome, record=replace(record, checks=results, flags=flags))
+    if not wrong or outcome.status != "written" or on_check == "flag":
+        return outcome
+    broken = [check for check in checks.each if check.name in wrong]
+    value = parse(record.text)
+    detail = "; ".join(f"{one.name} does not hold: {one.expression} ({values_told(one, value)})" for one in broken[:5])
+    pointers = tuple(dict.fromkeys(pointer for one in broken for pointer in one.pointers))
+    return replace(outcome, status="quarantined", code=CODE, detail=detail[:2000], pointers=pointers)
+
+
+def values_of(check: Check, record: Any) -> dict[str, Any]:
+    """Returns the values of a check's fields in a record by pointer."""
+    return {pointer: _at(record, pointer) for pointer in check.pointers}
+
+
+def values_told(check: Check, record: Any) -> str:
+    """Returns the values of a check's fields in words; of a list, the number of its items."""
+    told = []
+    for pointer, value in values_of(check, record).items():
+        said = f"{len(value)} items" if isinstance(value, list) else json_text(value)[:60]
+        told.append(f"{pointer or '/'} {said}")
+    return ", ".join(told)
+
+
+def _at(record: Any, pointer: str) -> Any:
+    value = record
+    for step in pointer.split("/")[1:]:
+        value = value.get(unescape(step)) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,406 @@
+"""Sources of a run's filler: a local model or language model that is loaded, or a model behind a server."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, get_args
+
+from cinnabar.engine.models.identity import fingerprint_of, model_folder, stale_calibration
+from cinnabar.engine.models.language.configuration import is_checkpoint
+from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint
+from cinnabar.engine.models.language.weights_file import stored_tensors
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.remote.prices import Prices
+from cinnabar.engine.models.remote.serving import (
+    Served,
+    Settings,
+    api_key,
+    check_installed,
+    is_remote,
+    served,
+)
+from cinnabar.engine.models.unusable import named_wrongly
+from cinnabar.engine.precision import DEFAULT, Precision, in_precision, language_precision, reading_precision
+from cinnabar.extraction.plan.run_options import Device, RunPlan
+from cinnabar.schemas.errors import ModelError, UsageError
+from cinnabar.schemas.extras import check_extra
+
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.engine.diffusion.engine import DiffusionEngine
+    from cinnabar.engine.engine import Engine
+    from cinnabar.engine.examples import Examples
+    from cinnabar.engine.filler import Filler
+    from cinnabar.engine.model import Model
+    from cinnabar.engine.models.language.language_model import LanguageModel
+    from cinnabar.engine.models.remote.filler import RemoteFiller
+
+#: Default confidence below which a field is escalated.
+DEFAULT_BELOW = 0.8
+#: The folder in a run's output that keeps paid answers.
+JOURNALS = "remote"
+#: The argument of a run with the folder of its model, if that is not the one that ships.
+MODEL_FOLDER = "model_folder"
+#: The folder in a run's output that keeps the model's encodings of documents.
+ENCODINGS = "encodings"
+# The environment variable with the most megabytes of this folder, and its default, which holds a thousand pages or two.
+# 0 keeps none.
+_ENCODINGS_LIMIT, _ENCODINGS_DEFAULT = "CINNABAR_ENCODINGS", 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The output folder and the id of a run."""
+
+    out: Path
+    run_id: str
+
+
+class Source(Protocol):
+    """Makes a filler; `fingerprint` names the model before it is loaded."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model."""
+        ...
+
+    @property
+    def least_batch(self) -> int:
+        """Returns the least number of documents in a batch."""
+        ...
+
+    @property
+    def notice(self) -> str | None:
+        """Returns a warning to show before a run, None if there is none."""
+        ...
+
+    def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Filler:
+        """Returns the filler for a run at this place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Loads the model of this name or folder, on this device, with the rules and weights of `config`."""
+
+    name: str
+    device: str
+    config: PriorConfig = DEFAULT_PRIORS
+    precision: Precision = DEFAULT
+
+    def __call__(self) -> Model:
+        from cinnabar.engine.models.reader.loading import load_model
+
+        return load_model(self.name, self.device, self.config, self.precision)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model that is loaded at its first use; `fingerprint` names it before that.
+
+    `encodings` is the most bytes of document encodings to keep in a run's output; 0 keeps none. `notice` is a warning
+    to show before a run: that the confidence is stale.
+    """
+
+    fingerprint: str
+    load: Callable[[], Model]
+    least_batch: int = 1
+    encodings: int = _ENCODINGS_DEFAULT << 20
+    notice: str | None = None
+
+    def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
+        """Returns an engine with the model, which reuses its encodings of documents in this output folder."""
+        from cinnabar.engine.engine import Engine
+        from cinnabar.engine.models.encodings import remembering
+
+        model = self.load()
+        if place is not None:
+            model = remembering(model, place.out / ENCODINGS, self.encodings)
+        return Engine(model, effort, steps=steps)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageSource:
+    """A language model in a folder, loaded at its first use on this device; `fingerprint` names it before that.
+
+    `memory` is the bytes of its weights. `notice` is a warning to show before a run: that the confidence is stale.
+    `examples` stand in its prompts.
+    """
+
+    folder: str
+    device: str
+    precision: Precision
+    fingerprint: str
+    memory: int
+    notice: str | None = None
+    least_batch: int = 1
+    examples: Examples | None = None
+
+    def load(self) -> LanguageModel:
+        """Returns the model. Raises ModelError if the folder no longer holds the same one, as on another machine."""
+        from cinnabar.engine.models.language.language_model import load_language_model
+
+        if not is_checkpoint(self.folder):
+            raise ModelError(
+                f"{socket.gethostname()}: --model {self.folder}: expected the folder of the language model on every"
+                " machine, in the same place"
+            )
+        model = load_language_model(self.folder, self.device, self.precision)
+        if model.fingerprint != self.fingerprint:
+            raise ModelError(
+                f"{socket.gethostname()}: --model {self.folder}: expected the model {self.fingerprint}, got"
+                f" {model.fingerprint}; its files are others than those that the run began with"
+            )
+        return model
+
+    def memory_note(self, context: int | None) -> str | None:
+        """Returns a warning if this machine cannot hold a request as long as the model allows.
+
+        Raises UsageError if it cannot hold one of this `context`, or none at all.
+        """
+        from cinnabar.engine.diffusion.budget import beside_answer
+        from cinnabar.engine.diffusion.engine import LEAST
+        from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
+        from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
+        from cinnabar.engine.models.reader.loading import device_of
+
+        traits, on = read_family(self.folder)[1], device_of(self.device)
+        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision)
+        free = free_memory(on)
+        # Weights that do not fit are told when they are loaded.
+        if free is None or free < weights:
+            return None
+        most = longest_within(traits, self.precision, free - weights)
+        room = beside_answer(most)
+        each = position_bytes(traits, self.precision)
+        told = (
+            f"{self.folder}: the weights take {weights / 1e9:.2f} GB, each token {each:,} bytes more, and"
+            f" {free / 1e9:.2f} GB are free on {on}"
+        )
+        if room < LEAST:
+            raise UsageError(f"{told}, too little for any document; take a smaller model or a larger machine")
+        if most >= traits.window:
+            return None
+        if context is None:
+            return (
+                f"{told}: a document of more than about {room:,} tokens goes to quarantine, though the model's window"
+                f" is {traits.window:,}; --context {room} cuts it into passages"
+            )
+        if min(context, beside_answer(traits.window)) > room:
+            raise UsageError(f"--context {context}: expected at most {room}; {told}")
+        return None
+
+    def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine:
+        """Returns an engine with the model, which keeps nothing in the run's output."""
+        from cinnabar.engine.diffusion.engine import DiffusionEngine
+        from cinnabar.engine.models.reader.calibration import load_calibration
+
+        model = self.load()
+        calibration = load_calibration(Path(self.folder), checkpoint_fingerprint(self.folder))
+        return DiffusionEngine(model, effort, steps=steps, calibration=calibration, examples=self.examples)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSource:
+    """A model behind a server. The filler reads the key from the environment when it sends requests and never stores
+    it. `examples` stand in its prompts."""
+
+    served: Served
+    settings: Settings
+    notice: str | None = None
+    examples: Examples | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model."""
+        return self.served.fingerprint
+
+    @property
+    def least_batch(self) -> int:
+        """Returns several times the number of concurrent requests, so that all of them are in use."""
+        return 4 * self.settings.concurrency
+
+    def filler(self, effort: str, _steps: int | None, place: Place | None = None) -> RemoteFiller:
+        """Returns a filler that asks the server and keeps its journal in the run's output."""
+        from cinnabar.engine.models.remote.filler import RemoteFiller
+        from cinnabar.engine.models.remote.journal import Journal
+
+        journal = Journal(*((None, "") if place is None else (self._journal(place), place.run_id)))
+        key = "" if self.settings.budget == 0 else api_key(self.served)
+        return RemoteFiller(self.served, self.settings, effort, key or "none", journal, self.examples)
+
+    def settle(self, place: Place) -> None:
+        """Drops the texts of answers that an earlier run left at this place, once nothing is left to do."""
+        from cinnabar.engine.models.remote.journal import Journal
+
+        Journal(self._journal(place), place.run_id).close(settled=True)
+
+    def _journal(self, place: Place) -> Path:
+        return place.out / JOURNALS / f"{self.fingerprint}.jsonl"
+
+
+def model_source(
+    name: str = "default",
+    device: str = "auto",
+    settings: Settings | None = None,
+    without: Collection[str] = (),
+) -> ModelSource | LanguageSource | RemoteSource:
+    """Returns the source of this model name or folder, on this device or behind the server of the settings.
+
+    A folder holds a model that `cinnabar train` made (model.json), or a language model in Hugging Face form
+    (config.json). `without` names rules of the former to switch off. Raises UsageError if the model, a rule, a package
+    or the key is missing, and ModelError if a folder's files are damaged.
+    """
+    config = PriorConfig(without=frozenset(without))
+    language = not is_remote(name) and _is_language(name)
+    if without and (language or is_remote(name)):
+        raise UsageError(f"without: {name} has no rules that can be switched off")
+    if is_remote(name):
+        return _remote(name, settings or Settings())
+    if device not in get_args(Device):
+        raise UsageError(f"device: expected one of {', '.join(get_args(Device))}, got {device!r}")
+    if device == "cuda":
+        from cinnabar.engine.models.reader.loading import device_of
+
+        device_of(device)
+    if language:
+        return _language(name, device, language_precision())
+    precision = reading_precision()
+    fingerprint = in_precision(config.fingerprint(local_fingerprint(name)), precision)
+    load = Named(name, device, config, precision)
+    return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
+
+
+def named_folder(source: Source) -> dict[str, str]:
+    """Returns the folder of a model as an argument of a run, to find the model again; {} for the one that ships."""
+    if isinstance(source, LanguageSource):
+        return {MODEL_FOLDER: source.folder}
+    load = source.load if isinstance(source, ModelSource) else None
+    if not isinstance(load, Named) or load.name == "default":
+        return {}
+    return {MODEL_FOLDER: str(Path(load.name).resolve())}
+
+
+def _language(name: str, device: str, precision: Precision) -> LanguageSource:
+    """Returns the source of a language model whose config.json and files of weights are sound."""
+    check_extra("models", f"--model {name}")
+    read_family(name)
+    stored = stored_tensors(Path(name)).values()
+    # Of whole numbers this is more than they take.
+    width = 4 if precision == "float32" else 2
+    return LanguageSource(
+        str(Path(name).resolve()),
+        device,
+        precision,
+        in_precision(model_fingerprint(name), precision),
+        sum(tensor.values for tensor in stored) * width,
+        stale_calibration(name),
+    )
+
+
+def _is_language(name: str | Path) -> bool:
+    """Returns True for the folder of a language model; a folder of the name `default` is never meant."""
+    return str(name) != "default" and is_checkpoint(name)
+
+
+def local_folder(name: str | Path) -> Path:
+    """Returns the folder of a local model, of either kind. Raises UsageError if it is none."""
+    if _is_language(name):
+        return Path(name)
+    if str(name) != "default" and not (Path(name) / "model.json").is_file():
+        if told := named_wrongly(name):
+            raise UsageError(f"--model {name}: {told}")
+        raise UsageError(
+            f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it, or with"
+            " config.json and *.safetensors, as `cinnabar model fetch` makes it"
+        )
+    return model_folder(name)
+
+
+def local_fingerprint(name: str | Path) -> str:
+    """Returns the fingerprint of a local model. Raises UsageError or ModelError if it is none."""
+    return model_fingerprint(name) if _is_language(name) else fingerprint_of(local_folder(name))
+
+
+def _encodings_limit() -> int:
+    """Returns the environment's limit of kept encodings in bytes. Raises UsageError if it is not a number."""
+    said = os.environ.get(_ENCODINGS_LIMIT, str(_ENCODINGS_DEFAULT))
+    if not said.isdecimal():
+        raise UsageError(f"{_ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
+    return int(said) << 20
+
+
+def _remote(name: str, settings: Settings) -> RemoteSource:
+    check_installed(name)
+    found = served(name, settings)
+    if settings.budget != 0:
+        api_key(found)
+    return RemoteSource(found, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """A stronger model, and the confidence below which values are escalated to it (0 to 1, else UsageError)."""
+
+    source: Source
+    below: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.below <= 1.0:
+            raise UsageError(f"--below: expected 0 to 1, got {self.below}")
+
+
+def sources_of(
+    plan: RunPlan, model: str, without: Collection[str] = ()
+) -> tuple[ModelSource | LanguageSource | RemoteSource, Escalation | None]:
+    """Returns the source of this model, with the settings of a plan, and the stronger model of the plan.
+
+    `without` names rules of the model to switch off. Raises UsageError if the models, or the options of their server,
+    do not go together, and the errors of `model_source`.
+    """
+    settings = _settings(plan)
+    _check_models(plan, model)
+    source = model_source(model, plan.device, settings, without)
+    if plan.escalate_to is None:
+        return source, None
+    upper = model_source(plan.escalate_to, plan.device, settings)
+    return source, Escalation(upper, DEFAULT_BELOW if plan.below is None else plan.below)
+
+
+def _settings(plan: RunPlan) -> Settings:
+    """Returns the settings for a server. Raises UsageError if a price or the budget is no such text."""
+    found: dict[str, Any] = plan.server.model_dump(exclude_none=True) | {"context": plan.options.context}
+    if "prices" in found:
+        found["prices"] = Prices.parse(found["prices"])
+    if "budget" in found:
+        try:
+            found["budget"] = Decimal(found["budget"])
+        except InvalidOperation:
+            raise UsageError(f"--budget {found['budget']}: expected dollars, such as 5.00") from None
+    return Settings(**found)
+
+
+def _check_models(plan: RunPlan, model: str) -> None:
+    upper = plan.escalate_to
+    if upper is not None and not is_remote(upper) and not _is_language(upper):
+        if told := named_wrongly(upper):
+            raise UsageError(f"--escalate-to {upper}: {told}")
+        raise UsageError(
+            f"--escalate-to {upper}: expected mercury-2, openai:NAME, or the folder of a language model"
+            " (config.json and *.safetensors)"
+        )
+    if upper is not None and is_remote(model):
+        raise UsageError(f"--escalate-to {upper}: expected a local --model, got {model}")
+    if plan.below is not None and upper is None:
+        raise UsageError("--below: expected --escalate-to with it, which names the model for such fields")
+    given = [f"--{name.replace('_', '-')}" for name in plan.server.model_dump(exclude_none=True)]
+    if given and not (is_remote(model) or is_remote(upper or model)):
+        raise UsageError(f"{given[0]}: expected mercury-2 or openai:NAME with it, got the model {model}")
+    if plan.options.steps is not None and is_remote(model):
+        raise UsageError(f"--steps: {model} has no steps to be set; see --effort")

@@ -1,0 +1,411 @@
+"""The main path: `run_batch` turns a batch of parsed documents into one outcome each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from cinnabar.engine.filler import Filler, Metered
+from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.engine.time_limit import limited
+from cinnabar.engine.timing import timed
+from cinnabar.extraction.documents.chunking import Chunk
+from cinnabar.extraction.documents.content.codes import told
+from cinnabar.extraction.documents.content.document import Document, Evidence, Span
+from cinnabar.extraction.documents.invoice_copies import DATA_DIFFERS, differences
+from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnMissing
+from cinnabar.extraction.reading.checks.checks import Checks
+from cinnabar.extraction.reading.checks.judgement import with_checks
+from cinnabar.extraction.reading.filling import LONG, Asked, fill_documents, with_advice
+from cinnabar.extraction.reading.planning import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.reading.records.constants import with_constants
+from cinnabar.extraction.reading.records.emptiness import with_emptiness, with_fate
+from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
+from cinnabar.extraction.reading.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
+from cinnabar.extraction.reading.records.indirect_evidence import row_region, words_behind
+from cinnabar.extraction.reading.records.merging import merge
+from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
+from cinnabar.extraction.reading.records.signs import SIGN_DROPPED, drops_sign
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.tiers import Escalated, MergedRecord, Tier, escalate
+from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.errors import DocumentError
+from cinnabar.schemas.form.form import Form
+
+#: The stages of a batch.
+STAGES = ("fill", "judge")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An input that was opened: its path, the SHA-256 of its bytes, and its document or the error that it raised."""
+
+    path: str
+    digest: str
+    found: Document | DocumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The schema, engine, checks and options that every document of a run goes through.
+
+    `context` limits the tokens of a chunk; None means as many as the model holds. `on_missing` decides the outcome of a
+    record that lacks a value its schema demands. `run_batch` quarantines a record with a leaf, row or list below
+    `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
+    of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
+    `on_check` decides the outcome of a record that fails one of the `checks` of its schema, `on_empty` that of a record
+    without a value. With a `routing` each document goes through one of its jobs instead.
+    """
+
+    compiled: CompiledSchema
+    engine: Filler
+    validator: Validator
+    on_missing: OnMissing = "quarantine"
+    context: int | None = None
+    min_confidence: float = 0.0
+    tier: Tier | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    checks: Checks | None = None
+    on_check: OnCheck = "flag"
+    on_empty: OnEmpty = "write"
+    routing: Routes | None = None
+
+
+class Routes(Protocol):
+    """Chooses a job for each document."""
+
+    @property
+    def jobs(self) -> Mapping[str, Job]:
+        """Returns the jobs by the names of their schemas."""
+        ...
+
+    def place(self, read: Read) -> str | Outcome:
+        """Returns the name of the job for an input, or the outcome of an input without a job."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The outcomes of a batch in the order of its inputs, the denoising steps of its requests, and the counts of
+    documents and fields that went to the stronger model; `routing` is the time in ms that choosing schemas took.
+
+    `set_aside` maps the places of inputs without an outcome in the batch to their tokens: long documents, which others
+    overtake. `seconds` are those of the stages `fill` (the model) and `judge` (all around it).
+    """
+
+    outcomes: list[Outcome]
+    steps: int = 0
+    escalated: Escalated = field(default_factory=Escalated)
+    set_aside: Mapping[int, int] = field(default_factory=dict)
+    routing: float = 0.0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def run_batch(read: Sequence[Read], job: Job, set_aside: bool = False) -> Batch:
+    """Returns one outcome for each input; an error or a failure of one document ends in its own outcome.
+
+    With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
+    """
+    overtakes = set_aside and overtaking(read, job)
+    return _run_job(read, job, overtakes) if job.routing is None else _run_jobs(read, job.routing, overtakes)
+
+
+def _run_jobs(read: Sequence[Read], routing: Routes, overtakes: bool) -> Batch:
+    """Chooses a schema for each document, and runs the job of each schema over its documents."""
+    started = time.perf_counter()
+    places = [routing.place(item) for item in read]
+    took = 1000 * (time.perf_counter() - started)
+    found = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
+    parts: list[tuple[Sequence[int], Batch]] = []
+    for name, job in routing.jobs.items():
+        own = [at for at, place in enumerate(places) if place == name]
+        batch = _run_job([read[at] for at in own], job, overtakes)
+        parts.append((own, replace(batch, outcomes=[replace(one, schema=name) for one in batch.outcomes])))
+    return in_order(len(read), found, parts, took)
+
+
+def in_order(
+    count: int, found: Mapping[int, Outcome], parts: Sequence[tuple[Sequence[int], Batch]], routing: float
+) -> Batch:
+    """Returns one batch of `count` inputs: outcomes by the places of their inputs, and batches with theirs.
+
+    `routing` is added to the time that the batches took to choose schemas.
+    """
+    by_place, aside = {**found}, dict[int, int]()
+    for places, batch in parts:
+        aside |= {places[at]: tokens for at, tokens in batch.set_aside.items()}
+        by_place |= zip((at for at in places if at not in aside), batch.outcomes, strict=True)
+    batches = [batch for _, batch in parts]
+    return Batch(
+        [by_place[at] for at in range(count) if at not in aside],
+        sum(batch.steps for batch in batches),
+        Escalated(
+            sum(batch.escalated.documents for batch in batches), sum(batch.escalated.fields for batch in batches)
+        ),
+        aside,
+        routing + sum(batch.routing for batch in batches),
+        {stage: sum(batch.seconds.get(stage, 0.0) for batch in batches) for stage in STAGES},
+    )
+
+
+def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
+    begun, filling = time.perf_counter(), dict[str, float]()
+    found = [_plan(item, job, overtakes) for item in read]
+    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
+    plans = [plan for plan in found if not isinstance(plan, Long)]
+    asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
+    with timed(filling, "fill"):
+        results = iter(fill_documents(asked, job.engine, job.max_seconds))
+    merged: list[Outcome | MergedRecord] = []
+    steps = 0
+    for plan in plans:
+        if isinstance(plan, Outcome):
+            merged.append(plan)
+            continue
+        filled = next(results)
+        steps += sum(result.steps for result in filled if isinstance(result, Filled))
+        merged.append(_merge(plan, filled, job))
+    with timed(filling, "fill"):
+        finals, escalated = _escalate([one for one in merged if isinstance(one, MergedRecord)], job)
+    final = iter(finals)
+    outcomes = [
+        one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
+        for plan, one in zip(plans, merged, strict=True)
+    ]
+    outcomes = with_checks(outcomes, job.checks, job.on_check)
+    return Batch(outcomes, steps, escalated, aside, seconds=stages_since(begun, filling["fill"]))
+
+
+def stages_since(begun: float, fill: float) -> dict[str, float]:
+    """Returns the seconds of a batch's stages: of the model, and of all else since `begun` (perf_counter)."""
+    return {"fill": fill, "judge": time.perf_counter() - begun - fill}
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A document that is set aside, with its tokens, or its words if these tell already that it is long."""
+
+    tokens: int
+
+
+def overtaking(read: Sequence[Read], job: Job) -> bool:
+    """Returns whether other documents of a batch may overtake a long one: there are some, and no server fills them.
+
+    A server answers for a long document and for others at a time.
+    """
+    return len(read) > 1 and not isinstance(job.engine, Metered)
+
+
+def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | Long:
+    """Returns the tokens of a document, or that it is long if others may overtake it.
+
+    Raises DocumentError: too_long. The words alone tell of most long documents, so that the others of a batch do not
+    wait until their tokens are counted.
+    """
+    words = len(document.words)
+    if overtakes and words > LONG:
+        return Long(words)
+    tokens = tokens_of(document, job.engine, job.max_tokens)
+    return Long(tokens) if overtakes and tokens > LONG else tokens
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A document with the path of its input, its tokens, its chunks, a request for each chunk, and the values of its
+    bound fields."""
+
+    path: str
+    document: Document
+    tokens: int
+    chunks: list[Chunk]
+    requests: list[Request]
+    facts: FactValues
+
+
+def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
+    document = item.found
+    if isinstance(document, DocumentError):
+        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
+    try:
+        tokens = tokens_or_long(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
+        facts = FactValues.of(document, bound_places(job.compiled.form))
+        requests = [
+            facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
+            for c in pieces
+        ]
+    except DocumentError as error:
+        return quarantined(item.path, document, error.code, error.detail)
+    except Exception as error:
+        return quarantined(item.path, document, "internal_error", said_of(error))
+    return _Plan(item.path, document, tokens, pieces, requests, facts)
+
+
+def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
+    """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
+    failed = next((result for result in results if isinstance(result, Failed)), None)
+    if failed is not None:
+        return failure_of(plan.path, plan.document, failed, facts=plan.facts)
+    try:
+        found = [result for result in results if isinstance(result, Filled)]
+        filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, found))
+        filled = with_facts(job.compiled.form, filled, plan.facts)
+    except Exception as error:
+        return quarantined(plan.path, plan.document, "internal_error", said_of(error))
+    return MergedRecord(plan.document, filled, plan.facts)
+
+
+def _escalate(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
+    if job.tier is None:
+        return [one.filled for one in merged], Escalated()
+    with limited(job.max_seconds):
+        finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
+    return [with_advice(one, job.max_seconds) for one in finals], escalated
+
+
+def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outcome:
+    document = merged.document
+    if isinstance(result, Failed):
+        lower = record_of(document, merged.filled, job.compiled.form, merged.facts)
+        return failure_of(path, document, result, lower, merged.facts)
+    try:
+        record = record_of(document, result, job.compiled.form, merged.facts)
+    except Exception as error:
+        return quarantined(path, document, "internal_error", said_of(error))
+    return judged(path, document, record, job, facts=merged.facts)
+
+
+def judged(
+    path: str,
+    document: Document,
+    record: Record,
+    job: Job,
+    stored: Collection[str] = (),
+    facts: FactValues = NO_FACTS,
+) -> Outcome:
+    """Returns the outcome of a record: written, or quarantined as missing, invalid, empty or low in confidence.
+
+    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing,
+    and their record, which was written before, stays even if it is empty. A demanded field whose fact the schema
+    refuses sends its document to quarantine.
+    """
+    try:
+        record = with_emptiness(record, job.compiled.form)
+        if facts.demanded:
+            detail = "; ".join(f"{at}: {said}" for at, said in [*facts.demanded.items()][:5])
+            return quarantined(path, document, REFUSED, detail, record, tuple(facts.demanded))
+        missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
+        if missing and job.on_missing == "quarantine":
+            detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
+            return quarantined(path, document, "missing", detail, record, missing)
+        violations = job.validator.check(record.text)
+        if violations:
+            detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
+            pointers = tuple(dict.fromkeys(v.pointer for v in violations))
+            return quarantined(path, document, "invalid", detail, record, pointers)
+        written = Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
+        final = with_fate(written, "write" if stored else job.on_empty)
+        if final.status != "written":
+            return final
+        unsure = record.below(job.min_confidence)
+        if unsure:
+            detail = ", ".join(f"{at or '/'} {sure:.2f}" for at, sure in unsure[:5])
+            more = f" and {len(unsure) - 5} more" if len(unsure) > 5 else ""
+            detail = f"confidence below {job.min_confidence:g}: {detail}{more}"
+            pointers = tuple(at for at, _ in unsure)
+            return quarantined(path, document, "low_confidence", detail, record, pointers)
+    except Exception as error:
+        return quarantined(path, document, "internal_error", said_of(error))
+    return final
+
+
+def record_of(document: Document, filled: Filled, form: Form, facts: FactValues = NO_FACTS) -> Record:
+    """Returns a filled form as the record of its document, with the evidence of each value.
+
+    A bound field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
+    """
+    leaves = []
+    filled = with_constants(form, filled)
+    differing = differences(document)
+    for pointer, leaf in filled.leaves.items():
+        region = row_region(pointer, filled.rows, len(document.text))
+        evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
+        read = chance_of_reading(document, evidence)
+        leaves.append(
+            LeafRow(
+                pointer=pointer,
+                value=leaf.text,
+                confidence=round(leaf.confidence * read, 4),
+                origin=leaf.origin,
+                missing=leaf.missing,
+                evidence=evidence,
+                page=page_of(document, evidence),
+                flags=(
+                    *_flags(leaf, evidence),
+                    *(("ocr",) if read < 1.0 else ()),
+                    *((REFUSED,) if pointer in facts.refusals else ()),
+                    *((DATA_DIFFERS,) if _lies_in(evidence, differing) else ()),
+                    *((SIGN_DROPPED,) if drops_sign(form, leaf, evidence, document.text) else ()),
+                ),
+            )
+        )
+    rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
+    flags = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags)}
+    if facts.refusals:
+        flags.add(REFUSED)
+    if differing:
+        flags.add(DATA_DIFFERS)
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts)
+
+
+def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
+    """Returns whether any evidence of a value lies in one of the spans."""
+    own = () if evidence is None else evidence.spans
+    return any(one.start < span.end and span.start < one.end for one in own for span in spans)
+
+
+def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
+    """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
+    said = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
+    marks = {
+        "default": leaf.origin == "default",
+        "generated": leaf.origin == "generated",
+        "guessed": leaf.missing,
+        "no_evidence": said and evidence is None,
+    }
+    return tuple(name for name, holds in marks.items() if holds)
+
+
+def failure_of(
+    path: str, document: Document, failed: Failed, record: Record | None = None, facts: FactValues = NO_FACTS
+) -> Outcome:
+    """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined."""
+    if failed.code == "known" and facts.values:
+        detail = f"the schema allows no record with the facts of this document ({failed.detail})"
+        return quarantined(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in facts.values))
+    if failed.code == "budget":
+        return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
+    return quarantined(path, document, failed.code, failed.detail, record)
+
+
+def quarantined(
+    path: str,
+    document: Document,
+    code: str,
+    detail: str,
+    record: Record | None = None,
+    pointers: tuple[str, ...] = (),
+) -> Outcome:
+    info = DocumentInfo.of(document)
+    return Outcome(path, "quarantined", code, detail, document.digest, info, record, pointers=pointers)
+
+
+def said_of(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:2000]

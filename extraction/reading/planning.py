@@ -1,0 +1,149 @@
+"""Turns a document, or a stretch of one, into passages for the engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from cinnabar.engine.filler import Prompted
+from cinnabar.engine.request import Passage
+from cinnabar.extraction.documents.chunking import Chunk, chunks, overlap_of, window_chunks
+from cinnabar.extraction.documents.content.document import Document, Words
+from cinnabar.extraction.documents.content.token_bound import check_length, too_long
+from cinnabar.extraction.documents.invoice_copies import copies_in
+from cinnabar.extraction.plan.bounds import LEAST_LIMIT
+from cinnabar.schemas.form.form import Form
+
+# A text is counted in stretches of about so many characters, which end with a line or a word.
+_STRETCH = 1 << 16
+
+
+class TokenCounter(Protocol):
+    """The methods of a model, engine or filler that decide how a document is cut for it."""
+
+    @property
+    def context_tokens(self) -> int: ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+    def windows(self, passage: Passage) -> list[tuple[int, int]]: ...
+
+
+def tokens_of(document: Document, counter: TokenCounter, most: int | None = None) -> int:
+    """Returns the tokens of a document. Raises DocumentError: too_long, if there are more than `most`.
+
+    It counts no further than that.
+    """
+    if most is not None:
+        check_length(document, most)
+    tokens = 0
+    for stretch in _stretches(document.text):
+        tokens += counter.count_tokens(stretch)
+        if most is not None and tokens > most:
+            raise too_long(f"more than {most} tokens", most)
+    return tokens
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """Yields the text in stretches that each begin at a blank, so that no word is counted in two parts."""
+    start = 0
+    while len(text) - start > _STRETCH:
+        end = start + _STRETCH
+        cut = max(text.rfind("\n", start + 1, end), text.rfind(" ", start + 1, end))
+        end = cut if cut > 0 else end
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def chunks_for(
+    document: Document,
+    counter: TokenCounter,
+    context: int | None = None,
+    form: Form | None = None,
+    tokens: int | None = None,
+) -> list[Chunk]:
+    """Returns the chunks of a document for a model, of `context` tokens or as many as the model holds.
+
+    Of a model whose prompt tells the form these are fewer. `tokens` are those of the document, if they are counted
+    already. Raises UsageError if the context is below LEAST_LIMIT.
+    """
+    stretches = stretches_of(document)
+    if len(stretches) > 1:
+        return [
+            Chunk(stretch.start + piece.start, stretch.start + piece.end, stretch.copy)
+            for stretch in stretches
+            for piece in chunks_for(cut_out(document, stretch.start, stretch.end), counter, context, form)
+        ]
+    beside = counter if form is not None and isinstance(counter, Prompted) else None
+    most = counter.context_tokens if beside is None or form is None else beside.context_beside(form)
+    limit = min(context or most, most)
+    if tokens is None:
+        tokens = tokens_of(document, counter)
+    if limit >= LEAST_LIMIT and tokens <= limit:
+        return [Chunk(0, len(document.text))]
+    if limit >= LEAST_LIMIT:
+        windows = counter.windows(passage_of(document))
+        found = window_chunks(document.text, windows, limit, counter.count_tokens)
+        if found:
+            return found
+    return chunks(document, limit, overlap_of(limit), counter.count_tokens)
+
+
+def stretches_of(document: Document) -> list[Chunk]:
+    """Returns the stretches of a document that are read apart: the pages around the data of an invoice, and the rest.
+
+    The pages are a copy of the data (`invoice_copies`).
+    """
+    text = document.text
+    found: list[Chunk] = []
+    done = 0
+    for copy in copies_in(document):
+        found += [Chunk(done, copy.start), Chunk(copy.start, copy.end, copy=True)]
+        done = copy.end
+    found.append(Chunk(done, len(text)))
+    return [one for one in found if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
+
+
+def cut_out(document: Document, start: int, end: int) -> Document:
+    """Returns the stretch [start, end) of a document as a document, with the parts and words that begin in it."""
+    words = document.words
+    first, last = np.searchsorted(words.start, [start, end])
+    within = Words(
+        words.start[first:last] - start,
+        words.end[first:last] - start,
+        words.box[first:last],
+        words.part[first:last],
+        None if words.sure is None else words.sure[first:last],
+    )
+    # Words name their parts by index.
+    parts = tuple(
+        replace(one, start=min(max(one.start - start, 0), end - start), end=min(max(one.end - start, 0), end - start))
+        for one in document.parts
+    )
+    parts = tuple(replace(one, kind="body") if one.kind == "invoice" else one for one in parts)
+    return replace(document, text=document.text[start:end], parts=parts, words=within)
+
+
+def passage_of(document: Document, start: int = 0, end: int | None = None) -> Passage:
+    """Returns the characters [start, end) of a document as a passage; word boxes become shares of their page."""
+    end = len(document.text) if end is None else end
+    words = document.words
+    first, last = np.searchsorted(words.start, [start, end])
+    box = np.array(words.box[first:last], dtype=np.float32)
+    if len(document.parts) and len(box):
+        size = np.array([(p.width or np.nan, p.height or np.nan) for p in document.parts], dtype=np.float32)
+        box = box / np.tile(size, 2)[words.part[first:last]]
+    text = document.text[start:end]
+    return Passage(
+        digest=hashlib.sha256(f"{document.digest}:{start}:{end}".encode()).hexdigest(),
+        text=text,
+        offset=start,
+        word_start=(words.start[first:last] - start).astype(np.int32),
+        word_end=(words.end[first:last] - start).astype(np.int32),
+        word_box=box,
+    )

@@ -1,0 +1,90 @@
+"""Observers of a run's progress."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from cinnabar.extraction.store.records import Outcome
+
+# Commands import this module for their help; tables need pyarrow.
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.cost_estimate import CostEstimate
+
+# Documents that a tally names for each reason, and the most characters about one of them.
+_NAMED, _SAID = 5, 200
+
+
+class Progress(Protocol):
+    """Receives the progress of a run."""
+
+    def estimated(self, estimate: CostEstimate) -> None:
+        """Receives the estimated cost before a run asks a model behind a server."""
+
+    def note(self, text: str) -> None:
+        """Receives a warning before the run."""
+
+    def begin(self, inputs: int) -> None:
+        """Receives the number of inputs."""
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Receives the outcomes that were just committed."""
+
+
+class Silent:
+    """Ignores the progress of a run."""
+
+    def estimated(self, estimate: CostEstimate) -> None:
+        """Does nothing."""
+
+    def note(self, text: str) -> None:
+        """Does nothing."""
+
+    def begin(self, inputs: int) -> None:
+        """Does nothing."""
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The number of documents with this outcome and code; `first` holds some of them with their details."""
+
+    outcome: str
+    code: str
+    documents: int
+    first: tuple[str, ...]
+
+
+class OutcomeTally(Silent):
+    """Counts the documents by outcome and reason."""
+
+    def __init__(self) -> None:
+        self.inputs = self.done = 0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._first: dict[tuple[str, str], list[str]] = defaultdict(list)
+
+    def begin(self, inputs: int) -> None:
+        """Stores the number of inputs."""
+        self.inputs = inputs
+
+    def advance(self, outcomes: Sequence[Outcome]) -> None:
+        """Counts the outcomes that were just committed."""
+        from cinnabar.extraction.store.tables import printable
+
+        self.done += len(outcomes)
+        for outcome in outcomes:
+            reason = outcome.status, outcome.code
+            self._counts[reason] += 1
+            if len(first := self._first[reason]) < _NAMED:
+                about = outcome.detail or outcome.duplicate_of
+                first.append(printable(f"{outcome.path}: {about}" if about else outcome.path)[:_SAID])
+
+    def reasons(self) -> list[Reason]:
+        """Returns the counts so far: written, then quarantined, then skipped, the largest first in each."""
+        order = {"written": 0, "quarantined": 1, "skipped": 2}
+        ranked = sorted(self._counts.items(), key=lambda item: (order[item[0][0]], -item[1], item[0][1]))
+        return [Reason(*reason, count, tuple(self._first[reason])) for reason, count in ranked]

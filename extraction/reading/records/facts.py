@@ -1,0 +1,305 @@
+"""Puts the facts of a document into the bound fields of its record (`x-cinnabar-from`); no model is asked for them.
+
+A fact is written in the first of its spellings that the field's schema accepts: a moment as a date and time, a date or
+a time, a number as a number or a text. A fact that the document lacks is null, left out or the schema's default. If the
+schema demands it, it is missing, like a value that a model did not find. A fact that the schema refuses is treated in
+the same way, and flagged; where a value is demanded the document goes to quarantine as `refused_fact`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal
+
+from cinnabar.engine.readings.codes import codes_of
+from cinnabar.engine.request import Filled, Leaf, Passage, Request
+from cinnabar.extraction.documents.content.document import Document, Fact
+from cinnabar.extraction.documents.content.moments import moment
+from cinnabar.schemas.automata.canonical import parse, scalar_text
+from cinnabar.schemas.automata.numbers import canonical_number
+from cinnabar.schemas.compiling.bindings import BoundPlace
+from cinnabar.schemas.facts import FACTS, LANGUAGE
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot
+from cinnabar.schemas.form.record_walk import walk_lists
+from cinnabar.schemas.pointers import unescape
+
+#: The reason code of a document with a fact that the schema refuses where it demands a value.
+REFUSED = "refused_fact"
+# Characters of a value that an error shows.
+_SHOWN = 80
+_State = Literal["given", "absent", "missing"]
+#: Marks a property that is left out.
+_OUT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundValue:
+    """The value of one bound field: `texts` are canonical JSON texts, one for a scalar and one an item for a list.
+
+    `state` says whether the document has the fact in a form that the schema accepts (`given`), the schema allows its
+    absence (`absent`), or it demands a value (`missing`). `refusal` tells why a fact that is there was not written.
+    """
+
+    place: BoundPlace
+    state: _State
+    texts: tuple[str, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class FactValues:
+    """The values of all bound fields in one document."""
+
+    values: tuple[BoundValue, ...] = ()
+
+    @classmethod
+    def of(cls, document: Document, bound: Sequence[BoundPlace]) -> FactValues:
+        """Returns the values of these fields in this document."""
+        return cls(tuple(_value(place, document.facts.get(place.fact)) for place in bound))
+
+    @cached_property
+    def known(self) -> dict[str, str | None]:
+        """Returns the frozen values of a request."""
+        found: dict[str, str | None] = {}
+        for value in self.values:
+            at, node = value.place.pointer, value.place.node
+            if isinstance(node, ArrayNode):
+                found |= {f"{at}/{number}": text for number, text in enumerate(_items(value, node))}
+            elif value.texts:
+                found[at] = value.texts[0]
+            elif value.state == "missing":
+                found[at] = node.minimal
+            else:
+                found[at] = None if value.place.excusable else "null"
+        return found
+
+    @cached_property
+    def counted(self) -> frozenset[int]:
+        """Returns the lists whose rows are known."""
+        return frozenset(v.place.node.index for v in self.values if isinstance(v.place.node, ArrayNode))
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, int], ...]:
+        """Returns the known rows with the characters at which they begin."""
+        return tuple(
+            (value.place.node.index, _anchor(value, number))
+            for value in self.values
+            if isinstance(value.place.node, ArrayNode)
+            for number, _ in enumerate(_items(value, value.place.node))
+        )
+
+    def beside(self, known: Mapping[str, str | None], counted: Collection[int]) -> FactValues:
+        """Returns the values of the fields that are not frozen already by these known values and counted lists."""
+        frozen = (
+            v.place.node.index in counted if isinstance(v.place.node, ArrayNode) else v.place.pointer in known
+            for v in self.values
+        )
+        return FactValues(tuple(v for v, held in zip(self.values, frozen, strict=True) if not held))
+
+    def holds(self, pointer: str) -> bool:
+        """Returns True if this place is a bound field or an item of one."""
+        return any(pointer == at or pointer.startswith(f"{at}/") for at in self._pointers)
+
+    @cached_property
+    def _pointers(self) -> tuple[str, ...]:
+        return tuple(value.place.pointer for value in self.values)
+
+    def request(self, name: str, form: Form, passage: Passage) -> Request:
+        """Returns the request that asks for all other fields."""
+        return Request(name, form, passage, self.known, self.counted, self.rows)
+
+    @cached_property
+    def refusals(self) -> Mapping[str, str]:
+        """Returns the reasons of facts that were not written, by the pointers of their fields."""
+        return {value.place.pointer: value.refusal for value in self.values if value.refusal}
+
+    @cached_property
+    def demanded(self) -> Mapping[str, str]:
+        """Returns those reasons where the schema demands a value."""
+        return {v.place.pointer: v.refusal for v in self.values if v.refusal and v.state == "missing"}
+
+
+NO_FACTS = FactValues()
+
+
+def with_facts(form: Form, filled: Filled, facts: FactValues) -> Filled:
+    """Returns a filled form with the leaves, rows and lists of its bound fields as facts: origin, evidence, certainty.
+
+    A bound list is surely whole, also without items; one whose fact was refused is surely not.
+    """
+    if not facts.values:
+        return filled
+    leaves = {at: leaf for at, leaf in filled.leaves.items() if not facts.holds(at)}
+    rows = {at: row for at, row in filled.rows.items() if not facts.holds(at)}
+    record = parse(filled.record)
+    changed = False
+    for value in facts.values:
+        at, node = value.place.pointer, value.place.node
+        if isinstance(node, Slot):
+            own = filled.leaves.get(at)
+            if own is not None:
+                leaves[at] = _leaf(value, own)
+            continue
+        texts = _items(value, node)
+        changed |= _put(record, at, _list(value, node, texts))
+        assert isinstance(node.item, Slot)
+        for number, text in enumerate(texts):
+            leaf = Leaf(text, 1.0, value.spans[number : number + 1], "fact", slot=node.item.index)
+            leaves[f"{at}/{number}"] = leaf if value.state == "given" else _made_up(text, node.item)
+            rows[f"{at}/{number}"] = _anchor(value, number), 1.0
+    text = fit(form, record).text if changed else filled.record
+    lists = {at: sure for at, sure in filled.lists.items() if not facts.holds(at)}
+    lists |= _whole_lists(form, text, facts)
+    return replace(filled, record=text, leaves=leaves, rows=rows, lists=lists)
+
+
+def _whole_lists(form: Form, text: str, facts: FactValues) -> dict[str, float]:
+    """Returns the probability that each bound list of a record is complete; one that is only demanded has none."""
+    sure = {
+        value.place.pointer: 0.0 if value.refusal else 1.0
+        for value in facts.values
+        if isinstance(value.place.node, ArrayNode) and value.state != "missing"
+    }
+    lists = walk_lists(form, parse(text)) if sure else ()
+    return {one.pointer: sure[one.pointer] for one in lists if one.pointer in sure}
+
+
+def _leaf(value: BoundValue, own: Leaf) -> Leaf:
+    """Returns the leaf of a bound scalar in place of the engine's own."""
+    assert isinstance(value.place.node, Slot)
+    if value.state == "given":
+        return Leaf(value.texts[0], 1.0, value.spans[:1], "fact", slot=value.place.node.index, demanded=own.demanded)
+    if value.texts:
+        return Leaf(value.texts[0], 1.0, (), "default", slot=value.place.node.index)
+    if own.text in (None, "null"):
+        return Leaf(own.text, 1.0, (), "fact", absence=1.0, slot=value.place.node.index)
+    return _made_up(own.text, value.place.node)
+
+
+def _made_up(text: str | None, slot: Slot) -> Leaf:
+    """Returns the leaf of a demanded value that the document does not have."""
+    return Leaf(text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
+
+
+def _items(value: BoundValue, node: ArrayNode) -> tuple[str, ...]:
+    """Returns the texts of a list's items; a demanded list without a fact has its least items."""
+    if value.state != "missing":
+        return value.texts
+    assert isinstance(node.item, Slot)
+    return (node.item.minimal,) * node.min_items
+
+
+def _list(value: BoundValue, node: ArrayNode, texts: Sequence[str]) -> Any:
+    """Returns the list to write; _OUT if its property is left out."""
+    if value.state == "absent":
+        if node.nullable:
+            return None
+        if node.min_items:
+            return _OUT
+    return [parse(text) for text in texts]
+
+
+def _anchor(value: BoundValue, number: int) -> int:
+    return value.spans[number][0] if number < len(value.spans) else 0
+
+
+def _put(record: Any, pointer: str, value: Any) -> bool:
+    """Writes a value at this place of a record, and returns True if it was another one; it opens no object."""
+    *above, last = [unescape(step) for step in pointer.split("/")[1:]] or [""]
+    part = record
+    for step in above:
+        part = part.get(step) if isinstance(part, dict) else None
+    if not isinstance(part, dict) or part.get(last, _OUT) == value:
+        return False
+    if value is _OUT:
+        del part[last]
+    else:
+        part[last] = value
+    return True
+
+
+def _value(place: BoundPlace, fact: Fact | None) -> BoundValue:
+    if fact is None:
+        return _without(place)
+    if isinstance(place.node, ArrayNode):
+        return _list_value(place, place.node, fact)
+    values = fact.value if isinstance(fact.value, tuple) else (fact.value,)
+    if not values:
+        return _without(place)
+    if len(values) > 1:
+        return _without(place, f"{place.fact} has {len(values)} values, and the field takes one")
+    text = _accepted(place.node, place.fact, values[0])
+    if text is None:
+        return _without(place, _refusal(place, place.node, values[0]))
+    return BoundValue(place, "given", (text,), fact.spans[:1])
+
+
+def _list_value(place: BoundPlace, node: ArrayNode, fact: Fact) -> BoundValue:
+    assert isinstance(node.item, Slot)
+    values = fact.value if isinstance(fact.value, tuple) else (fact.value,)
+    texts: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for number, one in enumerate(values):
+        text = _accepted(node.item, place.fact, one)
+        if text is None:
+            return _without(place, _refusal(place, node.item, one))
+        if not (node.unique and text in texts):
+            texts.append(text)
+            spans += fact.spans[number : number + 1]
+    if len(texts) < node.min_items or (node.max_items is not None and len(texts) > node.max_items):
+        most = "more" if node.max_items is None else str(node.max_items)
+        said = f"{place.fact} has {len(texts)} values, and the field takes {node.min_items} to {most}"
+        return _without(place, said if texts else "")
+    return BoundValue(place, "given", tuple(texts), tuple(spans))
+
+
+def _refusal(place: BoundPlace, slot: Slot, value: str | int) -> str:
+    shown = json.dumps(value, ensure_ascii=False)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]} …"
+    return f"{place.fact} is {shown}, and the field takes a {slot.format or slot.kind} that its schema allows"
+
+
+def _without(place: BoundPlace, refusal: str = "") -> BoundValue:
+    """Returns the value of a field without a fact: the schema's default, an absence, or a missing value."""
+    node = place.node
+    if isinstance(node, Slot):
+        allowed = place.excusable or node.nullable
+        if node.default and not refusal:
+            return BoundValue(place, "absent", (node.default,))
+    else:
+        allowed = place.optional or node.nullable or not node.min_items
+    return BoundValue(place, "absent" if allowed else "missing", refusal=refusal)
+
+
+def _accepted(slot: Slot, fact: str, value: str | int) -> str | None:
+    """Returns the first spelling of a value, as canonical JSON text, that a slot accepts; None if it accepts none."""
+    return next((text for text in _spellings(slot, fact, value) if slot.accepts(text.encode())), None)
+
+
+def _spellings(slot: Slot, fact: str, value: str | int) -> Iterator[str]:
+    if isinstance(value, int):
+        yield scalar_text(value)
+        yield scalar_text(str(value))
+        return
+    if FACTS[fact].kind == "moment":
+        time = datetime.fromisoformat(value)
+        whole = (value, moment(time.astimezone(UTC))) if 1 < time.year < 9999 else (value,)
+        yield from map(scalar_text, (*whole, value[:10], value[11:], value[11:19]))
+        return
+    yield scalar_text(value)
+    # Of closed options the one in other letters, or the name of the language.
+    for option in slot.options:
+        said = json.loads(option)
+        if isinstance(said, str) and (
+            said.casefold() == value.casefold() or (fact == LANGUAGE and value in codes_of(said))
+        ):
+            yield option
+    if value.isascii() and value.isdecimal():
+        yield canonical_number(Decimal(value))

@@ -1,0 +1,276 @@
+"""Merges the records of a document's chunks into one record.
+
+A value that a chunk found counts more than its absence elsewhere: its absence from one chunk says nothing about the
+others, and each chunk has weighed its own finding against absence. Of several values the one with the best odds against
+absence wins, the rule by which the default model joins the windows of one passage: a chunk that surely holds the value
+and wavers between two readings knows more than one that hardly holds it and has one reading. An absence is as sure as
+the chunk that doubts it most. A yes in one chunk is a yes, as the model decides a boolean where the document says most
+of it; a no is like an absence.
+
+The rows of an array are those of the chunks, in the order of their anchors. Where two chunks overlap, a row that both
+found is one row with merged values. A row that only one of them found counts if its anchor lies on that chunk's side of
+the middle, because the chunk saw more of its surroundings. A list is complete if each chunk's part of it is, so the
+confidences of the parts are multiplied.
+
+A chunk that is a copy of exact data, as the pages of an electronic invoice are, only gives the values and the lists
+that all other chunks lack.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cinnabar.engine.layout import lay_out
+from cinnabar.engine.model import Row
+from cinnabar.engine.repair import repaired
+from cinnabar.engine.request import Filled, Leaf
+from cinnabar.engine.writing import Value, Writer
+from cinnabar.extraction.documents.chunking import Chunk
+from cinnabar.extraction.reading.records.parts import (
+    FoundRow,
+    RecordPart,
+    Spans,
+    joined_leaves,
+    part_of,
+    rank,
+    shared,
+    spans_of,
+)
+from cinnabar.extraction.reading.records.repeats import is_known, without_repeats
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.form.form import ArrayNode, Form, Slot
+from cinnabar.schemas.form.record_walk import walk_lists
+
+#: Characters of thoughts that are kept of a document in many chunks.
+MOST_THOUGHTS = 20_000
+
+
+def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Filled:
+    """Returns the merged record of a document from the filled chunks, in order.
+
+    The id is that of the first chunk, `steps` the highest and `reopened` the sum over chunks; `thoughts` are joined.
+    Rows that only satisfy the schema's demands are dropped if there are real ones. Rows about the same thing become one
+    (`extraction/reading/records/repeats.py`), unless the record holds known values other than facts. Every chunk
+    has all rows of a list that is a fact, and no two of these are one.
+    """
+    facts = _facts_of(form)
+    if len(filled) == 1 and (len(filled[0].rows) < 2 or is_known(filled[0], facts.slots)):
+        return filled[0]
+    sources = [
+        _joined(form, [pair for pair in zip(chunks, filled, strict=False) if pair[0].copy is copy], facts.arrays)
+        for copy in (False, True)
+    ]
+    first, *copies = [part for part in sources if part is not None]
+    merged = _completed(first, copies[0]) if copies else first
+    known = any(is_known(one, facts.slots) for one in filled)
+    found = merged if known else without_repeats(merged, facts.arrays)
+    if len(filled) == 1 and found == merged:
+        return filled[0]
+    merged = found
+    leaves, rows, lists, record = _write(form, merged) or _fullest(filled)
+    return Filled(
+        id=filled[0].id,
+        record=record,
+        leaves=leaves,
+        rows=rows,
+        steps=max(result.steps for result in filled),
+        reopened=sum(result.reopened for result in filled),
+        lists=lists,
+        thoughts="\n\n".join(result.thoughts for result in filled if result.thoughts)[:MOST_THOUGHTS],
+    )
+
+
+def _joined(
+    form: Form, found: Sequence[tuple[Chunk, Filled]], bound: frozenset[int]
+) -> RecordPart | None:
+    """Returns what these chunks found, None if there are none; the rows of `bound` lists are those of the first."""
+    merged: RecordPart | None = None
+    before = 0
+    for chunk, filled in found:
+        part = part_of(form, filled)
+        if merged is None:
+            merged = part
+        else:
+            part.rows = defaultdict(list, {array: own for array, own in part.rows.items() if array not in bound})
+            merged = _join(merged, part, chunk.start, before)
+        before = chunk.end
+    return merged
+
+
+def _completed(exact: RecordPart, copy: RecordPart) -> RecordPart:
+    """Returns the exact findings, with those values and lists of the copy that they lack."""
+    leaves = {slot: leaf for slot, leaf in exact.leaves.items() if rank(leaf) == 2}
+    whole = RecordPart({**joined_leaves(exact, copy), **leaves}, lists={**copy.lists, **exact.lists})
+    for array in sorted({*exact.rows, *copy.rows}):
+        own = exact.rows.get(array)
+        whole.rows[array] = own or copy.rows[array]
+        if not own and array in copy.lists:
+            whole.lists[array] = copy.lists[array]
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class _BoundParts:
+    """The lists of a form that are facts, and the slots of all facts."""
+
+    arrays: frozenset[int]
+    slots: frozenset[int]
+
+
+def _facts_of(form: Form) -> _BoundParts:
+    nodes = [place.node for place in bound_places(form)]
+    arrays = [node for node in nodes if isinstance(node, ArrayNode)]
+    items = [node.item for node in arrays]
+    slots = (node.index for node in [*nodes, *items] if isinstance(node, Slot))
+    return _BoundParts(frozenset(array.index for array in arrays), frozenset(slots))
+
+
+def _join(before: RecordPart, after: RecordPart, start: int, end: int) -> RecordPart:
+    """Joins the parts that two chunks found; the chunks share the characters [start, end)."""
+    joined = RecordPart(joined_leaves(before, after))
+    for array in sorted({*before.rows, *after.rows}):
+        joined.rows[array] = _join_rows(before.rows.get(array, []), after.rows.get(array, []), start, end)
+    for array in sorted({*before.lists, *after.lists}):
+        joined.lists[array] = round(before.lists.get(array, 1.0) * after.lists.get(array, 1.0), 4)
+    return joined
+
+
+def _join_rows(before: list[FoundRow], after: list[FoundRow], start: int, end: int) -> list[FoundRow]:
+    same = _pairs(before, after, start, end)
+    middle = (start + end + 1) // 2
+    rows = []
+    for at, row in enumerate(before):
+        if at in same:
+            other = after[same[at]]
+            part = _join(row.part, other.part, start, end)
+            chance = max(row.probability, other.probability)
+            rows.append(FoundRow(min(row.anchor, other.anchor), chance, part))
+        elif row.anchor < middle:
+            rows.append(row)
+    paired = set(same.values())
+    rows += [row for at, row in enumerate(after) if at not in paired and row.anchor >= middle]
+    return sorted(rows, key=lambda row: row.anchor)
+
+
+def _pairs(before: list[FoundRow], after: list[FoundRow], start: int, end: int) -> dict[int, int]:
+    """Returns the pairs of rows that two chunks share, as indices of the first chunk's rows to those of the second.
+
+    Rows with one anchor pair first. Then rows pair if at least half of their values were read at the same places: a
+    chunk that begins within a row takes the rest of it for a row with another anchor.
+    """
+    extents = {
+        at: spans for at, row in enumerate(before) if _reaches(row, spans := spans_of(row.part), start)
+    }
+    others = {at: spans_of(row.part) for at, row in enumerate(after) if row.anchor < end}
+    same: dict[int, int] = {}
+    free = defaultdict(list)
+    for other in others:
+        free[after[other].anchor].append(other)
+    for at in extents:
+        if free[before[at].anchor]:
+            same[at] = free[before[at].anchor].pop(0)
+    taken = set(same.values())
+    shares = [
+        (-share, at, other)
+        for at in extents.keys() - same.keys()
+        for other in others.keys() - taken
+        if (share := shared(extents[at], others[other])) >= 0.5
+    ]
+    for _, at, other in sorted(shares):
+        if at not in same and other not in taken:
+            same[at] = other
+            taken.add(other)
+    return same
+
+
+def _reaches(row: FoundRow, spans: Spans, start: int) -> bool:
+    """Returns True if a row has anything from this character on."""
+    return row.anchor >= start or any(end > start for own in spans.values() for _, end in own)
+
+
+_Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], Mapping[str, float], str]
+
+
+def _write(form: Form, whole: RecordPart) -> _Written | None:
+    """Returns the leaves, rows, lists and text of a record as the engine writes them.
+
+    Returns None if the schema does not allow it.
+    """
+    found = list(_flat(whole))
+    # The index in `found` replaces the anchor, so that rows can be told after `max_items` removed some.
+    rows = [Row(array, parent, at, row.probability) for at, (array, parent, row) in enumerate(found)]
+    layout = lay_out(form, rows, {})
+    values = []
+    for slot, row in zip(layout.slots, layout.row_of, strict=True):
+        part = whole if row < 0 else found[layout.rows[row].anchor][2].part
+        values.append(_value(slot, part.leaves.get(slot.index)))
+    writer: Writer | None = Writer(layout, values)
+    if writer is not None and form.judge is not None and not form.judge.accepts(parse(writer.record)):
+        writer = repaired(layout, values, 0, form.judge, lambda at: _others(layout.slots[at], values[at]))
+    if writer is None:
+        return None
+    anchors = {pointer: (found[at][2].anchor, chance) for pointer, (at, chance) in writer.rows.items()}
+    return writer.leaves, anchors, _lists(form, whole, found, writer), writer.record
+
+
+def _lists(
+    form: Form, whole: RecordPart, found: Sequence[tuple[int, int, FoundRow]], writer: Writer
+) -> dict[str, float]:
+    """Returns the probability that each list of the written record is complete, by its pointer."""
+    lists: dict[str, float] = {}
+    if not whole.lists and not any(row.part.lists for _, _, row in found):
+        return lists
+    for one in walk_lists(form, parse(writer.record)):
+        # Rows that only satisfy the schema's demands are not in `writer.rows`.
+        place = None if one.parent is None else writer.rows.get(one.parent)
+        part = whole if one.parent is None else None if place is None else found[place[0]][2].part
+        if part is not None and one.array.index in part.lists:
+            lists[one.pointer] = part.lists[one.array.index]
+    return lists
+
+
+def _others(slot: Slot, value: Value) -> list[tuple[float, Value]]:
+    """Returns the alternatives of a slot's value: absence, or its minimal text."""
+    least = replace(value, text=slot.minimal.encode(), absent=False, confidence=0.0, spans=(), missing=True)
+    return [(value.absent_confidence, replace(value, absent=True)), (0.0, least)]
+
+
+def _fullest(filled: Sequence[Filled]) -> _Written:
+    """Returns the record of the chunk that found most, for chunks whose records do not go together."""
+    best = max(filled, key=lambda one: sum(x.confidence for x in one.leaves.values() if rank(x) == 2))
+    return best.leaves, best.rows, best.lists, best.record
+
+
+def _flat(whole: RecordPart) -> Iterator[tuple[int, int, FoundRow]]:
+    """Yields all rows with their array and the index of the row around them, parents before children."""
+    waiting = [(-1, whole)]
+    count = 0
+    while waiting:
+        parent, part = waiting.pop(0)
+        for array, rows in sorted(part.rows.items()):
+            for row in rows:
+                yield array, parent, row
+                waiting.append((count, row.part))
+                count += 1
+
+
+def _value(slot: Slot, leaf: Leaf | None) -> Value:
+    """Returns the value to write for a slot with this leaf."""
+    if leaf is None:
+        return Value(slot.minimal.encode(), absent=True)
+    default = leaf.origin == "default"
+    found = default or rank(leaf)
+    return Value(
+        text=(leaf.text if found and leaf.text is not None else slot.minimal).encode(),
+        absent=rank(leaf) < 2 and not default,
+        confidence=leaf.confidence if found else leaf.posterior,
+        absent_confidence=leaf.absence if found else leaf.confidence,
+        spans=leaf.spans,
+        origin=leaf.origin if found else "minimal",
+        missing=leaf.missing,
+        allowed_mass=leaf.allowed_mass,
+        rival=leaf.rival,
+    )

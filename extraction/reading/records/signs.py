@@ -1,0 +1,36 @@
+"""Numbers that are stored without the minus that the document prints."""
+
+from __future__ import annotations
+
+from cinnabar.engine.readings.locale import document_locale
+from cinnabar.engine.readings.readings import json_readings
+from cinnabar.engine.readings.unsigned import asks_unsigned
+from cinnabar.engine.request import Leaf
+from cinnabar.extraction.documents.content.document import Evidence
+from cinnabar.schemas.form.form import Form
+
+#: The flag of such a value. A schema with `minimum: 0` allows no other, and the model may misread one.
+SIGN_DROPPED = "sign_dropped"
+#: The characters on each side of a number that may make it negative, and those of them that do.
+_BESIDE, _MARKS = 8, frozenset("-−–()DR")
+#: The characters on each side that a reading gets.
+_CONTEXT = 40
+
+
+def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str) -> bool:
+    """Returns whether a leaf is a positive number that the document prints as a negative one.
+
+    A description that asks for numbers without their sign is obeyed, and that drops none.
+    """
+    if evidence is None or not 0 <= leaf.slot < len(form.slots) or leaf.origin in ("known", "fact"):
+        return False
+    slot, value = form.slots[leaf.slot], leaf.text or ""
+    if slot.kind not in ("number", "integer") or not value[:1].isdigit() or asks_unsigned(slot.description):
+        return False
+    start, end = evidence.spans[0].start, evidence.spans[-1].end
+    if not _MARKS & {*text[max(0, start - _BESIDE) : end + _BESIDE]}:
+        return False
+    before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
+    read = json_readings(evidence.text, document_locale(text), before, after)
+    first = next((reading for reading in read if reading[:1].isdigit() or reading[:1] == b"-"), b"")
+    return first == b"-" + value.encode()

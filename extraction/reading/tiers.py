@@ -1,0 +1,223 @@
+"""Escalates unsure values of a filled form to a stronger model.
+
+Sure values are frozen in the stronger model's request and written as the cheap model had them. In a list whose rows are
+all sure, and which is surely complete, the values are frozen one by one. Any other list is asked as a whole, and so are
+alternatives and open properties with anything in doubt. An empty list is asked again with other values of its document,
+and on its own only if the cheap model can tell how sure its emptiness is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from cinnabar.engine.filler import Filler
+from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.extraction.documents.chunking import Chunk
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.reading.planning import chunks_for, passage_of
+from cinnabar.extraction.reading.records.facts import NO_FACTS, FactValues, with_facts
+from cinnabar.extraction.reading.records.merging import merge
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.form.fitting import branch_of
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import above, escape
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A stronger model, and the confidence below which values are escalated to it."""
+
+    filler: Filler
+    below: float
+
+
+@dataclass(slots=True)
+class Escalated:
+    """The number of escalated documents, and of their fields that were not frozen."""
+
+    documents: int = 0
+    fields: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRecord:
+    """A document and its record, merged from its chunks, before escalation; no model is asked for its facts."""
+
+    document: Document
+    filled: Filled
+    facts: FactValues = NO_FACTS
+
+
+def escalate(
+    merged: Sequence[MergedRecord], form: Form, tier: Tier, context: int | None = None
+) -> tuple[list[Result], Escalated]:
+    """Returns the records in order, with unsure values answered by the stronger model, and the counts.
+
+    `context` limits the tokens of a chunk; None means as many as the model holds. A record without doubts stays as it
+    is; a record with a failed chunk becomes that failure.
+    """
+    raised: dict[int, _Raised] = {}
+    finals: dict[int, Result] = {}
+    escalated = Escalated()
+    for at, lower in enumerate(merged):
+        if _is_sure(lower, tier.below):
+            continue
+        try:
+            pieces = chunks_for(lower.document, tier.filler, context, form)
+            frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1) | lower.facts.known
+        except Exception as error:
+            finals[at] = _internal(lower, error)
+            continue
+        raised[at] = _Raised(lower, pieces, form, frozen)
+        escalated.documents += 1
+        asked = (at for at in lower.filled.leaves.keys() - frozen.keys() if not lower.facts.holds(at))
+        escalated.fields += sum(1 for _ in asked)
+    results = iter(tier.filler.fill([request for one in raised.values() for request in one.requests]))
+    for at, one in raised.items():
+        answers = [next(results) for _ in one.pieces]
+        try:
+            finals[at] = one.merged(answers)
+        except Exception as error:
+            finals[at] = _internal(one.lower, error)
+    return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
+
+
+def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
+    """Returns the sure values by pointer, in the form of `Request.known`; values in lists only with `lists`."""
+    walk = _Walk(filled, below, lists, sorted(filled.leaves))
+    walk.visit(form.root, parse(filled.record), "")
+    return walk.frozen
+
+
+def _is_sure(lower: MergedRecord, below: float) -> bool:
+    filled, facts = lower.filled, lower.facts
+    rows = all(chance >= below for _, chance in filled.rows.values())
+    lists = all(sure >= below for at, sure in filled.lists.items() if not facts.holds(at))
+    unsure = any(_unsure(leaf, below) for at, leaf in filled.leaves.items() if not facts.holds(at))
+    return rows and lists and not unsure
+
+
+def _unsure(leaf: Leaf, below: float) -> bool:
+    return leaf.missing or leaf.confidence < below
+
+
+def _internal(lower: MergedRecord, error: Exception) -> Failed:
+    """Returns the failure for an internal error with one document; other documents go on."""
+    return Failed(lower.filled.id, "internal_error", f"{type(error).__name__}: {error}"[:2000])
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Walks a record along its form and freezes sure values; `pointers` are those of its leaves, sorted."""
+
+    filled: Filled
+    below: float
+    lists: bool
+    pointers: list[str]
+    frozen: dict[str, str | None] = field(default_factory=dict)
+
+    def visit(self, node: Node, value: Any, pointer: str) -> None:
+        """Freezes the sure values at this place."""
+        if isinstance(node, Slot):
+            leaf = self.filled.leaves.get(pointer)
+            if leaf is not None and leaf.text is not None and not _unsure(leaf, self.below):
+                self.frozen[pointer] = leaf.text
+        elif isinstance(node, ObjectNode):
+            if not isinstance(value, Mapping):
+                self._closed(pointer)
+                return
+            for place in node.properties:
+                below = f"{pointer}/{escape(place.name)}"
+                if place.name in value:
+                    self.visit(place.node, value[place.name], below)
+                elif isinstance(place.node, (Slot, ObjectNode)):
+                    self._closed(below)
+        elif isinstance(node, ChoiceNode):
+            branch = None if value is None else branch_of(node, value)
+            if branch is not None and self._all_sure(pointer) and is_plain(node.branches[branch]):
+                self.visit(node.branches[branch], value, pointer)
+        elif isinstance(value, list) and value and self.lists:
+            self._list(node, value, pointer)
+
+    def _list(self, node: ArrayNode, value: list[Any], pointer: str) -> None:
+        """Freezes the sure values of a list if it is surely complete, all its items are sure and each has a value."""
+        if self.filled.lists.get(pointer, 1.0) < self.below:
+            return
+        rows = [self.filled.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
+        if any(row is None or row[1] < self.below for row in rows):
+            return
+        inner = _Walk(self.filled, self.below, self.lists, self.pointers)
+        for at, item in enumerate(value):
+            part = node.prefix[at] if at < len(node.prefix) else node.item
+            held = len(inner.frozen)
+            if part is not None:
+                inner.visit(part, item, f"{pointer}/{at}")
+            latest = islice(reversed(inner.frozen.values()), len(inner.frozen) - held)
+            if not any(text is not None for text in latest):
+                return
+        self.frozen |= inner.frozen
+
+    def _closed(self, pointer: str) -> None:
+        """Freezes an absent place if all leaves below it are sure."""
+        if self._all_sure(pointer):
+            self.frozen |= dict.fromkeys(self._below(pointer))
+
+    def _all_sure(self, pointer: str) -> bool:
+        return all(not _unsure(self.filled.leaves[at], self.below) for at in self._below(pointer))
+
+    def _below(self, pointer: str) -> list[str]:
+        found = [pointer] if pointer in self.filled.leaves else []
+        begin = f"{pointer}/"
+        for at in range(bisect_left(self.pointers, begin), len(self.pointers)):
+            if not self.pointers[at].startswith(begin):
+                break
+            found.append(self.pointers[at])
+        return found
+
+
+def is_plain(node: Node) -> bool:
+    """Returns True if all values of this alternative can be frozen."""
+    if isinstance(node, ObjectNode):
+        return not node.rest and all(is_plain(place.node) for place in node.properties)
+    return isinstance(node, Slot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """An escalated document with its chunks and frozen values."""
+
+    lower: MergedRecord
+    pieces: list[Chunk]
+    form: Form
+    frozen: dict[str, str | None]
+
+    @property
+    def requests(self) -> list[Request]:
+        document, facts = self.lower.document, self.lower.facts
+        passages = [passage_of(document, c.start, c.end) for c in self.pieces]
+        return [
+            Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, facts.counted, facts.rows)
+            for p in passages
+        ]
+
+    def merged(self, results: Sequence[Result]) -> Result:
+        """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
+        failed = next((result for result in results if isinstance(result, Failed)), None)
+        if failed is not None:
+            return failed
+        filled = merge(self.form, self.pieces, [r for r in results if isinstance(r, Filled)])
+        own = self.lower.filled
+        leaves = {
+            at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf
+            for at, leaf in filled.leaves.items()
+        }
+        places = {at for key in self.frozen for at in above(key)}
+        pinned = {at for at in own.rows if at in places}
+        rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
+        lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
+        found = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
+        return with_facts(self.form, found, self.lower.facts)

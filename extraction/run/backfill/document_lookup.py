@@ -1,0 +1,232 @@
+"""Finds documents that were read before: at their old path, else by the hash of their bytes.
+
+A mail moves: in an mbox its number changes, in a Maildir the name of its file, behind IMAP the UIDVALIDITY. Within its
+mailbox it is therefore found by the hash of its bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cinnabar.extraction.documents.archives.unpacker import ArchiveMember
+from cinnabar.extraction.documents.content.inputs import Message
+from cinnabar.extraction.documents.inputs import Input, Location, archive_around, check_account, examine, gather
+from cinnabar.extraction.documents.mailboxes.address import (
+    ImapAddress,
+    is_address,
+    parse_address,
+    parse_mail_path,
+    password_of_environment,
+)
+from cinnabar.extraction.documents.mailboxes.files import (
+    MaildirMessage,
+    is_mbox,
+    maildir_name,
+    maildir_of,
+    mbox_messages,
+)
+from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox, ImapMessage
+from cinnabar.extraction.store.folders import remembered
+from cinnabar.schemas.errors import NoMailbox
+
+#: Advice for a document that is not found.
+ELSEWHERE = "if it has moved, or lies behind IMAP, name its place with --from"
+#: A file, or a mail without a file of its own.
+Content = Path | Message
+
+_IN_MBOX = re.compile(r"(.+)#([1-9]\d*)", re.DOTALL)
+
+
+class DocumentLookup:
+    """Finds documents by their paths in an output folder and by the hash of their bytes.
+
+    Relative paths are searched from the working folder, and from the start folders of the runs that wrote to `out`;
+    then the `others` are searched: files, folders and mailboxes. `password` returns the password of mailboxes behind
+    IMAP. A connection to them is made only for a mail that is found nowhere else, and only to the accounts of the
+    `others` and of `source`, which a person named: a folder from elsewhere may name any server, which would get the
+    password.
+
+    A context manager: contents must be read before its exit. Raises UsageError if one of the `others` is missing,
+    RunError if a server stops answering.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        others: Sequence[Location] = (),
+        password: Callable[[], str] = password_of_environment,
+        source: str | None = None,
+    ) -> None:
+        here = Path.cwd()
+        self._folders = [Path(), *(folder for folder in remembered(out) if folder != here)]
+        self._password = password
+        self._connections = ExitStack()
+        self._mailboxes: dict[Location, _Holding] = {}
+        self._accounts = {one.account for one in others if isinstance(one, ImapAddress)}
+        if source is not None and is_address(source):
+            self._accounts.add(parse_address(source).account)
+        with self._connections as stack:
+            self._others = _Holding(gather(others, out, stack) if others else (), others)
+            self._connections = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connections.__exit__(kind, error, trace)
+
+    def find(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
+        """Returns the file or mail with these bytes that had one of these paths; None if there is none.
+
+        A mail behind IMAP with the same UIDVALIDITY, UID and size is not fetched to hash it, so its reader must check
+        the hash again. `size` in bytes, None if unknown.
+        """
+        return (
+            self._here(paths, digest, size)
+            or self._others.find(digest, size)
+            or self._behind_imap(paths, digest, size)
+        )
+
+    def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
+        near = [path for path in paths if not is_address(path)]
+        named = (content for path in near for content in self._named(path))
+        if (content := next((one for one in named if _digest(one) == digest), None)) is not None:
+            return content
+        mailboxes = (mailbox for path in near for mailbox in self._local_mailboxes(path))
+        found = (self._holding(mailbox).find(digest, size) for mailbox in mailboxes)
+        return next((content for content in found if content is not None), None)
+
+    def _behind_imap(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
+        for path in paths:
+            if (mailbox := self._mailbox_of(path)) is not None:
+                holding = self._holding(mailbox)
+                content = holding.named.get(path)
+                if content is None or (_size(content) != size and _digest(content) != digest):
+                    content = holding.find(digest, size)
+                if content is not None:
+                    return content
+        return None
+
+    def lying_at(self, path: str) -> Content | None:
+        """Returns the content at this path now, with any bytes; None if there is none."""
+        if (mailbox := self._mailbox_of(path)) is not None:
+            return self._holding(mailbox).named.get(path)
+        return next(self._named(path), None)
+
+    def file_at(self, path: str) -> Content | None:
+        """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
+        return next(self._files(path), None)
+
+    def inside(self, file: Path) -> list[ArchiveMember]:
+        """Returns the files in an archive, none if the file is no archive."""
+        items = gather([file], None, self._connections)
+        return [one for one in items if isinstance(one, ArchiveMember)]
+
+    def _mailbox_of(self, path: str) -> ImapAddress | None:
+        """Returns the mailbox of a mail behind IMAP, if its server may get the password."""
+        if (mail := parse_mail_path(path, self._password)) is None:
+            return None
+        return mail[0] if mail[0].account in self._accounts else None
+
+    def _lying(self, path: str) -> list[Path]:
+        """Returns the places where a file of this name may be."""
+        return [Path(path)] if Path(path).is_absolute() else [folder / path for folder in self._folders]
+
+    def _files(self, path: str) -> Iterator[Content]:
+        for file in () if is_address(path) else filter(_is_file, self._lying(path)):
+            yield MaildirMessage(file) if maildir_of(file) is not None else file
+
+    def _named(self, path: str) -> Iterator[Content]:
+        """Yields files and mails of this name, in each of the folders."""
+        yield from self._files(path)
+        for mailbox in self._local_mailboxes(path):
+            holding = self._holding(mailbox)
+            number = _IN_MBOX.fullmatch(path)
+            called = [f"{mailbox}#{number[2]}"] if number else [maildir_name(Path(path)), *map(str, self._lying(path))]
+            yield from (holding.named[name] for name in called if name in holding.named)
+
+    def _local_mailboxes(self, path: str) -> Iterator[Path]:
+        """Yields the mbox files, Maildirs and archives that may have held the mail or file of this path."""
+        if is_address(path):
+            return
+        if number := _IN_MBOX.fullmatch(path):
+            yield from filter(is_mbox, self._lying(number[1]))
+        yield from filter(None, map(maildir_of, self._lying(path)))
+        yield from filter(None, map(archive_around, self._lying(path)))
+
+    def _holding(self, mailbox: Path | ImapAddress) -> _Holding:
+        if mailbox not in self._mailboxes:
+            if isinstance(mailbox, ImapAddress):
+                check_account(one for one in [*self._mailboxes, mailbox] if isinstance(one, ImapAddress))
+                items: Iterable[Content | Input] = self._messages(mailbox)
+            elif mailbox.is_file() and is_mbox(mailbox):
+                items = mbox_messages(mailbox)
+            else:
+                items = gather([mailbox], None, self._connections)
+            self._mailboxes[mailbox] = _Holding(items, [mailbox])
+        return self._mailboxes[mailbox]
+
+    def _messages(self, address: ImapAddress) -> list[ImapMessage]:
+        try:
+            return self._connections.enter_context(ImapMailbox(address)).messages()
+        except NoMailbox:
+            return []
+
+
+class _Holding:
+    """Files and mails of one location, by name and by their bytes.
+
+    Bytes are read once, and only those of requested sizes. `roots` as for `examine`.
+    """
+
+    def __init__(self, items: Iterable[Content | Input], roots: Sequence[Location]) -> None:
+        self._roots = roots
+        self.named: dict[str, Content] = {}
+        self._unread: dict[int | None, list[Content]] = defaultdict(list)
+        self._found: dict[str, Content] = {}
+        for item in (one for one in items if not isinstance(one, Input)):
+            self.named[_name(item)] = item
+            self._unread[_size(item)].append(item)
+
+    def find(self, digest: str, size: int | None) -> Content | None:
+        """Returns the content with this hash; `size` in bytes, None if unknown."""
+        for known in {size, None} if size is not None else [*self._unread]:
+            for item in self._unread.pop(known, ()):
+                self._found.setdefault(examine(item, self._roots).digest, item)
+        return self._found.get(digest)
+
+
+def _name(item: Content) -> str:
+    if isinstance(item, MaildirMessage):
+        return maildir_name(item.file)
+    return str(item) if isinstance(item, Path) else item.path
+
+
+def _size(item: Content) -> int | None:
+    """Returns the size in bytes if it is known without reading the content."""
+    if isinstance(item, ImapMessage):
+        return item.size
+    file = item.file if isinstance(item, MaildirMessage) else item
+    try:
+        return file.stat().st_size if isinstance(file, Path) else None
+    except OSError:
+        return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # for example in a folder without permission, or too long a name
+        return False
+
+
+def _digest(item: Content) -> str:
+    return examine(item, [item] if isinstance(item, Path) else []).digest

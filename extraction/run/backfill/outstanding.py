@@ -1,0 +1,59 @@
+"""Splits a backfill's chosen records into items to fill and outcomes of those done or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE, Content, DocumentLookup
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.stored_records import CHANGED, GONE, LatestRecord
+
+_KEPT = f"the record of the version before stays; {ELSEWHERE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document to fill: its name in the run, its file or mail, and its record."""
+
+    name: str
+    content: Content
+    found: LatestRecord
+
+    @property
+    def input(self) -> Input:
+        """Returns the document as an input of the run."""
+        return Input(self.name, self.content, self.found.document)
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """The chosen records: their `names` in the run, outcomes of those `done` or `lost`, and `items` to fill."""
+
+    names: list[str]
+    done: list[Outcome] = field(default_factory=list)
+    lost: list[Outcome] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, chosen: Sequence[LatestRecord], done: Collection[str], document_lookup: DocumentLookup) -> Self:
+        """Splits the chosen records; `done` holds the digests of finished documents."""
+        # An older content gets a name of its own if its path was read again since.
+        self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
+        for name, found in zip(self.names, chosen, strict=True):
+            if found.document in done:
+                self.done.append(Outcome(name, "skipped", "done", digest=found.document))
+            elif (content := document_lookup.find(found.paths, found.document, found.size)) is not None:
+                self.items.append(Item(name, content, found))
+            else:
+                self.lost.append(_lost(name, found, document_lookup))
+        return self
+
+
+def _lost(name: str, found: LatestRecord, document_lookup: DocumentLookup) -> Outcome:
+    changed = any(document_lookup.file_at(path) for path in found.paths)
+    code = CHANGED if changed else GONE
+    said = "holds other bytes than those of the record" if changed else "is not there any more"
+    return Outcome(name, "skipped", code, f"{found.paths[0]} {said}; {_KEPT}", digest=found.document)

@@ -1,0 +1,47 @@
+"""The stored records of the documents that a backfill reads again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.store.stored_records import LatestRecord, Stored, stored
+from cinnabar.schemas.compiling.changes import Changes
+
+# Torch takes seconds to import; a backfill that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.extraction.run.work.refilling import Known
+
+# Records that are fetched from the store at a time.
+_FETCH = 512
+
+
+class StoredRecords:
+    """The stored records of a backfill, fetched hundreds at a time.
+
+    `found` maps the names of inputs to their records, `changes` each version of the schema to its changes since. Leaves
+    below `below` are asked as well.
+    """
+
+    def __init__(
+        self, out: Path, found: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
+    ) -> None:
+        self._out, self._found, self._changes, self._below = out, found, changes, below
+        self._fetched: dict[str, Stored] = {}
+
+    def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> Known:
+        """Returns the stored records of these documents; if it fetches, then those of the coming batches, too."""
+        from cinnabar.extraction.run.work.refilling import Known
+
+        found = [self._found[item.path] for item in items]
+        if any(one.document not in self._fetched for one in found if one.schema_fingerprint):
+            following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
+            self._fetched = stored(self._out, [one for one in chain(found, following) if one.schema_fingerprint])
+        records = [
+            (self._fetched[one.document], self._changes[one.schema_fingerprint]) if one.schema_fingerprint else None
+            for one in found
+        ]
+        return Known(records, self._below)

@@ -1,0 +1,114 @@
+"""Packs documents, model and schema for the machines of a cluster, which may have none of them."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.transfer import Carried, carried, unpacked
+from cinnabar.engine.precision import DEFAULT, Precision
+from cinnabar.extraction.documents.content.inputs import Sent
+from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE, modified_at, name_of
+from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.documents.ocr.page_store import PackedPages
+from cinnabar.extraction.documents.processes.worker import read_file
+from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, Named
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.schemas.errors import DocumentError, ModelError
+
+if TYPE_CHECKING:
+    from cinnabar.engine.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An input in transit: its path, the SHA-256 of its bytes, and the bytes or the error of reading them."""
+
+    path: str
+    digest: str
+    content: Sent | DocumentError
+
+
+def letters(batch: Sequence[Input]) -> list[Letter]:
+    """Returns the inputs of a batch with their bytes. Raises RunError if a mailbox does not answer."""
+    return [Letter(item.path, item.digest, _content(item)) for item in batch]
+
+
+def _content(item: Input) -> Sent | DocumentError:
+    content = item.content
+    if isinstance(content, Sent):
+        return content
+    try:
+        data = read_file(str(content), MAX_FILE) if isinstance(content, Path) else content.read()
+    except DocumentError as problem:
+        return problem
+    return Sent(name_of(content), data, modified_at(content))
+
+
+def size_of(batch: Sequence[Letter], pages: PackedPages) -> int:
+    """Returns the bytes of the documents, and of their pages that OCR read."""
+    kept = sum(len(page) for named in pages.values() for page in named.values())
+    return kept + sum(len(letter.content.data) for letter in batch if isinstance(letter.content, Sent))
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacking:
+    """Loads a model that was sent as bytes, on this device, with the rules and the precision of the run."""
+
+    model: Carried
+    device: str
+    config: PriorConfig = DEFAULT_PRIORS
+    precision: Precision = DEFAULT
+
+    def __call__(self) -> Model:
+        from cinnabar.engine.models.reader.loading import load_model
+
+        with tempfile.TemporaryDirectory(prefix="cinnabar-") as place:
+            try:
+                return load_model(
+                    unpacked(self.model, Path(place)), self.device, self.config, self.precision
+                )
+            except ModelError as error:
+                raise ModelError(f"{socket.gethostname()}: {error}") from error
+
+
+def needs(assignment: Assignment) -> tuple[str, int]:
+    """Returns the device that a run's models are to have, and the bytes of the weights of its language models."""
+    memory = sum(source.memory for source in assignment.sources if isinstance(source, LanguageSource))
+    for source in assignment.sources:
+        if isinstance(source, LanguageSource):
+            return source.device, memory
+        if isinstance(source, ModelSource) and isinstance(source.load, Named):
+            return source.load.device, memory
+    return "auto", memory
+
+
+def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
+    """Returns the assignment as bytes that any machine with Cinnabar can read.
+
+    The bytes include the model's folder and the modules of a user's Pydantic classes. Other modules that these modules
+    import must be installed on the machine. A language model goes by its path, because its weights may be larger than
+    what a cluster carries: the machine must have the folder.
+    """
+    model = assignment.model
+    if isinstance(model, ModelSource):
+        load = model.load
+        if isinstance(load, Named):
+            model = replace(model, load=Unpacking(carried(load.name), load.device, load.config, load.precision))
+    # Engines open no documents, so they need no passwords.
+    sent = replace(assignment, model=model, options=assignment.options.with_passwords(()))
+    own = {part.source.model.__module__ for part in assignment.parts if part.source.model is not None}
+    modules = [sys.modules[name] for name in sorted(own) if not name.startswith("cinnabar.")]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps(sent))
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)

@@ -1,0 +1,271 @@
+"""The parsers and engines of a run on a cluster: it sends batches out, gets outcomes back and replaces dead workers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.reading.model_sources import Place
+from cinnabar.extraction.run.cluster.connection import Cluster
+from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
+from cinnabar.extraction.run.cluster.placement import Seat, parser_machines, seats
+from cinnabar.extraction.run.cluster.shipping import letters, needs, outfit, size_of
+from cinnabar.extraction.run.cluster.workers import Filling, Parsing
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.run.work.batch_filling import batch_failure
+from cinnabar.schemas.errors import ModelError, RunError, UsageError
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.pipeline import Batch
+    from cinnabar.extraction.run.work.refilling import Known
+
+# Most batches in progress for each engine: one that is filled, one that waits for it, one that is parsed.
+_WINDOW = 3
+# Most batches of an engine, including the one that it fills.
+_DEPTH = 2
+# Most bytes of documents in progress, unless one batch alone has more.
+_BYTES = 512 << 20
+# Attempts for a batch, and for a start of a process; the seconds before each further attempt of a batch after an error.
+# After a death there is no delay.
+_TRIES, _DELAYS = 3, (1.0, 10.0)
+# Seconds until the first engine must be ready; a cluster may be busy with other work.
+_START_LIMIT = 300.0
+# Seconds between checks for waiting batches that are due.
+_LOOK = 1.0
+
+
+@dataclass(eq=False, slots=True)
+class _Work:
+    """A batch in progress. `parsed` refers to its documents on any machine."""
+
+    number: int
+    batch: Sequence[Input]
+    tries: int = 0
+    due: float = 0.0
+    size: int = 0
+    parsed: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class _Hand:
+    """A parser or an engine: a Ray actor, its seat, and its batches, in order."""
+
+    kind: type[Parsing] | type[Filling]
+    seat: Seat
+    actor: Any
+    works: list[_Work] = field(default_factory=list)
+    ready: bool = False
+
+
+class Supervisor:
+    """Fills batches on the machines of a cluster, a bounded number at a time.
+
+    `place` is the run's output: engines on this machine keep their encodings there, and this process the pages that OCR
+    read on all machines. A context manager: its exit ends
+    the processes. They start with the first batch.
+    """
+
+    def __init__(self, cluster: Cluster, assignment: Assignment, place: Place | None = None) -> None:
+        self._ray, self._assignment, self._place = cluster.ray, assignment, place
+        self._pages = None if place is None else PageStore(place.out / PAGES)
+        self._pulse = Heartbeat(cluster)
+        self._hands: list[_Hand] = []
+        self._pending: dict[Any, tuple[_Hand, _Work | None]] = {}
+        self._failed_starts: dict[Seat, int] = {}
+        #: The errors of abandoned batches.
+        self._given_up: list[RunError] = []
+        self._outfit: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for hand in list(self._hands):
+            self._dismiss(hand)
+
+    def fill(
+        self, batches: Sequence[Sequence[Input]], known: Callable[[int], Known | None] | None = None
+    ) -> Iterator[tuple[int, Batch]]:
+        """Yields the number and the outcomes of each batch, as they arrive; `batches` may grow meanwhile.
+
+        In a backfill `known` returns the stored records of the batch with this number. A batch is tried again if its
+        parser or engine died or it raised an error. Raises RunError, with its documents' names, if it fails three
+        times; the other batches are finished first. Raises RunError if no engine starts or the cluster is gone,
+        UsageError or ModelError if a machine lacks something that the run needs.
+        """
+        if not batches:
+            return
+        self._hire(len(batches))
+        waiting = [_Work(number, batch) for number, batch in enumerate(batches)]
+        parsed: list[_Work] = []
+        count = left = len(batches)
+        engaged = time.monotonic()
+        self._given_up = []
+        while left > len(self._given_up):
+            self._hand_out(waiting, parsed, known)
+            done = self._next()
+            self._pulse.feel()
+            if self._ready(Filling):
+                engaged = time.monotonic()
+            elif not done and time.monotonic() - engaged > _START_LIMIT:
+                raise RunError(
+                    f"no engine was ready within {_START_LIMIT:g} s: the cluster may be busy (see"
+                    " `ray status`); nothing is lost, run the same command again"
+                )
+            for ref in done:
+                hand, work = self._pending.pop(ref)
+                try:
+                    found = self._ray.get(ref)
+                except self._ray.exceptions.RayError as error:
+                    waiting[:0] = self._failed(hand, work, error)
+                    continue
+                if work is None:
+                    hand.ready = True
+                    continue
+                hand.works.remove(work)
+                if hand.kind is Parsing:
+                    if self._pages is not None:
+                        self._pages.add(found)
+                    parsed.append(work)
+                else:
+                    left -= 1
+                    yield work.number, found
+                    added = range(count, len(batches))
+                    waiting += [_Work(number, batches[number]) for number in added]
+                    count, left = count + len(added), left + len(added)
+        if self._given_up:
+            raise self._given_up[0]
+
+    def _hire(self, batches: int) -> None:
+        """Starts as many engines as so many batches can use; running ones stay."""
+        nodes = self._ray.nodes()
+        device, memory = needs(self._assignment)
+        if self._outfit is None:
+            self._outfit = self._ray.put(outfit(self._assignment, self._ray.cloudpickle))
+            for machine in parser_machines(nodes):
+                self._take_on(Parsing, Seat(machine, 0))
+        there = sum(hand.kind is Filling for hand in self._hands)
+        for seat in seats(nodes, device, memory)[there:batches]:
+            self._take_on(Filling, seat)
+
+    def _take_on(self, kind: type[Parsing] | type[Filling], seat: Seat) -> None:
+        ray = self._ray
+        # If its machine is gone, Ray may place it on another one.
+        place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(seat.machine, soft=True)
+        # Ray must not restart it, because this class counts its batches again.
+        options = {"scheduling_strategy": place, "max_restarts": 0, "max_task_retries": 0}
+        if kind is Parsing:
+            said = self._assignment.options
+            actor = ray.remote(Parsing).options(num_cpus=0, **options)
+            actor = actor.remote(said.workers, said.max_tokens, parser_settings(said))
+            started = actor.start.remote()
+        else:
+            share = {"num_gpus": seat.gpus, "num_cpus": 0} if seat.gpus else {"num_cpus": seat.threads}
+            actor = ray.remote(Filling).options(**share, **options).remote(seat.threads)
+            here = seat.machine == ray.get_runtime_context().get_node_id()
+            place = self._place if here else None
+            started = actor.start.remote(self._outfit, self._assignment.agreed, place)
+        hand = _Hand(kind, seat, actor)
+        self._hands.append(hand)
+        self._pending[started] = hand, None
+
+    def _hand_out(
+        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[int], Known | None] | None
+    ) -> None:
+        """Gives parsed batches to engines and waiting ones to parsers, up to the limits."""
+        while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < _DEPTH:
+            work = parsed.pop(0)
+            beside = None if known is None else known(work.number)
+            self._give(engine, work, engine.actor.fill.remote(work.parsed, beside))
+            # This process drops its last reference to the documents; Ray keeps them until they are filled.
+            work.parsed = None
+        engines = sum(hand.kind is Filling for hand in self._hands)
+        for work in list(waiting):
+            under_way = [*parsed, *(one for hand in self._hands for one in hand.works)]
+            full = len(under_way) >= _WINDOW * engines or sum(one.size for one in under_way) >= _BYTES
+            parser = self._least_busy(Parsing)
+            if parser is None or (full and under_way):
+                return
+            if work.due > time.monotonic():
+                continue
+            waiting.remove(work)
+            try:
+                sent = letters(work.batch)
+            except RunError as error:  # a mailbox does not answer
+                waiting.extend(self._again(work, error))
+                continue
+            kept = {} if self._pages is None else self._pages.pages_of(letter.digest for letter in sent)
+            work.size = size_of(sent, kept)
+            read, work.parsed = parser.actor.parse.options(num_returns=2).remote(sent, kept)
+            self._give(parser, work, read)
+
+    def _next(self) -> list[Any]:
+        """Returns the finished references, one at a time; [] if none finishes within a moment."""
+        if not self._pending:
+            time.sleep(_LOOK)
+            return []
+        done, _ = self._ray.wait(list(self._pending), timeout=_LOOK)
+        return list(done)
+
+    def _give(self, hand: _Hand, work: _Work, ref: Any) -> None:
+        hand.works.append(work)
+        self._pending[ref] = hand, work
+
+    def _ready(self, kind: type[Parsing] | type[Filling]) -> list[_Hand]:
+        return [hand for hand in self._hands if hand.kind is kind and hand.ready]
+
+    def _least_busy(self, kind: type[Parsing] | type[Filling]) -> _Hand | None:
+        return min(self._ready(kind), key=lambda hand: len(hand.works), default=None)
+
+    def _failed(self, hand: _Hand, work: _Work | None, error: Exception) -> list[_Work]:
+        """Returns the batches to do again after a failure, and replaces a dead worker."""
+        # Ray's error holds the worker's own error as its cause.
+        cause: BaseException = getattr(error, "cause", None) or error
+        if isinstance(cause, (UsageError, ModelError)):
+            raise cause
+        died = self._ray.exceptions.RayActorError, self._ray.exceptions.OutOfMemoryError
+        if work is not None and not isinstance(error, died):
+            hand.works.remove(work)
+            return self._again(work, cause)
+        works, started = hand.works, hand.ready
+        self._dismiss(hand)
+        if started:
+            self._failed_starts.pop(hand.seat, None)
+        else:
+            self._failed_starts[hand.seat] = self._failed_starts.get(hand.seat, 0) + 1
+        if self._failed_starts.get(hand.seat, 0) < _TRIES:
+            self._take_on(hand.kind, hand.seat)
+        elif not any(other.kind is hand.kind for other in self._hands):
+            what = "parser" if hand.kind is Parsing else "engine"
+            raise RunError(f"no {what} starts on the cluster: {type(cause).__name__}: {cause}") from cause
+        # The worker died of the batch that it was busy with; the batches behind it count no attempt.
+        return [*(self._again(works[0], cause, delay=False) if works else ()), *works[1:]]
+
+    def _again(self, work: _Work, cause: BaseException, delay: bool = True) -> list[_Work]:
+        """Returns the batch for another attempt, or [] if it is abandoned.
+
+        Raises RunError at once if as many batches are abandoned as a batch has attempts: then no single batch is the
+        cause.
+        """
+        work.tries += 1
+        if work.tries >= _TRIES:
+            error = batch_failure(work.number, work.batch, cause)
+            error.__cause__ = cause
+            self._given_up.append(error)
+            if len(self._given_up) >= _TRIES:
+                raise self._given_up[0]
+            return []
+        work.due = time.monotonic() + _DELAYS[work.tries - 1] if delay else 0.0
+        work.parsed = None
+        return [work]
+
+    def _dismiss(self, hand: _Hand) -> None:
+        """Ends a process and drops its outstanding results."""
+        self._hands.remove(hand)
+        self._pending = {ref: held for ref, held in self._pending.items() if held[0] is not hand}
+        self._ray.kill(hand.actor)

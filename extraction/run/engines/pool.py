@@ -1,0 +1,123 @@
+"""The engine processes of a run on one machine: each fills batches on a core of its own."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
+from cinnabar.extraction.reading.model_sources import Place
+from cinnabar.extraction.run.engines.worker import LENGTH, framed
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.records import DocumentInfo, Outcome
+
+# Torch takes a second to import, and the run's own process does not need it beside its engines.
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.pipeline import Batch, Read
+    from cinnabar.extraction.run.work.refilling import Known
+
+#: The code of a document whose engine died each time.
+ENGINE_DIED = "engine_died"
+# The variables with the passwords of mailboxes and documents, which no engine opens.
+_SECRETS = frozenset(("CINNABAR_IMAP_PASSWORD", "CINNABAR_PASSWORDS"))
+# The limit for an answer in seconds. `--max-seconds` bounds each document, and a batch may have many.
+_PATIENCE = 10.0 * 86_400
+# How often a whole batch is given to an engine before its documents go one by one.
+_TRIES = 2
+_COMMAND = [sys.executable, "-P", "-m", "cinnabar.extraction.run.engines.worker"]
+
+
+class _Engine(WorkerProcess):
+    """One engine process."""
+
+    def __init__(self, first: bytes, more: Mapping[str, str]) -> None:
+        super().__init__(_COMMAND, first, _PATIENCE, "engine", more)
+
+    def fill(self, read: Sequence[Read], known: Known | None) -> Batch:
+        """Returns the outcomes of a batch. Raises WorkerDied, or the error that ended the batch."""
+        self.send(framed(([(one.path, one.digest, one.found) for one in read], known)))
+        deadline = self.deadline()
+        (size,) = LENGTH.unpack(self.receive(LENGTH.size, deadline))
+        found: Any = pickle.loads(self.receive(size, deadline))
+        if isinstance(found, Exception):
+            raise found
+        return found  # type: ignore[no-any-return]
+
+
+class EnginePool:
+    """Fills batches in `count` processes, which start with the first batches.
+
+    If an engine dies, its batch goes to a fresh one; if that dies too, each document goes alone, and one whose engine
+    dies again is quarantined. `place` is the run's output. A context manager: its exit ends the processes.
+    """
+
+    def __init__(self, count: int, assignment: Assignment, place: Place) -> None:
+        self._pool = WorkerPool[_Engine](count, "engine")
+        # Engines open no documents, so they need no passwords.
+        sent = replace(assignment, options=assignment.options.with_passwords(()))
+        self._first = framed((list(sys.path), pickle.dumps(sent), assignment.agreed, place))
+        # A class of the user is the user's own program and may ask the environment; a JSON Schema asks nothing.
+        classes = any(part.source.model is not None for part in assignment.parts)
+        self._more = {name: value for name, value in os.environ.items() if classes and name not in _SECRETS}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.close()
+
+    def submit(self, read: Sequence[Read], known: Known | None) -> Future[Batch]:
+        """Begins to fill a batch as soon as an engine is free."""
+        return self._pool.submit(self._fill, read, known)
+
+    def _fill(self, read: Sequence[Read], known: Known | None) -> Batch:
+        cause = ""
+        for _ in range(_TRIES):
+            try:
+                return self._ask(read, known)
+            except WorkerDied as error:
+                cause = str(error)
+        if len(read) == 1:
+            return _lost(read[0], cause)
+        from cinnabar.extraction.reading.pipeline import in_order
+
+        # Each document alone, so that one that kills its engine takes no other with it.
+        alone = [((at,), self._alone(one, _record(known, at))) for at, one in enumerate(read)]
+        return in_order(len(read), {}, alone, 0.0)
+
+    def _alone(self, one: Read, known: Known | None) -> Batch:
+        try:
+            return self._ask([one], known)
+        except WorkerDied as error:
+            return _lost(one, str(error))
+
+    def _ask(self, read: Sequence[Read], known: Known | None) -> Batch:
+        engine = self._pool.take()
+        try:
+            engine = engine or self._pool.start(lambda: _Engine(self._first, self._more))
+            return engine.fill(read, known)
+        except WorkerDied:
+            if engine is not None:
+                self._pool.end(engine)
+            engine = None
+            raise
+        finally:
+            self._pool.give(engine)
+
+
+def _record(known: Known | None, at: int) -> Known | None:
+    return None if known is None else replace(known, records=[known.records[at]])
+
+
+def _lost(one: Read, cause: str) -> Batch:
+    from cinnabar.extraction.reading.pipeline import Batch
+
+    detail = f"each engine that filled it died ({cause}); more memory or a lower --context may help"
+    info = DocumentInfo.of(one.found) if isinstance(one.found, Document) else None
+    return Batch([Outcome(one.path, "quarantined", ENGINE_DIED, detail, one.digest, info)])

@@ -1,0 +1,70 @@
+"""An engine process: it fills the batches that its parent sends, with one thread of torch.
+
+    python -P -m cinnabar.extraction.run.engines.worker
+
+Each request and each answer is a length and a pickle; only the run and its own engines talk to each other. The first
+request holds the parent's import path and the assignment, which is loaded with the first batch. The process ends with
+its parent's pipe.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import sys
+from typing import Any
+
+from cinnabar.extraction.documents.processes.serving import ParentPipes, parent_pipes
+from cinnabar.extraction.documents.processes.wire import MAGIC
+from cinnabar.schemas.errors import RunError
+
+#: The length of a pickle.
+LENGTH = struct.Struct("<Q")
+
+
+def framed(said: Any) -> bytes:
+    """Returns a pickle behind its length."""
+    data = pickle.dumps(said, pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(data)) + data
+
+
+def fill_requests(pipes: ParentPipes) -> None:
+    """Answers until the parent closes its pipe. An answer is a batch, or the error that ended it."""
+    path, outfit, agreed, place = _request(pipes)
+    # Modules of a user's schema may lie in folders that only the parent knows.
+    sys.path[:] = path
+    pipes.send(MAGIC)
+    engine = None
+    while (asked := _request(pipes)) is not None:
+        try:
+            if engine is None:
+                from cinnabar.extraction.run.cluster.workers import Filling
+
+                engine = Filling(threads=1)
+                engine.start(outfit, agreed, place)
+            answer = framed(engine.fill(*asked))
+        except Exception as error:
+            answer = _failure(error)
+        pipes.send(answer)
+
+
+def _request(pipes: ParentPipes) -> Any:
+    head = pipes.requests.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    (size,) = LENGTH.unpack(head)
+    data = pipes.requests.read(size)
+    return pickle.loads(data) if len(data) == size else None
+
+
+def _failure(error: Exception) -> bytes:
+    """Returns an error as an answer: the error itself, or what it says if it cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return framed(RunError(f"{type(error).__name__}: {error}"))
+    return framed(error)
+
+
+if __name__ == "__main__":
+    fill_requests(parent_pipes())

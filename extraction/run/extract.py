@@ -1,0 +1,183 @@
+"""An extraction: it skips documents that are done by their hash, and reads, fills and commits the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.filler import Metered
+from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.documents.content.inputs import Message
+from cinnabar.extraction.documents.inputs import Input, Location, examine, gather, path_of
+from cinnabar.extraction.documents.mailboxes.address import ImapAddress
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
+from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource, RemoteSource, Source
+from cinnabar.extraction.reading.progress import Progress
+from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.run.run_group import RunGroup
+from cinnabar.extraction.run.skipping import sift
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.folders import remember
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.extraction.store.store import PASSWORD_COUNT, UNAVAILABLE
+from cinnabar.extraction.store.tables import printable
+from cinnabar.schemas import SchemaSource
+
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.pipeline import Batch
+    from cinnabar.extraction.reading.routing.routing import Routing
+    from cinnabar.extraction.run.cluster.connection import Cluster
+
+
+def extract(
+    paths: Sequence[Location],
+    source: SchemaSource,
+    out: Path,
+    model: Source,
+    options: RunOptions = DEFAULT_OPTIONS,
+    progress: Progress | None = None,
+    escalation: Escalation | None = None,
+    cluster: Cluster | None = None,
+    routing: Routing | None = None,
+) -> Summary:
+    """Extracts all documents of these files, folders and mailboxes with this schema into the output folder.
+
+    With an `escalation` a stronger model fills the values that the model is not sure of. With a `cluster` its machines
+    do the work; the written records are the same. With a `routing`, of which `source` is the first schema, each
+    document gets the schema that fits, or none. Raises UsageError before any work begins if the arguments do not go
+    together. Raises RunError if the run fails; committed batches are kept, and the same call continues.
+    """
+    assignment = Assignment(source, model, options, escalation, routing).shown()
+    with Extraction(assignment, paths, out, progress) as extraction:
+        return extraction.work_through(cluster)
+
+
+class Extraction(BatchedRun):
+    """A run that has begun: its inputs are hashed, done ones are skipped, and `batches` holds the rest."""
+
+    def __init__(
+        self, assignment: Assignment, paths: Sequence[Location], out: Path, progress: Progress | None = None
+    ) -> None:
+        super().__init__(assignment, progress)
+        parsers = parser_settings(assignment.options)
+        #: The source behind a server that the run asks, None if there is none.
+        self._remote = next((one for one in assignment.sources if isinstance(one, RemoteSource)), None)
+        self._left = 0
+        self._raised = {"escalated_documents": 0, "escalated_fields": 0}
+        self._settled = False
+        with ExitStack() as stack:
+            items = gather(paths, out, stack, parsers.passwords)
+            store = stack.enter_context(open_folder(out))
+            stack.callback(self._end_metered)
+            for part in self.assignment.parts:
+                store.check_united(part.source, part.compiled)
+            spelled = Spelling.of(store.out)
+            spelled.learn(str(path) for path in paths if isinstance(path, Path))
+            if any(isinstance(path, Path) and not path.is_absolute() for path in paths):
+                remember(store.out, Path.cwd())
+            # Two spellings of one path in the same run are one input.
+            named: dict[str, Path | Message | Input] = {}
+            for item in items:
+                named.setdefault(_spelled(item, spelled), item)
+            chosen = list(named.items())[: assignment.options.limit]
+            names = [name for name, _ in chosen]
+            about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
+            if parsers.passwords:
+                # Their number and nothing else of them: with another number, locked documents are tried again.
+                about[PASSWORD_COUNT] = len(parsers.passwords)
+            self._opening = Opening(store, names, self.assignment.fingerprint, about)
+            run = self._begun()
+            known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
+            settled, left = sift([_named(examine(item, paths, known), name) for name, item in chosen], run)
+            self._settle(settled)
+            self._tell_finished(left)
+            self._take(left, parsers, stack)
+            self._estimate()
+            self._stack = stack.pop_all()
+
+    def commit(self, batch: Batch) -> list[Outcome]:
+        """Commits the outcomes of a filled batch; a second call changes nothing."""
+        outcomes = super().commit(batch)
+        self._left += sum(outcome.code == "budget" for outcome in outcomes)
+        self._raised["escalated_documents"] += batch.escalated.documents
+        self._raised["escalated_fields"] += batch.escalated.fields
+        return outcomes
+
+    def finish(self) -> Summary:
+        """Ends the run after all batches. Raises RunError if an input has no outcome."""
+        summary = super().finish()
+        whole = self.assignment.options.limit is None  # documents beyond the limit may have paid answers
+        self._settled = whole and not self._left and UNAVAILABLE not in summary.reasons
+        return summary
+
+    def _tell_finished(self, left: Sequence[Input]) -> None:
+        """Tells the routing which of these documents a schema has from an earlier run with another choice."""
+        group, routing = self._begun(), self.assignment.routing
+        if isinstance(group, RunGroup) and routing is not None:
+            finished = group.finished({item.digest for item in left})
+            if any(finished.values()):
+                self.assignment = replace(self.assignment, routing=replace(routing, done=finished))
+
+    def _estimate(self) -> None:
+        """Reports the expected cost of models behind a server before the run asks them."""
+        items = [item.content for batch in self.batches for item in batch]
+        if not items or self._remote is None:
+            return
+        from cinnabar.extraction.reading.cost_estimate import estimate_cost
+
+        found = estimate_cost(
+            items,
+            max((part.compiled.form for part in self.assignment.parts), key=lambda form: len(form.slots)),
+            self._reader.pool,
+            self._remote.served,
+            self.assignment.options.context,
+            at_most=self.assignment.escalation is not None or self.assignment.routing is not None,
+            examples=None if self.assignment.examples is None else self.assignment.examples.examples,
+        )
+        self._progress.estimated(found)
+
+    def _metered(self) -> list[Metered]:
+        """Returns the loaded fillers that ask a server."""
+        if self._job is None:
+            return []
+        fillers = [self._job.engine, *([self._job.tier.filler] if self._job.tier else [])]
+        return [filler for filler in fillers if isinstance(filler, Metered)]
+
+    def _usage(self) -> Mapping[str, Any] | None:
+        """Returns the use of the one model behind a server, or of a local model for escalated fields, else None."""
+        metered = self._metered()
+        escalation = self.assignment.escalation
+        if escalation is not None and isinstance(escalation.source, LanguageSource):
+            return self._raised | {"model": Path(escalation.source.folder).name, "left": 0}
+        if not metered:
+            return None
+        found: dict[str, Any] = dict(metered[-1].usage()) | {"left": self._left}
+        return found | self._raised if escalation is not None else found
+
+    def _end_metered(self) -> None:
+        metered = self._metered()
+        for filler in metered:
+            filler.close(self._settled)
+        if self._settled and not metered and self._remote is not None:
+            self._remote.settle(self.place)
+
+
+def _spelled(item: Path | Message | Input, spelled: Spelling) -> str:
+    """Returns the path that the outcome of this item carries; an input of an earlier run keeps its own."""
+    return item.path if isinstance(item, Input) else spelled(path_of(item))
+
+
+def _named(found: Input, name: str) -> Input:
+    return found if found.path == name else replace(found, path=name)
+
+
+def _name_of(location: Location, spelled: Spelling) -> str:
+    if isinstance(location, Path):
+        return printable(spelled(str(location)))
+    return printable(location.path if isinstance(location, Input) else str(location))

@@ -1,0 +1,342 @@
+"""One run in the store: it commits batches one by one and checks at the end that every input has one outcome."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.corrections.committing import CorrectedRun, commit_waiting, corrected_again
+from cinnabar.extraction.corrections.revising import Rules
+from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
+from cinnabar.extraction.documents.content.codes import CODES, told
+from cinnabar.extraction.plan.run_options import OnCheck
+from cinnabar.extraction.reading.checks.checks import Checks
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store import tables
+from cinnabar.extraction.store.files import failures, reading, write_bytes
+from cinnabar.extraction.store.names import identifier
+from cinnabar.extraction.store.records import STATUSES, Outcome
+from cinnabar.extraction.store.store import PASSWORD_COUNT, Store
+from cinnabar.extraction.store.tables import OTHER_KIND, Key, RecordColumns
+from cinnabar.schemas.columns.arrow import arrow_schema
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.loading import SchemaSource
+from cinnabar.schemas.errors import DocumentError, NotStored, RunError, UsageError
+from cinnabar.schemas.reading.texts import schema_text
+
+#: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
+PUBLISH_EVERY = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The counts of a finished run; `inputs = written + quarantined + skipped`.
+
+    `reasons` counts the quarantine codes, `skips` those of skipped inputs; `seconds` is the time from beginning to end.
+    `parts` has the summaries of a group of runs, one for each schema.
+    """
+
+    run_id: str
+    schema_name: str
+    inputs: int
+    written: int
+    quarantined: int
+    skipped: int
+    seconds: float
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    skips: Mapping[str, int] = field(default_factory=dict)
+    parts: tuple[RunSummary, ...] = ()
+
+
+class Run:
+    """A run over these inputs, which has begun.
+
+    With `inputs` (the paths as their outcomes will name them) `finish` checks that each has exactly one outcome. With
+    `retry_quarantined` documents in quarantine under this key do not count as done. `corrections` are those of the
+    folder, which runs of a group share. Raises UsageError if the output
+    folder has this schema with other column types.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        source: SchemaSource,
+        compiled: CompiledSchema,
+        engine_fingerprint: str,
+        arguments: Mapping[str, Any],
+        *,
+        inputs: Collection[str] | None = None,
+        retry_quarantined: bool = False,
+        corrections: StoredCorrections | None = None,
+    ) -> None:
+        self._store = store
+        self._record_schema = arrow_schema(compiled)
+        self._columns = RecordColumns.of(self._record_schema)
+        self._expected = None if inputs is None else set(inputs)
+        self._source, self._compiled = source, compiled
+        self._on_check: OnCheck = arguments.get("on_check", "flag")
+        # A backfill freezes the values that people corrected.
+        self._keeps = "backfill" in arguments
+        self._arguments = orjson.dumps(dict(arguments), default=str).decode()
+        self._stored_corrections = corrections or StoredCorrections(store)
+        self._accounted: set[str] = set()
+        self._written: dict[str, str] = {}
+        self._folder = f"{identifier(source.name)}/{source.fingerprint[:12]}"
+        self._started = manifests.now()
+        self._clock = time.monotonic()
+        with store.mutex:
+            self._check_columns(source)
+            self.key = Key(store.new_run_id(self._started), source.name, source.fingerprint, engine_fingerprint)
+            self._done = store.done_keys(
+                source.fingerprint,
+                engine_fingerprint,
+                quarantined=not retry_quarantined,
+                passwords=arguments.get(PASSWORD_COUNT, 0),
+            )
+            self._problems = {} if retry_quarantined else store.problems(source.fingerprint, engine_fingerprint)
+            with failures(f"{store.out}: the schema could not be stored"):
+                write_bytes(
+                    store.out / "schemas" / f"{source.fingerprint}.json",
+                    schema_text(source.schema, indent=2, ensure_ascii=False).encode() + b"\n",
+                )
+            self._commit({"runs": self._run_row(None, {}, {})} | self._empty_tables())
+
+    @property
+    def id(self) -> str:
+        """Returns the run's id; ids sort in the order in which runs began."""
+        return self.key.run_id
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Returns the ids of this run and of no other, as a group of runs has several."""
+        return (self.id,)
+
+    def _check_columns(self, source: SchemaSource) -> None:
+        for path in self._store.files("data", source.fingerprint)[-1:]:
+            with reading(path):
+                stored = pq.read_schema(path)
+            if not stored.equals(self._columns.schema):
+                raise UsageError(
+                    f"{self._store.out}: holds records of the schema {source.name} with other column types,"
+                    " written by another version of Cinnabar; choose another folder with --out"
+                )
+
+    def _empty_tables(self) -> dict[str, pa.Table]:
+        # A table without rows needs a file too, so that its view has the right columns.
+        fingerprint = self.key.schema_fingerprint
+        wanted = {
+            f"data/{self._folder}": ("data", fingerprint, self._columns.schema),
+            f"fields/{self._folder}": ("fields", fingerprint, tables.FIELDS),
+            "documents": ("documents", None, tables.DOCUMENTS),
+            "outcomes": ("outcomes", None, tables.OUTCOMES),
+        }
+        return {
+            folder: schema.empty_table()
+            for folder, (table, fingerprint, schema) in wanted.items()
+            if not self._store.files(table, fingerprint)
+        }
+
+    @cached_property
+    def _recorded(self) -> set[str]:
+        """The documents with a record of this schema, in any version."""
+        return self._store.recorded(self.key.schema_name)
+
+    def done(self, digest: str) -> bool:
+        """Returns True if this document is written, or in quarantine, with this schema and engine."""
+        return digest in self._done or digest in self._written
+
+    def known_problem(self, path: str, problem: DocumentError) -> bool:
+        """Returns True if the path is in quarantine with this problem, with this schema and engine."""
+        return self._problems.get(tables.printable(path)) == (problem.code, tables.printable(told(problem)))
+
+    def commit_batch(self, batch: Sequence[Outcome]) -> list[Outcome]:
+        """Commits these outcomes, all or none, and returns the new ones as they are stored: corrections count in them.
+
+        A second commit changes nothing: a path with an outcome in this run keeps it, and a document whose key is
+        written already is `skipped`. A record that does not fit its columns goes to quarantine as `unstorable`. A
+        document that has a record of this schema and cannot be read this time is skipped with the reason. Raises
+        RunError if the disk fails; then nothing of the batch counts.
+        """
+        with self._store.mutex:
+            commit_waiting(self._store)
+            batch, corrected = self._corrected(batch)
+            accepted, records, leaves = self._accept(batch)
+            if not accepted:
+                return []
+            content = {"outcomes": tables.outcome_rows(accepted, self.key)}
+            documents = tables.document_rows((o for o in accepted if o.status != "skipped"), self.key)
+            if documents.num_rows:
+                content["documents"] = documents
+            checks = tables.check_rows((o for o in accepted if o.status != "skipped"), self.key)
+            if checks.num_rows:
+                content["checks"] = checks
+            if records:
+                content[f"data/{self._folder}"] = pa.Table.from_batches(records).combine_chunks()
+                content[f"fields/{self._folder}"] = pa.concat_tables(leaves).combine_chunks()
+            self._commit(self._with_corrected(content, accepted, corrected))
+            self._accounted.update(outcome.path for outcome in accepted)
+            self._written |= {o.digest: o.path for o in accepted if o.status != "skipped" and o.digest}
+            self._store.publish_within(PUBLISH_EVERY)
+            return accepted
+
+    def _corrected(self, batch: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, CorrectedState]]:
+        """Returns the outcomes with the corrections in force, and the states of the corrected documents by digest."""
+        rows = self._stored_corrections.rows()
+        if rows is None:
+            return batch, {}
+        return self._corrections.revised(self._store, batch, rows)
+
+    @cached_property
+    def _corrections(self) -> CorrectedRun:
+        source, compiled = self._source, self._compiled
+        checks, out = Checks(source, compiled), self._store.out
+        rules = Rules(source, compiled, Validator(source), checks, self._on_check, out)
+        return CorrectedRun(rules, self._keeps)
+
+    def _with_corrected(
+        self, content: dict[str, pa.Table], accepted: Sequence[Outcome], corrected: Mapping[str, CorrectedState]
+    ) -> dict[str, pa.Table]:
+        """Returns the tables of a batch with what the run made of corrected documents."""
+        own = [(corrected[one.digest], one) for one in accepted if one.status != "skipped" and one.digest in corrected]
+        if not own:
+            return content
+        name, fingerprint = self.key.schema_name, self.key.schema_fingerprint
+        bases = [(state.document, name, fingerprint, self.id, state.base) for state, _ in own if state.base]
+        tables_of = [content, {"uncorrected": base_table(bases)}]
+        if later := [(state, one) for state, one in own if state.run_id > self.id]:
+            tables_of.append(corrected_again(self._store, later, self.key))
+        folders = dict.fromkeys(folder for one in tables_of for folder in one)
+        return {
+            folder: pa.concat_tables([one[folder] for one in tables_of if folder in one]).combine_chunks()
+            for folder in folders
+        }
+
+    def refused(self, digest: str) -> bool:
+        """Returns True if a person said that this document is not of this schema."""
+        rows = self._stored_corrections.rows()
+        if rows is None:
+            return False
+        found = rows.of((digest, self.key.schema_name))
+        return any(one.action == OTHER_KIND and one.undone is None for one in found)
+
+    def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
+        """Returns the new outcomes in their final form, and the records and leaves of the written ones."""
+        accepted: list[Outcome] = []
+        records: list[pa.RecordBatch] = []
+        leaves: list[pa.Table] = []
+        paths: set[str] = set()
+        taken: dict[str, str] = {}
+        for outcome in batch:
+            if outcome.path in self._accounted or outcome.path in paths:
+                continue
+            if outcome.status != "skipped" and outcome.digest:
+                other = taken.get(outcome.digest, self._written.get(outcome.digest))
+                if other is not None:
+                    outcome = _skipped(outcome, "duplicate", other)
+                elif outcome.digest in self._done:
+                    outcome = _skipped(outcome, "done")
+                else:
+                    taken[outcome.digest] = outcome.path
+                    if outcome.code in CODES and outcome.digest in self._recorded:
+                        said = f"{outcome.detail}; the record that was read before stays"
+                        outcome = Outcome(outcome.path, "skipped", outcome.code, said, outcome.digest)
+            if outcome.status == "written":
+                try:
+                    record = tables.record_row(outcome, self.key, self._record_schema, self._columns)
+                    leaves.append(tables.field_rows(outcome, self.key))
+                    records.append(record)
+                except NotStored as error:
+                    outcome = tables.unstorable(outcome, error)
+            paths.add(outcome.path)
+            accepted.append(outcome)
+        return accepted, records, leaves
+
+    def finish(self, usage: Mapping[str, Any] | None = None) -> RunSummary:
+        """Ends the run: checks that every input has exactly one outcome, and publishes the snapshot.
+
+        `usage` is the use of a model behind a server: tokens, the cost in dollars as decimal text, and more. Raises
+        RunError if an input has no outcome, or the stored outcomes differ from the accepted ones.
+        """
+        with self._store.mutex:
+            commit_waiting(self._store)
+            outcomes, codes = self._stored_outcomes()
+            self._check_sum(outcomes)
+            self._commit({"runs": self._run_row(manifests.now(), outcomes, usage or {})})
+            self._store.publish()
+        return RunSummary(
+            run_id=self.id,
+            schema_name=self.key.schema_name,
+            inputs=len(self._accounted),
+            written=outcomes["written"],
+            quarantined=outcomes["quarantined"],
+            skipped=outcomes["skipped"],
+            seconds=time.monotonic() - self._clock,
+            reasons=dict(codes["quarantined"].most_common()),
+            skips=dict(codes["skipped"].most_common()),
+        )
+
+    def _stored_outcomes(self) -> tuple[Counter[str], dict[str, Counter[str]]]:
+        """Returns counts from the committed files of this run: its outcomes, and the codes of each outcome."""
+        outcomes: Counter[str] = Counter()
+        codes: dict[str, Counter[str]] = defaultdict(Counter)
+        for path in self._store.files("outcomes", self.key.schema_fingerprint):
+            with reading(path):
+                rows = pq.read_table(path, columns=["outcome", "code"], filters=[("run_id", "=", self.id)])
+            for row in rows.to_pylist():
+                outcomes[row["outcome"]] += 1
+                codes[row["outcome"]][row["code"]] += 1
+        return outcomes, codes
+
+    def _check_sum(self, outcomes: Counter[str]) -> None:
+        if self._expected is not None and self._expected != self._accounted:
+            without = sorted(self._expected - self._accounted)
+            unknown = sorted(self._accounted - self._expected)
+            some = ", ".join(map(tables.printable, (without or unknown)[:3]))
+            raise RunError(
+                f"run {self.id}: {len(without)} inputs have no outcome, {len(unknown)} outcomes have no input"
+                f" ({some} …); run the same command again"
+            )
+        if outcomes.total() != len(self._accounted) or set(outcomes) - set(STATUSES):
+            raise RunError(
+                f"run {self.id}: {len(self._accounted)} inputs, but {dict(outcomes)} outcomes are stored;"
+                " run the same command again"
+            )
+
+    def _commit(self, content: Mapping[str, pa.Table]) -> None:
+        self._store.commit(self.key.schema_name, self.key.schema_fingerprint, content)
+
+    def _run_row(
+        self, finished: datetime | None, outcomes: Mapping[str, int], usage: Mapping[str, Any]
+    ) -> pa.Table:
+        cost = usage.get("cost")
+        row: dict[str, Any] = {
+            "run_id": self.id,
+            "started": self._started,
+            "finished": finished,
+            "schema_name": self.key.schema_name,
+            "schema_fingerprint": self.key.schema_fingerprint,
+            "engine_fingerprint": self.key.engine_fingerprint,
+            "arguments": self._arguments,
+            "inputs": len(self._accounted) if finished else None,
+            **{status: outcomes.get(status, 0) if finished else None for status in STATUSES},
+            **{name: usage.get(name) for name in ("input_tokens", "cached_tokens", "output_tokens")},
+            "cost": None if cost is None else Decimal(cost),
+            "usage": orjson.dumps(dict(usage)).decode() if usage else None,
+        }
+        return pa.Table.from_pylist([row], tables.RUNS)
+
+
+def _skipped(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:
+    return Outcome(outcome.path, "skipped", code, digest=outcome.digest, duplicate_of=duplicate_of)
+

@@ -1,0 +1,180 @@
+"""The schema, models and options of a run in one object that can be pickled for a worker, made from a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from cinnabar.engine.examples import shown_with
+from cinnabar.engine.models.remote.serving import is_plain
+from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
+from cinnabar.extraction.reading.checks.checks import Checks
+from cinnabar.extraction.reading.model_sources import (
+    Escalation,
+    LanguageSource,
+    Place,
+    RemoteSource,
+    Source,
+    sources_of,
+)
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.routing.routing import Routing, routing_of
+from cinnabar.extraction.run.work.kept_models import model_for
+from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
+from cinnabar.schemas import SchemaSource, compile_schema, load_schema
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.errors import UsageError
+
+# Torch takes seconds to import; a run that finds its work done does not pay for it.
+if TYPE_CHECKING:
+    from cinnabar.extraction.reading.pipeline import Job
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The schema, the models and the options of a run; `job` makes the job that each of its batches goes through.
+
+    With a `routing` each document gets one of its schemas, of which `source` is the first. Prompts show the `examples`.
+    An assignment can be pickled if its parts can. The pickle leaves out cached properties; the receiver computes them
+    again. Raises UsageError if a model behind a server is to escalate.
+    """
+
+    source: SchemaSource
+    model: Source
+    options: RunOptions = DEFAULT_OPTIONS
+    escalation: Escalation | None = None
+    routing: Routing | None = None
+    examples: PromptExamples | None = None
+
+    def __post_init__(self) -> None:
+        if self.escalation is not None and isinstance(self.model, RemoteSource):
+            raise UsageError("--escalate-to: expected a local --model, got one behind a server")
+
+    @classmethod
+    def of(cls, plan: RunPlan, note: Callable[[str], object] = lambda _: None) -> Assignment:
+        """Returns the schemas and models of a plan, which are checked but not loaded.
+
+        `note` receives what the user may not expect: a model that `improve` kept, documents that travel unencrypted.
+        Raises UsageError, of an unusable schema before it looks for models, or ModelError.
+        """
+        sources = [load_schema(one) for one in plan.schemas]
+        for source in sources:
+            compiled = compile_schema(source.schema)
+            _ = compiled.form, Validator(source), Checks(source, compiled)
+        model = model_for(plan.out, [source.name for source in sources], plan.model)
+        if plan.model is None and model != "default":
+            note(f"model {model}, kept by `improve`; --model default takes the shipped one")
+        routing = routing_of(sources, plan.route, plan.related, model)
+        found, escalation = sources_of(plan, model)
+        if plan.server.base_url is not None and is_plain(plan.server.base_url):
+            note(f"{plan.server.base_url}: documents and the key are sent unencrypted")
+        return cls(sources[0], found, plan.options, escalation, routing).shown()
+
+    def shown(self) -> Assignment:
+        """Returns the assignment with the examples that its options name. Raises the errors of `prompt_examples`."""
+        schemas = [part.source for part in self.parts]
+        return replace(self, examples=prompt_examples(self.options, schemas, self.sources))
+
+    @property
+    def sources(self) -> list[Source]:
+        """Returns the model, and the one for unsure fields."""
+        return [self.model, *([self.escalation.source] if self.escalation is not None else [])]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Assignment, (self.source, self.model, self.options, self.escalation, self.routing, self.examples)
+
+    @cached_property
+    def parts(self) -> Sequence[Assignment]:
+        """Returns the assignments of the schemas that a document may go to: one for each, without a routing."""
+        if self.routing is None:
+            return (self,)
+        return [replace(self, source=source, routing=None) for source in self.routing.sources]
+
+    @cached_property
+    def compiled(self) -> CompiledSchema:
+        """Returns the compiled schema. Raises the errors of `compile_schema`."""
+        return compile_schema(self.source.schema)
+
+    @cached_property
+    def validator(self) -> Validator:
+        """Returns the validator of records. Raises SchemaError if the schema is invalid."""
+        return Validator(self.source)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """Returns the checks of the schema. Raises UnsupportedSchema for one that cannot be used."""
+        return Checks(self.source, self.compiled)
+
+    @property
+    def fingerprint(self) -> str:
+        """Returns the key part that names models and options; parser workers and device do not change it."""
+        return self.options.fingerprint(self._named)
+
+    @property
+    def agreed(self) -> str:
+        """Returns the name of all that machines of one run must share: models, options and the choice of schemas."""
+        return self.fingerprint if self.routing is None else f"{self.fingerprint} {self.routing.fingerprint}"
+
+    @property
+    def _named(self) -> str:
+        """Returns the models' part of a record's key, with the examples that they are shown."""
+        named = self.model.fingerprint
+        if self.escalation is not None:
+            named = f"{named} {self.escalation.source.fingerprint} {self.escalation.below}"
+        return shown_with(named, self.examples)
+
+    def _shown(self, source: Source) -> Source:
+        return source if self.examples is None else self.examples.shown_to(source)
+
+    def memory_notes(self) -> list[str]:
+        """Returns a warning for each language model whose longest request this machine cannot hold.
+
+        Raises UsageError if it cannot hold one of the context that the options ask for.
+        """
+        notes = [one.memory_note(self.options.context) for one in self.sources if isinstance(one, LanguageSource)]
+        return [note for note in notes if note is not None]
+
+    def job(self, place: Place | None = None) -> Job:
+        """Returns the job with its models loaded; they may keep encodings and answers under `place`.
+
+        Raises UsageError if a model has no room for the schema.
+        """
+        from cinnabar.engine.filler import Prompted
+        from cinnabar.extraction.reading.pipeline import Job
+        from cinnabar.extraction.reading.tiers import Tier
+
+        options, tier = self.options, None
+        engine = self._shown(self.model).filler(options.effort, options.steps, place)
+        if self.escalation is not None:
+            upper = self._shown(self.escalation.source).filler(options.effort, None, place)
+            tier = Tier(upper, self.escalation.below)
+        for filler in [engine, *([tier.filler] if tier else [])]:
+            if isinstance(filler, Prompted):
+                for part in self.parts:
+                    filler.context_beside(part.compiled.form)
+        job = Job(
+            self.compiled,
+            engine,
+            self.validator,
+            options.on_missing,
+            options.context,
+            options.min_confidence,
+            tier,
+            options.max_tokens,
+            options.max_seconds,
+            self.checks,
+            options.on_check,
+            options.on_empty,
+        )
+        if self.routing is None:
+            return job
+        from cinnabar.extraction.reading.routing.jobs import RoutedJobs
+        from cinnabar.extraction.reading.routing.router import Router
+
+        jobs = {
+            part.source.name: replace(job, compiled=part.compiled, validator=part.validator, checks=part.checks)
+            for part in self.parts
+        }
+        return replace(job, routing=RoutedJobs(Router(self.routing), jobs, self.routing.done))

@@ -1,0 +1,247 @@
+"""Freezes a stored record as known values of a request, and splices the answer into the record.
+
+Everything that need not be asked is frozen: values and absences one by one, lists with their rows. The form cannot
+express some known values (the names of open properties, kinds of value that are not plain). There the model is asked
+for nothing, or its answer is ignored: unasked values always come from the stored record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from cinnabar.extraction.reading.tiers import is_plain
+from cinnabar.extraction.store.records import Record
+from cinnabar.schemas.automata.canonical import parse, scalar_text
+from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.form.fitting import branch_of
+from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, walk
+from cinnabar.schemas.pointers import above, escape
+
+#: Marks an absent property.
+_OUT = object()
+
+
+@dataclass(slots=True)
+class Frozen:
+    """`known`, `counted` and `rows` of a request; `asked` are the places to fill, by pointer.
+
+    `asked` holds the places to fill because of the record itself, beside those of its schema's changes.
+    """
+
+    known: dict[str, str | None] = field(default_factory=dict)
+    counted: set[int] = field(default_factory=set)
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    _holders: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._holders.update(at for place in self.asked for at in above(place))
+
+    def ask(self, pointer: str) -> None:
+        """Has this place filled because of the record."""
+        self.asked.add(pointer)
+        self._holders.update(above(pointer))
+
+    def asks(self, pointer: str) -> bool:
+        """Returns True if this place is filled because of the record."""
+        return any(place in self.asked for place in above(pointer))
+
+    def within(self, pointer: str) -> bool:
+        """Returns True if this place, or one below it, is filled because of the record."""
+        return pointer in self._holders or self.asks(pointer)
+
+
+def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lists: bool = True) -> Frozen:
+    """Freezes a record under these changes of its schema, except leaves and rows below this confidence.
+
+    A list with anything to ask is asked as a whole if its rows cannot be told apart: one of them has no frozen value,
+    or `lists` is false because the document is read in chunks.
+    """
+    walk = _Walk(record, changes, below, lists, _beginnings(record))
+    for leaf in record.leaves:
+        if leaf.confidence < below:
+            walk.frozen.ask(leaf.pointer)
+    walk.visit(form.root, parse(record.text), "", "", False)
+    return walk.frozen
+
+
+@dataclass(slots=True)
+class _Walk:
+    record: Record
+    changes: Changes
+    below: float
+    lists: bool
+    begins: Mapping[str, int]
+    frozen: Frozen = field(default_factory=Frozen)
+
+    def visit(self, node: Node, value: Any, pointer: str, path: str, spare: bool) -> None:
+        """Freezes this place; `spare` is true if the record may omit it."""
+        if self.changes.asks(path):
+            return
+        if isinstance(node, Slot):
+            self._slot(node, value, pointer, spare)
+        elif isinstance(node, ObjectNode):
+            self._object(node, value, pointer, path, spare)
+        elif isinstance(node, ArrayNode):
+            self._array(node, value, pointer, path)
+        elif self.frozen.within(pointer):
+            # The alternatives of a value have no confidence of their own.
+            self.frozen.ask(pointer)
+        else:
+            branch = None if value in (None, _OUT) else branch_of(node, value)
+            if branch is not None and is_plain(node.branches[branch]):
+                self.visit(node.branches[branch], value, pointer, path, False)
+            else:
+                self._count(node)
+
+    def _slot(self, node: Slot, value: Any, pointer: str, spare: bool) -> None:
+        if self.frozen.asks(pointer):
+            return
+        if value is _OUT and spare:
+            self.frozen.known[pointer] = None
+            return
+        text = None if value is _OUT or isinstance(value, (dict, list)) else scalar_text(value)
+        if text is not None and node.accepts(text.encode()):
+            self.frozen.known[pointer] = text
+        else:
+            self.frozen.ask(pointer)
+
+    def _object(self, node: ObjectNode, value: Any, pointer: str, path: str, spare: bool) -> None:
+        there = isinstance(value, Mapping)
+        may_close = spare or node.nullable
+        for place in node.properties:
+            step = escape(place.name)
+            part = value.get(place.name, _OUT) if there else _OUT
+            free = not place.required or (may_close and not there)
+            self.visit(place.node, part, f"{pointer}/{step}", f"{path}/{step}", free)
+        for rest in node.rest:
+            self._count(rest)
+
+    def _array(self, node: ArrayNode, value: Any, pointer: str, path: str) -> None:
+        asked = self.changes.within(path) or self.frozen.within(pointer)
+        if not isinstance(value, list):
+            self._count(node)
+            return
+        rows = [self.record.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
+        if any(sure is not None and sure < self.below for sure in (*rows, self.record.lists.get(pointer))):
+            self.frozen.ask(pointer)
+            return
+        inner = self._rows(node, value, pointer, path) if self.lists and value else None
+        if inner is not None:
+            frozen = self.frozen
+            frozen.known |= inner.known
+            frozen.counted |= inner.counted
+            frozen.rows += inner.rows
+        elif asked and value:
+            self.frozen.ask(pointer)
+        else:
+            self._count(node)
+
+    def _rows(self, node: ArrayNode, value: list[Any], pointer: str, path: str) -> Frozen | None:
+        """Returns the items of a list frozen one by one; None if an item has no frozen value.
+
+        Lists within an item have no rows: they are kept as they are, or asked with the whole list.
+        """
+        held = Frozen(asked=set(self.frozen.asked))
+        inner = _Walk(self.record, self.changes, self.below, False, self.begins, held)
+        found, begins = inner.frozen, 0
+        for at, item in enumerate(value):
+            first = at < len(node.prefix)
+            part = node.prefix[at] if first else node.item
+            count = len(found.known)
+            if part is not None:
+                inner.visit(part, item, f"{pointer}/{at}", f"{path}/{at if first else '*'}", False)
+            latest = islice(reversed(found.known.values()), len(found.known) - count)
+            if all(text in (None, "null") for text in latest):
+                return None
+            if not first:
+                begins = self.begins.get(f"{pointer}/{at}", begins)
+                found.rows.append((node.index, begins))
+        found.counted |= {part.index for part in _arrays(node)}
+        return found if found.asked == self.frozen.asked else None
+
+    def _count(self, node: Node) -> None:
+        """Tells the model to look for no rows here."""
+        self.frozen.counted |= {part.index for part in _arrays(node)}
+
+
+def _beginnings(record: Record) -> dict[str, int]:
+    """Returns the character at which each place of a record with evidence begins."""
+    found: dict[str, int] = {}
+    for leaf in record.leaves:
+        for start in [span.start for span in leaf.evidence.spans] if leaf.evidence else ():
+            for at in above(leaf.pointer):
+                found[at] = min(start, found.get(at, start))
+    return found
+
+
+def _arrays(node: Node) -> Iterator[ArrayNode]:
+    return (part for part in walk(node) if isinstance(part, ArrayNode))
+
+
+def splice(form: Form, old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, list[str]]:
+    """Returns the old record with the asked parts of the new one, both parsed, and the pointers of these parts.
+
+    The new one is None if nothing was asked.
+    """
+    joiner = _Joiner(changes, frozen)
+    return joiner.join(form.root, old, {} if new is None else new, "", ""), joiner.taken
+
+
+@dataclass(slots=True)
+class _Joiner:
+    changes: Changes
+    frozen: Frozen
+    taken: list[str] = field(default_factory=list)
+
+    def join(self, node: Node, old: Any, new: Any, pointer: str, path: str) -> Any:
+        if self.changes.asks(path) or self.frozen.asks(pointer):
+            return self._take(new, pointer)
+        if not (self.changes.within(path) or self.frozen.within(pointer)):
+            return self._kept(node, old, path)
+        if isinstance(node, ObjectNode) and isinstance(new, Mapping):
+            if not isinstance(old, Mapping):
+                return self._take(new, pointer)
+            parts = {}
+            for place in node.properties:
+                step, name = escape(place.name), place.name
+                below, within = f"{pointer}/{step}", f"{path}/{step}"
+                part = self.join(place.node, old.get(name, _OUT), new.get(name, _OUT), below, within)
+                if part is not _OUT:
+                    parts[name] = part
+            declared = {place.name for place in node.properties}
+            rest = {name: part for name, part in old.items() if name not in declared} if node.rest else {}
+            return parts | rest
+        if isinstance(node, ArrayNode) and isinstance(old, list) and isinstance(new, list) and old:
+            if len(old) != len(new):
+                return self._take(new, pointer)
+            joined = []
+            for at, (before, after) in enumerate(zip(old, new, strict=True)):
+                first = at < len(node.prefix)
+                part = node.prefix[at] if first else node.item
+                below, within = f"{pointer}/{at}", f"{path}/{at if first else '*'}"
+                joined.append(before if part is None else self.join(part, before, after, below, within))
+            return joined
+        return self._kept(node, old, path)
+
+    def _take(self, new: Any, pointer: str) -> Any:
+        self.taken.append(pointer)
+        return new
+
+    def _kept(self, node: Node, old: Any, path: str) -> Any:
+        """Returns the old value without the parts that the new version drops."""
+        if isinstance(node, ObjectNode) and isinstance(old, Mapping):
+            gone = {n for n in old if self.changes.drops(f"{path}/{escape(n)}")}
+            nodes = {place.name: place.node for place in node.properties}
+            return {
+                name: self._kept(nodes[name], part, f"{path}/{escape(name)}") if name in nodes else part
+                for name, part in old.items()
+                if name not in gone
+            }
+        item = node.item if isinstance(node, ArrayNode) and not node.prefix else None
+        if item is not None and isinstance(old, list):
+            return [self._kept(item, part, f"{path}/*") for part in old]
+        return old

@@ -1,0 +1,270 @@
+"""Turns stored records into records of another version: new values are asked, the others frozen and kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from cinnabar.engine.request import Failed, Filled, Request, Result
+from cinnabar.engine.timing import timed
+from cinnabar.extraction.documents.chunking import Chunk
+from cinnabar.extraction.documents.content.codes import told
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.reading.checks.judgement import with_checks
+from cinnabar.extraction.reading.filling import Asked, fill_documents
+from cinnabar.extraction.reading.pipeline import (
+    Batch,
+    Job,
+    Long,
+    Read,
+    failure_of,
+    in_order,
+    judged,
+    overtaking,
+    quarantined,
+    record_of,
+    run_batch,
+    said_of,
+    stages_since,
+    tokens_or_long,
+)
+from cinnabar.extraction.reading.planning import chunks_for, passage_of
+from cinnabar.extraction.reading.records.facts import REFUSED, FactValues, with_facts
+from cinnabar.extraction.reading.records.merging import merge
+from cinnabar.extraction.run.work.freezing import Frozen, freeze, splice
+from cinnabar.extraction.store.records import Outcome, Record
+from cinnabar.extraction.store.stored_records import CHANGED, GONE, Stored
+from cinnabar.extraction.store.tables import field_of
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.errors import DocumentError, NotAccepted
+from cinnabar.schemas.pointers import above
+
+#: A parser's codes for a document that is missing.
+_ABSENT = ("unreadable", "not_a_file")
+#: The flag of a record that a person released (extraction/run/quarantine.py); the new record keeps it.
+_RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The stored records of a batch's documents, in order, and the changes of their schema since.
+
+    A document that went to no schema so far has None. Leaves, rows and lists below `below` are asked as well.
+    """
+
+    records: Sequence[tuple[Stored, Changes] | None]
+    below: float = 0.0
+
+
+def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool = False) -> Batch:
+    """Returns one outcome for each input, like `run_batch`, with the model's work limited to the asked values.
+
+    If the schema allows no record with the frozen values, the whole record is asked. A document that has changed or
+    gone since it was found is skipped, and with a routing one of another kind, too. A document without a record is
+    read like that of a new run.
+    """
+    overtakes = set_aside and overtaking(read, job)
+    found: dict[int, Outcome] = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
+    started = time.perf_counter()
+    job = _routed(read, job, found)
+    took = 1000 * (time.perf_counter() - started)
+    left = [at for at in range(len(read)) if at not in found]
+    stored = {at: record for at in left if (record := known.records[at]) is not None}
+    new = [at for at in left if at not in stored]
+    records = Known([*stored.values()], known.below)
+    parts = [(new, run_batch([read[at] for at in new], job, overtakes))] if new else []
+    parts.append(([*stored], _refill([read[at] for at in stored], records, job, overtakes)))
+    return in_order(len(read), found, parts, took)
+
+
+def _routed(read: Sequence[Read], job: Job, found: dict[int, Outcome]) -> Job:
+    """Returns the job of the schema that is filled again; documents of another kind get their outcome in `found`."""
+    if job.routing is None:
+        return job
+    for at, one in enumerate(read):
+        if at not in found and isinstance(place := job.routing.place(one), Outcome):
+            found[at] = place
+    (name,) = job.routing.jobs
+    return job.routing.jobs[name]
+
+
+def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Batch:
+    """Fills documents with a stored record."""
+    begun, filling = time.perf_counter(), dict[str, float]()
+    records = [record for record in known.records if record is not None]
+    found = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, records, strict=True)]
+    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
+    plans = [plan for plan in found if not isinstance(plan, Long)]
+    with timed(filling, "fill"):
+        steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
+    outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
+    again = [at for at, outcome in enumerate(outcomes) if outcome is None]
+    for at in again:
+        plan = plans[at]
+        assert isinstance(plan, _Plan)
+        plans[at] = replace(plan, frozen=None, results=[])
+    whole = [plan for at in again if isinstance(plan := plans[at], _Plan)]
+    with timed(filling, "fill"):
+        steps += _fill(whole, job)
+    for at, plan in zip(again, whole, strict=True):
+        outcomes[at] = plan.outcome(job)
+    final = [outcome for outcome in outcomes if outcome is not None]
+    final = with_checks(final, job.checks, job.on_check)
+    return Batch(final, steps, set_aside=aside, seconds=stages_since(begun, filling["fill"]))
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A document with its stored record, the schema's changes, its tokens and its chunks.
+
+    `frozen` holds the frozen values of the record (None: nothing is frozen), `facts` the values of its bound fields,
+    `results` the answer for each chunk. A stored fact stays; one that the changes ask for comes from the document.
+    """
+
+    path: str
+    document: Document
+    stored: Stored
+    changes: Changes
+    tokens: int
+    chunks: list[Chunk]
+    frozen: Frozen | None
+    facts: FactValues
+    results: list[Result] = field(default_factory=list)
+
+    @property
+    def asks(self) -> bool:
+        """Returns True if there is anything to ask."""
+        return self.frozen is None or bool(self.changes.asked or self.frozen.asked)
+
+    @property
+    def asked_facts(self) -> FactValues:
+        """Returns the values of the bound fields that are not frozen as the record has them."""
+        return self.facts if self.frozen is None else self.facts.beside(self.frozen.known, self.frozen.counted)
+
+    def requests(self, job: Job) -> list[Request]:
+        """Returns a request for each chunk; [] if nothing is asked."""
+        frozen, document = self.frozen or Frozen(), self.document
+        form, facts = job.compiled.form, self.asked_facts
+        known, counted = frozen.known | facts.known, facts.counted | frozen.counted
+        rows = (*frozen.rows, *facts.rows)
+        passages = [passage_of(document, c.start, c.end) for c in (self.chunks if self.asks else ())]
+        return [
+            Request(f"{document.digest}:{passage.offset}", form, passage, known, counted, rows)
+            for passage in passages
+        ]
+
+    def outcome(self, job: Job) -> Outcome | None:
+        """Returns the document's outcome; None if the schema does not allow the frozen values."""
+        path, document = self.path, self.document
+        failure = next((result for result in self.results if isinstance(result, Failed)), None)
+        if failure is not None:
+            if self.frozen and failure.code == "known":
+                return None
+            return failure_of(path, document, failure, facts=self.asked_facts)
+        try:
+            filled = None
+            if self.results:
+                answers = [result for result in self.results if isinstance(result, Filled)]
+                filled = with_facts(job.compiled.form, merge(job.compiled.form, self.chunks, answers), self.asked_facts)
+            if self.frozen is None:
+                assert filled is not None
+                record = record_of(document, filled, job.compiled.form, self.facts)
+                return judged(path, document, record, job, facts=self.facts)
+            return self._joined(filled, self.frozen, job)
+        except Exception as error:
+            return quarantined(path, document, "internal_error", said_of(error))
+
+    def _joined(self, filled: Filled | None, frozen: Frozen, job: Job) -> Outcome | None:
+        form, stored, changes = job.compiled.form, self.stored, self.changes
+        new = None if filled is None else parse(filled.record)
+        value, taken = splice(form, parse(stored.record.text), new, changes, frozen)
+        try:
+            text = job.compiled.canonical(value)
+        except NotAccepted:
+            return None
+        record, kept = _record(self.document, stored, filled, text, taken, job, changes, self.facts)
+        return judged(self.path, self.document, record, job, kept, self.asked_facts)
+
+
+def _lost(item: Read) -> Outcome | None:
+    """Returns the outcome of a document that cannot be read, or is another one by now."""
+    document = item.found
+    if isinstance(document, DocumentError) and document.code in _ABSENT:
+        detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
+        return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
+    if isinstance(document, DocumentError):
+        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
+    if document.digest != item.digest:
+        detail = f"{item.path} was changed while it was read; run the same command again"
+        return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
+    return None
+
+
+def _plan(
+    item: Read, stored: Stored, changes: Changes, job: Job, below: float, overtakes: bool
+) -> _Plan | Long | Outcome:
+    document = item.found
+    assert isinstance(document, Document), "an input that cannot be read has an outcome already"
+    try:
+        tokens = tokens_or_long(document, job, overtakes)
+        if isinstance(tokens, Long):
+            return tokens
+        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
+        frozen = freeze(job.compiled.form, stored.record, changes, below, lists=len(pieces) == 1)
+        facts = FactValues.of(document, bound_places(job.compiled.form))
+    except DocumentError as error:
+        return quarantined(item.path, document, error.code, error.detail)
+    except Exception as error:
+        return quarantined(item.path, document, "internal_error", said_of(error))
+    return _Plan(item.path, document, stored, changes, tokens, pieces, frozen, facts)
+
+
+def _fill(plans: Sequence[_Plan], job: Job) -> int:
+    """Has the filler answer all requests of these plans, and returns the denoising steps."""
+    asked = [Asked(plan.tokens, plan.requests(job)) for plan in plans]
+    if any(own.requests for own in asked):
+        for plan, results in zip(plans, fill_documents(asked, job.engine, job.max_seconds), strict=True):
+            plan.results = results
+    return sum(r.steps for plan in plans for r in plan.results if isinstance(r, Filled))
+
+
+def _record(
+    document: Document,
+    stored: Stored,
+    filled: Filled | None,
+    text: str,
+    taken: Sequence[str],
+    job: Job,
+    changes: Changes,
+    facts: FactValues,
+) -> tuple[Record, set[str]]:
+    """Returns the joined record with the leaves of both, and the pointers of the stored leaves."""
+
+    places = set(taken)
+
+    def new(pointer: str) -> bool:
+        return any(place in places for place in above(pointer))
+
+    old = stored.record
+    fields = stored.fields
+    kept = [x for x in old.leaves if not new(x.pointer) and not changes.drops(fields[x.pointer])]
+    value = parse(old.text)
+    rows = {
+        at: sure for at, sure in old.rows.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
+    lists = {
+        at: sure for at, sure in old.lists.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
+    leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
+    if filled is not None:
+        asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
+        found = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)
+        leaves += found.leaves
+        rows |= {at: sure for at, sure in found.rows.items() if new(at)}
+        lists |= {at: sure for at, sure in found.lists.items() if new(at)}
+    flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
+    thoughts = filled.thoughts if filled is not None and filled.thoughts else old.thoughts
+    return Record.of(text, leaves, flags, rows, lists, thoughts), {leaf.pointer for leaf in kept}

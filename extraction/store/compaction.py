@@ -1,0 +1,92 @@
+"""Merges many small batches into one large one, so that a table of any size stays a few dozen files.
+
+Batches of one schema and level are merged FAN at a time into one of the next level: a row is rewritten once a level,
+and there are at most FAN - 1 batches on each.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.files import write_whole
+from cinnabar.extraction.store.manifest import Manifest, StoredFile
+
+#: Batches that are merged at a time.
+FAN = 64
+# Rows are gathered up to this size, in bytes of memory, before they are written as a row group.
+_ROW_GROUP = 16 << 20
+
+
+def due(committed: Sequence[Manifest]) -> list[Manifest]:
+    """Returns the batches to merge now, in order; none if no level of any schema is full."""
+    groups: dict[tuple[str, str, int], list[Manifest]] = defaultdict(list)
+    for entry in committed:
+        group = groups[entry.schema_name, entry.schema_fingerprint, entry.level]
+        group.append(entry)
+        if len(group) == FAN:
+            return group
+    return []
+
+
+def merge_batches(out: Path, group: Sequence[Manifest], number: int) -> Manifest:
+    """Writes the files of these batches as one batch; it counts once its manifest is committed.
+
+    Raises RunError if a file has changed since its commit: a merge would give it a new checksum.
+    """
+    manifests.check_digests(out, group)
+    folders: dict[str, list[StoredFile]] = defaultdict(list)
+    for entry in group:
+        for file in entry.files:
+            folders[file.path.rsplit("/", 1)[0]].append(file)
+    files = tuple(_merge_files(out, folder, parts, number) for folder, parts in folders.items())
+    first = group[0]
+    return Manifest(
+        number=number,
+        level=max(entry.level for entry in group) + 1,
+        created=manifests.now(),
+        schema_name=first.schema_name,
+        schema_fingerprint=first.schema_fingerprint,
+        files=files,
+        replaces=tuple(entry.number for entry in group),
+        behind=max(entry.place for entry in group),
+    )
+
+
+def _merge_files(out: Path, folder: str, parts: Sequence[StoredFile], number: int) -> StoredFile:
+    path = out / folder / f"{manifests.batch_name(number)}.parquet"
+    rows = sum(part.rows for part in parts)
+
+    def write(temporary: Path) -> None:
+        schema = pq.read_schema(out / parts[-1].path)
+        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+            waiting: list[pa.Table] = []
+            size = 0
+            for part in parts:
+                for batch in pq.ParquetFile(out / part.path).iter_batches():
+                    waiting.append(_fitted(pa.Table.from_batches([batch]), schema))
+                    size += batch.nbytes
+                    if size >= _ROW_GROUP:
+                        writer.write_table(pa.concat_tables(waiting))
+                        waiting, size = [], 0
+            if waiting:
+                writer.write_table(pa.concat_tables(waiting))
+
+    write_whole(path, write)
+    return manifests.describe_file(out, folder.split("/")[0], path, rows)
+
+
+def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    # A file of an older version of Cinnabar may lack a column that newer ones have.
+    columns = [
+        rows[field.name].cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)

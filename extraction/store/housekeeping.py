@@ -1,0 +1,220 @@
+"""Reports the contents and the runs of an output folder, and merges its small batches."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.compaction import merge_batches
+from cinnabar.extraction.store.files import failures, is_locked
+from cinnabar.extraction.store.manifest import Manifest
+from cinnabar.extraction.store.model_runs import MODEL_RUN
+from cinnabar.extraction.store.own_names import is_own
+from cinnabar.extraction.store.reading import connect
+from cinnabar.extraction.store.snapshot import files_as_table, published_number
+from cinnabar.extraction.store.store import Store
+from cinnabar.extraction.store.waiting import waiting_files
+from cinnabar.schemas.errors import UsageError
+
+#: A batch whose files have this many bytes together is large and is not rewritten.
+LARGE = 128 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run as it is stored; its counts and `seconds` are None if it did not end.
+
+    `model` is None if an older version, which did not store it, made the run. `report` is the path of its report, None
+    if there is none.
+    """
+
+    run_id: str
+    started: datetime
+    seconds: float | None
+    schema: str
+    model: str | None
+    engine_fingerprint: str
+    inputs: int | None
+    written: int | None
+    quarantined: int | None
+    skipped: int | None
+    report: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The present contents of a folder.
+
+    `writing` is true while a run writes. `snapshot` is true if DuckDB's file shows the last commit. `records` counts
+    the latest records in each schema's view, `quarantined` the documents in quarantine by code. `corrections` counts
+    the corrections in force, `waiting` those of them that wait for the run that holds the folder. `replaced` is the
+    bytes of replaced files that wait for removal.
+    """
+
+    folder: str
+    writing: bool
+    snapshot: bool
+    runs: int
+    last_run: str
+    documents: int
+    records: dict[str, int]
+    quarantined: dict[str, int]
+    batches: int
+    files: int
+    bytes: int
+    replaced: int
+    corrections: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The committed batches, files and bytes before and after a merge."""
+
+    batches_before: int
+    batches: int
+    files_before: int
+    files: int
+    bytes_before: int
+    bytes: int
+
+
+def runs(out: Path, limit: int | None = None) -> list[RunRow]:
+    """Returns the runs of this folder, the latest first; those that only hold corrections are left out.
+
+    Raises UsageError if the folder holds no results.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit: expected at least 1, got {limit}")
+    with connect(out) as connection:
+        found = connection.execute(
+            "SELECT run_id, epoch_us(started), epoch_us(finished), schema_name, arguments,"
+            " engine_fingerprint, inputs, written, quarantined, skipped FROM runs"
+            f" WHERE {MODEL_RUN}"
+            " ORDER BY run_id DESC LIMIT ?",
+            [limit],
+        ).fetchall()
+    rows = [_run(*row) for row in found]
+    reports = {row.run_id: out / manifests.REPORTS / f"{row.run_id}.html" for row in rows if is_own("run", row.run_id)}
+    return [
+        replace(row, report=str(path)) if (path := reports.get(row.run_id)) and path.is_file() else row for row in rows
+    ]
+
+
+def _run(
+    run_id: str, started: int, finished: int | None, schema: str, arguments: str, engine: str, *counts: int
+) -> RunRow:
+    model = json.loads(arguments).get("model")
+    # The clock may have been set back during the run.
+    seconds = None if finished is None else max(0.0, (finished - started) / 1e6)
+    began = datetime.fromtimestamp(started / 1e6, manifests.now().tzinfo)
+    inputs, written, quarantined, skipped = counts
+    return RunRow(run_id, began, seconds, schema, model, engine, inputs, written, quarantined, skipped)
+
+
+def status(out: Path) -> Status:
+    """Returns the present contents of this folder. Raises UsageError if the folder holds no results."""
+    with connect(out) as connection:
+
+        def rows(sql: str) -> list[tuple[Any, ...]]:
+            found: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
+            return found
+
+        count, last = rows(f"SELECT count(*), coalesce(max(run_id), '') FROM runs WHERE {MODEL_RUN}")[0]
+        corrections = rows("SELECT count(*) FROM corrections WHERE undone IS NULL")[0][0]
+        reasons = dict(rows("SELECT code, count(*) FROM quarantine GROUP BY 1 ORDER BY 2 DESC, 1"))
+        counting = manifests.read_live(out)
+        documents = _distinct(connection, out, counting, "documents")
+        versions: dict[str, list[Manifest]] = defaultdict(list)
+        for entry in counting:
+            versions[entry.schema_fingerprint].append(entry)
+        records: Counter[str] = Counter()
+        for entries in versions.values():
+            records[entries[-1].schema_name] += _distinct(connection, out, entries, "data")
+    files = [file for entry in counting for file in entry.files]
+    return Status(
+        folder=str(out),
+        writing=is_locked(out),
+        snapshot=published_number(out) == max(entry.number for entry in counting),
+        runs=count,
+        last_run=last,
+        documents=documents,
+        records={name: records[name] for name in sorted(records) if records[name]},
+        quarantined=reasons,
+        batches=len(counting),
+        files=len(files),
+        bytes=sum(file.bytes for file in files),
+        replaced=max(0, _stored_bytes(out) - sum(file.bytes for file in files)),
+        corrections=corrections,
+        waiting=len(waiting_files(out)),
+    )
+
+
+def _distinct(
+    connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest], table: str
+) -> int:
+    """Returns the number of documents in a table of these commits.
+
+    The views order the rows of each document, which costs twice as much.
+    """
+    if not any(file.table == table for entry in committed for file in entry.files):
+        return 0
+    source = files_as_table(out.absolute(), committed, table)
+    row = connection.execute(f"SELECT count(*) FROM (SELECT DISTINCT document FROM {source})").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _stored_bytes(out: Path) -> int:
+    """Returns the bytes of all Parquet files in this folder; the sizes cost less time than the manifests would."""
+    size = 0
+    for table in manifests.TABLES:
+        waiting = [out / table]
+        while waiting:
+            with contextlib.suppress(FileNotFoundError), os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+                        continue
+                    with contextlib.suppress(FileNotFoundError):  # the writer removed it
+                        size += entry.stat(follow_symlinks=False).st_size
+    return size
+
+
+def compact(out: Path) -> Compacted:
+    """Merges the small batches of each schema into one; their files stay for a day for readers.
+
+    Raises UsageError if the folder holds no results or a run is writing. Raises RunError if a file has changed since
+    its commit or the disk fails; the folder then stays as it was.
+    """
+    if not manifests.read_live(out):
+        raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
+    with Store.open(out) as store:
+        before = store.committed()
+        groups: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
+        for entry in before:
+            if sum(file.bytes for file in entry.files) < LARGE:
+                groups[entry.schema_name, entry.schema_fingerprint].append(entry)
+        with failures(f"{out}: could not merge batches"):
+            for group in groups.values():
+                if len(group) > 1:
+                    store.replace(partial(merge_batches, store.out, group))
+        store.publish()
+        after = store.committed()
+    return Compacted(len(before), len(after), *_size(before, after))
+
+
+def _size(before: list[Manifest], after: list[Manifest]) -> tuple[int, int, int, int]:
+    files = [[file for entry in entries for file in entry.files] for entries in (before, after)]
+    old, new = (sum(file.bytes for file in some) for some in files)
+    return len(files[0]), len(files[1]), old, new

@@ -1,0 +1,368 @@
+"""The commits of an output folder: each is one small JSON file that names its Parquet files."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, write_bytes
+from cinnabar.extraction.store.own_names import check_batch_path, check_links, own_name
+from cinnabar.schemas.errors import RunError, UsageError
+
+_FORMAT = 1
+# A file's bytes and a batch's number are below this.
+_MOST = 10**15
+FOLDER = "manifest"
+#: The folder within it for the commits that others have replaced; only the writer needs them.
+REPLACED = f"{FOLDER}/replaced"
+_MEND = "restore it, or run `cinnabar verify` to set its batch aside; the next run fills it again"
+#: The folders that hold Parquet files, by table.
+TABLES = ("data", "fields", "documents", "outcomes", "runs", "checks", "corrections", "uncorrected")
+#: The folder with a report of each run (extraction/run/report/reports.py).
+REPORTS = "reports"
+_NAME = re.compile(r"batch-(\d{10})\.json")
+# Cleanup removes only file names that this package writes.
+_BATCH = re.compile(r"batch-\d{10}\.parquet")
+_UNFINISHED = re.compile(
+    rf"{re.escape(TEMPORARY)}\d+-(batch-\d{{10}}\.(parquet|json)|([0-9a-f]+|folders)\.json"
+    r"|[0-9TZ]+-[0-9a-f]+\.(json|html)|cinnabar\.duckdb(\.\w+)?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A Parquet file: its table, its path within the output folder (posix), its rows, bytes and SHA-256."""
+
+    table: str
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One commit.
+
+    `level` is 0 for a new batch; a merge of batches has the next higher level. `replaces` holds the numbers of the
+    manifests that this one replaces. `created` is in UTC. `without` is 0, except for a copy of a batch without the rows
+    of a forgotten document: it is the number of that batch. The copy keeps its place in the order, and the replaced
+    files are removed at once. `behind` is 0, except for a batch that brings no newer version of its schema, such as a
+    merge or a correction: it stands behind the commit with this place.
+    """
+
+    number: int
+    level: int
+    created: datetime
+    schema_name: str
+    schema_fingerprint: str
+    files: tuple[StoredFile, ...]
+    replaces: tuple[int, ...] = ()
+    without: int = 0
+    behind: int = 0
+
+    @property
+    def place(self) -> int:
+        """Returns the number by which commits are in order; those with the same one are in order of their numbers."""
+        return self.without or self.behind or self.number
+
+    @property
+    def name(self) -> str:
+        """Returns the file name of this commit and its Parquet files, without a suffix."""
+        return batch_name(self.number)
+
+    @property
+    def records(self) -> int:
+        """Returns the number of records."""
+        return sum(file.rows for file in self.files if file.table == "data")
+
+
+class BrokenManifest(RunError):
+    """A malformed manifest; `detail` describes the fault without the path."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.detail = f"expected a manifest of Cinnabar, found something else ({why})"
+        super().__init__(f"{path}: {self.detail}; {_MEND}")
+
+
+def batch_name(number: int) -> str:
+    """Returns the name of the commit with this number; names sort like numbers."""
+    return f"batch-{number:010d}"
+
+
+def number_of(path: Path) -> int | None:
+    """Returns the number in a manifest's file name; None if it is not a manifest."""
+    found = _NAME.fullmatch(path.name)
+    return None if found is None else int(found[1])
+
+
+def commit(out: Path, manifest: Manifest) -> None:
+    """Commits a manifest, whose files are on disk already, by one atomic rename."""
+    content = {
+        "format": _FORMAT,
+        "number": manifest.number,
+        "level": manifest.level,
+        "created": manifest.created.isoformat(),
+        "schema_name": manifest.schema_name,
+        "schema_fingerprint": manifest.schema_fingerprint,
+        "files": [
+            {"table": f.table, "path": f.path, "rows": f.rows, "bytes": f.bytes, "sha256": f.sha256}
+            for f in manifest.files
+        ],
+        "replaces": list(manifest.replaces),
+    }
+    content |= {name: value for name in ("without", "behind") if (value := getattr(manifest, name))}
+    write_bytes(
+        out / FOLDER / f"{manifest.name}.json", orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n"
+    )
+
+
+def read(path: Path) -> Manifest:
+    """Returns the commit in this file.
+
+    Raises BrokenManifest if it is malformed, UsageError if another version of Cinnabar wrote it.
+    """
+    try:
+        content = orjson.loads(path.read_bytes())
+        if not isinstance(content, dict):
+            raise ValueError("expected a JSON object")
+        if content["format"] != _FORMAT:
+            raise UsageError(
+                f"{path}: written by another version of Cinnabar (format {content['format']}, not {_FORMAT})"
+            )
+        number = _number(content["number"], "number")
+        if number != number_of(path):
+            raise ValueError(f"says that it is number {number}")
+        created = datetime.fromisoformat(content["created"])
+        return Manifest(
+            number=number,
+            level=_number(content["level"], "level"),
+            created=created if created.tzinfo else created.replace(tzinfo=UTC),
+            schema_name=_text(content["schema_name"], "schema_name"),
+            schema_fingerprint=own_name("digest", content["schema_fingerprint"]),
+            files=tuple(_stored_file(entry, number) for entry in content["files"]),
+            replaces=tuple(_number(one, "replaces") for one in content["replaces"]),
+            without=_number(content.get("without", 0), "without"),
+            behind=_number(content.get("behind", 0), "behind"),
+        )
+    except KeyError as error:
+        raise BrokenManifest(path, f"{error} is missing") from error
+    except (ValueError, TypeError) as error:
+        raise BrokenManifest(path, str(error)) from error
+
+
+def _stored_file(entry: object, number: int) -> StoredFile:
+    """Returns the entry of a file; a path that the batch with this number cannot have is never followed."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"expected a file of the batch, got {str(entry)[:80]}")
+    found = StoredFile(**entry)
+    if found.table not in TABLES:
+        raise ValueError(f"expected a table of Cinnabar, got {str(found.table)[:80]!r}")
+    check_batch_path(found.path, found.table, batch_name(number))
+    _number(found.rows, "rows")
+    _number(found.bytes, "bytes")
+    own_name("digest", found.sha256)
+    return found
+
+
+def _number(value: object, name: str) -> int:
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(f"{name}: expected a number from 0 to {_MOST - 1:,}, got {str(value)[:80]!r}")
+    return value
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name}: expected a text, got {str(value)[:80]!r}")
+    return value
+
+
+def paths(out: Path) -> list[Path]:
+    """Returns the files of all commits, including replaced ones, by number.
+
+    Raises StrangeName if a link leads out of the folder.
+    """
+    check_links(out)
+    # In this order, because the writer may move a commit from the first folder into the second one meanwhile.
+    found = {path.name: path for path in _listed(out / FOLDER)}
+    for path in _listed(out / REPLACED):
+        if path.name not in found or not found[path.name].exists():
+            found[path.name] = path
+    return [path for _, path in sorted(found.items())]
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Returns the manifests in this folder by name.
+
+    One listing may lack a merge that is committed meanwhile, and its sources that move away. Two equal ones cannot,
+    because the merge comes before the moves.
+    """
+    before, names = None, _names(folder)
+    while before != names:
+        before, names = names, _names(folder)
+    return [folder / name for name in sorted(names)]
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return {path.name for path in folder.iterdir() if _NAME.fullmatch(path.name)}
+    except FileNotFoundError:
+        return set()
+
+
+def read_all(out: Path) -> list[Manifest]:
+    """Returns all commits of this folder in order, including replaced ones; [] without any commit."""
+    found = []
+    for path in paths(out):
+        with contextlib.suppress(FileNotFoundError):  # replaced, and removed by the writer since the folder was listed
+            found.append(read_moved(path))
+    return found
+
+
+def read_moved(path: Path) -> Manifest:
+    """Returns the commit in this file, also if the writer has moved it among the replaced ones since it was listed.
+
+    Raises FileNotFoundError if the writer has removed it.
+    """
+    try:
+        return read(path)
+    except FileNotFoundError:
+        return read(path.parent / Path(REPLACED).name / path.name)
+
+
+def read_live(out: Path) -> list[Manifest]:
+    """Returns the commits that count, in order; [] without any commit.
+
+    It reads no more than these: the time does not grow with the number of replaced commits. Raises BrokenManifest if
+    one is malformed, StrangeName if a link leads out of the folder.
+    """
+    check_links(out)
+    while True:
+        # A manifest that is gone was replaced since the folder was listed, and the next listing has its replacement.
+        with contextlib.suppress(FileNotFoundError):
+            return live([read(path) for path in _listed(out / FOLDER)])
+
+
+def put_away(out: Path, numbers: Iterable[int]) -> None:
+    """Moves replaced commits out of the way of readers; a crash in between leaves them where they do not count."""
+    numbers = list(numbers)
+    if numbers:
+        make_folder(out / REPLACED)
+    for number in numbers:
+        name = f"{batch_name(number)}.json"
+        with contextlib.suppress(FileNotFoundError):
+            (out / FOLDER / name).replace(out / REPLACED / name)
+
+
+def sort_out(out: Path, found: Sequence[Manifest]) -> None:
+    """Has the commits that count lie in one folder and the replaced ones in the other.
+
+    They do not after a crash, and once a broken merge was set aside: the commits that it replaced count again. Folders
+    of earlier versions have all of them in one.
+    """
+    counting = {entry.number for entry in live(found)}
+    there = {number_of(path) for path in _listed(out / FOLDER)}
+    put_away(out, (entry.number for entry in found if entry.number in there - counting))
+    lost = counting - there
+    for number in lost:
+        name = f"{batch_name(number)}.json"
+        (out / REPLACED / name).replace(out / FOLDER / name)
+    if lost:
+        sync_folder(out / FOLDER)
+
+
+def live(manifests: Iterable[Manifest]) -> list[Manifest]:
+    """Returns the commits that no other one replaces, in order."""
+    manifests = list(manifests)
+    dead = {number for manifest in manifests for number in manifest.replaces}
+    counting = (entry for entry in manifests if entry.number not in dead)
+    return sorted(counting, key=lambda entry: (entry.place, entry.number))
+
+
+def replaced(manifests: Iterable[Manifest], before: datetime | None = None) -> list[Manifest]:
+    """Returns the commits that were replaced before this time, in the order in which they must be removed.
+
+    Without a time these are all replaced commits. Those that hold a forgotten document count as replaced long ago. In
+    another order a crash could remove a replacement's replacement first, and the oldest commit would count again.
+    """
+    by_number = {manifest.number: manifest for manifest in manifests}
+    dead: set[int] = set()
+    waiting = [number for entry in by_number.values() if entry.without for number in entry.replaces]
+    while waiting:
+        number = waiting.pop()
+        dead.add(number)
+        waiting += by_number[number].replaces if number in by_number else ()
+    for manifest in by_number.values():
+        if before is None or manifest.created < before:
+            dead.update(manifest.replaces)
+    return [manifest for number, manifest in by_number.items() if number in dead]
+
+
+def remove(out: Path, manifest: Manifest) -> None:
+    """Removes a replaced commit: first its manifest, then its files."""
+    for folder in (FOLDER, REPLACED):
+        (out / folder / f"{manifest.name}.json").unlink(missing_ok=True)
+    for file in manifest.files:
+        (out / file.path).unlink(missing_ok=True)
+
+
+def leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
+    """Returns the files that unfinished batches left in this folder."""
+    named = {out / file.path for manifest in manifests for file in manifest.files}
+    found = list(out.glob(f"{TEMPORARY}*"))
+    for folder in (*TABLES, FOLDER, "schemas", REPORTS):
+        found += (out / folder).rglob(f"{TEMPORARY}*")
+    left = [path for path in found if _UNFINISHED.fullmatch(path.name)]
+    for table in TABLES:
+        batches = (path for path in (out / table).rglob("batch-*.parquet") if _BATCH.fullmatch(path.name))
+        left += [path for path in batches if path not in named]
+    return [path for path in left if path.is_file() and not path.is_symlink()]
+
+
+def remove_leftovers(out: Path, manifests: Iterable[Manifest]) -> None:
+    """Removes the files that unfinished batches left in this folder."""
+    for path in leftovers(out, manifests):
+        path.unlink(missing_ok=True)
+
+
+def describe_file(out: Path, table: str, path: Path, rows: int) -> StoredFile:
+    """Returns the entry of this file in a manifest."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return StoredFile(table, path.relative_to(out).as_posix(), rows, path.stat().st_size, digest)
+
+
+def check_sizes(out: Path, manifests: Iterable[Manifest]) -> None:
+    """Raises RunError if a committed file is missing or its size has changed."""
+    for manifest in manifests:
+        for file in manifest.files:
+            path = out / file.path
+            size = path.stat().st_size if path.is_file() else None
+            if size != file.bytes:
+                seen = "it is missing" if size is None else f"it has {size}"
+                raise RunError(f"{path}: committed with {file.bytes} bytes, but {seen}; {_MEND}")
+
+
+def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
+    """Raises RunError if a committed file is missing or its bytes have changed."""
+    manifests = list(manifests)
+    check_sizes(out, manifests)
+    for manifest in manifests:
+        for file in manifest.files:
+            found = describe_file(out, file.table, out / file.path, file.rows).sha256
+            if found != file.sha256:
+                raise RunError(
+                    f"{out / file.path}: its SHA-256 is {found}, but was committed as {file.sha256}; {_MEND}"
+                )
+
+
+def now() -> datetime:
+    """Returns the time in UTC."""
+    return datetime.now(UTC)

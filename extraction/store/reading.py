@@ -1,0 +1,224 @@
+"""Reads an output folder: SQL over its views, and one document's record with its evidence.
+
+Readers wait for no lock and need no write access. They see every batch that was committed when they began.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import duckdb
+
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store import tables
+from cinnabar.extraction.store.held_snapshots import hold
+from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.names import literal
+from cinnabar.extraction.store.queries import close_off, question
+from cinnabar.extraction.store.snapshot import OFFLINE, define_views
+from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.pointers import escape
+
+# What DuckDB appends to an error: the line of the query, and a mark below it.
+_MARKED = re.compile(r"\nLINE \d+:")
+_DIGEST = re.compile(r"[0-9a-f]{4,64}")
+
+
+class Answer(NamedTuple):
+    """The columns and rows of a query's answer."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The latest outcome of a document under one schema.
+
+    `document` is its digest, empty if the file could not be opened. `record_json` is the exact text that was validated,
+    or rejected if `outcome` is `quarantined`; None if there is none. `fields` are the rows of the `fields` view, in the
+    order of the record.
+    """
+
+    document: str
+    path: str
+    schema_name: str
+    run_id: str
+    outcome: str
+    code: str | None
+    detail: str | None
+    pointers: list[str]
+    record_json: str | None
+    confidence: float | None
+    flags: list[str]
+    fields: list[dict[str, Any]]
+
+    @property
+    def record(self) -> Any:
+        """Returns the record as Python values."""
+        return None if self.record_json is None else json.loads(self.record_json)
+
+
+#: DuckDB's errors on a query that it has not begun to answer.
+_MISTAKES = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.PermissionException)
+
+
+@contextlib.contextmanager
+def connect(out: Path, asked: str = "", zone: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Opens a database in memory with the views of this folder; `zone` is the time zone of its timestamps.
+
+    `asked` names the user's query in messages; with it the connection reads no other files, its settings are locked,
+    and an error of DuckDB becomes a UsageError. Raises UsageError if the folder has no commit, RunError, with the file,
+    if a file is missing or broken.
+    """
+    check_local(out)
+    committed = manifests.read_live(out)
+    if not committed:
+        raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
+    manifests.check_sizes(out.absolute(), committed)
+    newest = max(entry.number for entry in committed)
+    # DuckDB makes this folder for rows that do not fit into memory, and removes it; its own choice is the working
+    # directory. Without replacements a name in a query is never a variable of this program.
+    spilled = str(Path(tempfile.gettempdir()) / f"cinnabar-{uuid4().hex}")
+    settings = OFFLINE | {"temp_directory": spilled, "python_enable_replacements": False}
+    with hold(out, newest), duckdb.connect(config=settings) as connection:
+        try:
+            define_views(connection, out.absolute(), committed)
+            if zone is not None:
+                connection.execute(f"SET TimeZone = {literal(zone)}")
+            if asked:
+                close_off(connection, out.absolute(), committed)
+            yield connection
+        except (duckdb.Error, ValueError) as error:
+            if not isinstance(error, _MISTAKES):
+                manifests.check_digests(out.absolute(), committed)
+            if not asked:
+                raise
+            # DuckDB appends the query with a mark below it, which one line cannot show, and names a table of its own
+            # where it knows none of ours that is alike.
+            told = " ".join(_MARKED.split(str(error))[0].split())
+            if isinstance(error, duckdb.CatalogException) and "Table with name" in told:
+                told = f"{told.partition(' Did you mean')[0]} The views are {', '.join(views_in(connection))}."
+            if isinstance(error, duckdb.PermissionException):
+                told = f"{told}; a query reads the views of the folder and no other file"
+            raise UsageError(f"{asked}: {told}") from error
+
+
+def views_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Returns the names of the views that users query, in order."""
+    sql = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT starts_with(view_name, '_') ORDER BY 1"
+    return [str(row[0]) for row in connection.execute(sql).fetchall()]
+
+
+def query(out: Path, sql: str) -> Answer:
+    """Returns the answer to this query. Raises UsageError if it fails, or is not exactly one query."""
+    with connect(out, "sql") as connection:
+        cursor = connection.execute(question(connection, sql))
+        return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
+
+
+def distinct(columns: Sequence[str]) -> list[str]:
+    """Returns unique column names: a repeated name gets a number after it, as in DuckDB."""
+    names: list[str] = []
+    for column in columns:
+        candidates = chain([column], (f"{column}_{number}" for number in count(1)))
+        names.append(next(name for name in candidates if name not in names))
+    return names
+
+
+def show(out: Path, document: str) -> list[Shown]:
+    """Returns the latest outcome of this document under each schema.
+
+    `document` is its path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of its
+    digest. Raises UsageError if no document or several documents match.
+    """
+    with connect(out) as connection:
+        found = _find(connection, document, Spelling.of(out)(document))
+        if not found:
+            raise UsageError(
+                f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents"
+            )
+        if len(found) > 1:
+            some = ", ".join(f"{path} ({digest[:12]})" for digest, path in sorted(found.items())[:5])
+            raise UsageError(f"{document}: fits {len(found)} documents ({some}); give more of it")
+        return _shown(connection, next(iter(found)))
+
+
+def _find(connection: duckdb.DuckDBPyConnection, document: str, spelled: str) -> dict[str, str]:
+    """Returns the digests of matching documents, with a path each; only the best kind of match counts.
+
+    `spelled` is its path as the runs spelled it.
+    A file that could not be opened has no digest: its path stands for it.
+    """
+    named = tables.printable(str(Path(document)))
+    prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
+    for condition, value in (
+        ("path = ?", named),
+        ("path = ?", tables.printable(spelled)),
+        ("starts_with(document, ?)", prefix),
+        ("ends_with(path, '/' || ?)", named.lstrip("/")),
+    ):
+        if value:
+            sql = (
+                "SELECT arg_max(coalesce(document, path), run_id), path FROM outcomes"
+                f" WHERE {condition} GROUP BY path"
+            )
+            if rows := connection.execute(sql, [value]).fetchall():
+                return dict(rows)
+    return {}
+
+
+def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:
+    results = []
+    for row in _rows(
+        connection,
+        "SELECT o.path, coalesce(o.document, '') AS document, o.schema_name,"
+        " o.schema_fingerprint, o.run_id, outcome, code, detail, pointers,"
+        " coalesce(r.record_json, o.record_json) AS record_json, r.confidence, r.flags"
+        " FROM outcomes AS o LEFT JOIN records AS r USING (document, schema_fingerprint, run_id)"
+        " WHERE coalesce(o.document, o.path) = ? AND outcome <> 'skipped' QUALIFY"
+        " row_number() OVER (PARTITION BY o.schema_fingerprint ORDER BY o.run_id DESC) = 1"
+        " ORDER BY o.run_id DESC",
+        [digest],
+    ):
+        fingerprint = row.pop("schema_fingerprint")
+        fields = []
+        if row["outcome"] == "written":
+            sql = "SELECT * FROM _fields WHERE document = ? AND schema_fingerprint = ?"
+            fields = _rows(connection, sql, [digest, fingerprint])
+        row["pointers"], row["flags"] = row["pointers"] or [], row["flags"] or []
+        results.append(Shown(fields=_in_order(fields, row["record_json"]), **row))
+    return results
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: list[Any]) -> list[dict[str, Any]]:
+    cursor = connection.execute(sql, values)
+    columns = [column[0] for column in cursor.description or ()]
+    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _in_order(fields: list[dict[str, Any]], record_json: str | None) -> list[dict[str, Any]]:
+    """Returns these rows in the order of the record; rows of omitted places come last."""
+    places = {} if record_json is None else {p: i for i, p in enumerate(_pointers(json.loads(record_json)))}
+    return sorted(fields, key=lambda row: (places.get(row["pointer"], len(places)), row["pointer"]))
+
+
+def _pointers(value: Any, at: str = "") -> list[str]:
+    if isinstance(value, dict):
+        steps = [(escape(name), part) for name, part in value.items()]
+    elif isinstance(value, list):
+        steps = [(str(index), part) for index, part in enumerate(value)]
+    else:
+        return [at]
+    own = [at] if isinstance(value, list) else []
+    return own + [pointer for step, part in steps for pointer in _pointers(part, f"{at}/{step}")]

@@ -1,0 +1,159 @@
+"""The outcomes that a batch hands to the store: one for each input path, with its record if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cinnabar.engine.request import Origin
+from cinnabar.extraction.documents.content.document import Document, Evidence
+from cinnabar.schemas.facts import FactValue
+
+_Status = Literal["written", "quarantined", "skipped"]
+STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
+#: The flag of a record whose every value is null, and the code of its document if it is held back or skipped.
+EMPTY, EMPTY_RECORD = "empty", "empty_record"
+#: Where a stored value comes from: a model, a fact, or a person who corrected or accepted it.
+LeafOrigin = Origin | Literal["human"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafRow:
+    """One scalar of a record, with its evidence.
+
+    `pointer` is the JSON pointer (RFC 6901) into the record. `value` is the canonical JSON text, None if the record
+    omits the place. `confidence` is in [0, 1]. `missing` is true if the schema requires a value that the model did not
+    find. `evidence` has spans in characters of the whole document and boxes in points; None if the value was not read
+    from the document. `page` counts from 1, 0 for none. `flags` are warnings: `default` (the schema's default),
+    `generated` (spelled out), `guessed` (required, but not found), `no_evidence` (no words behind the value).
+    """
+
+    pointer: str
+    value: str | None
+    confidence: float
+    origin: LeafOrigin
+    missing: bool = False
+    evidence: Evidence | None = None
+    page: int = 0
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A whole record.
+
+    `text` is the exact JSON text that was validated. `confidence` is the least of its leaves, rows and lists. `flags`
+    are the warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer,
+    the probability that each row of a list is an item of it. `lists` has, by pointer, the probability that each list is
+    complete; lists of a model that cannot tell are left out. `checks` has the results of its schema's checks by name;
+    None if a check does not apply. `thoughts` is the text that a language model wrote before the record.
+    """
+
+    text: str
+    leaves: tuple[LeafRow, ...]
+    confidence: float
+    flags: tuple[str, ...] = ()
+    rows: Mapping[str, float] = field(default_factory=dict)
+    checks: Mapping[str, bool | None] = field(default_factory=dict)
+    lists: Mapping[str, float] = field(default_factory=dict)
+    thoughts: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        leaves: Sequence[LeafRow],
+        flags: Iterable[str],
+        rows: Mapping[str, float],
+        lists: Mapping[str, float],
+        thoughts: str = "",
+    ) -> Record:
+        """Returns the record of these parts, as sure as the least sure of them."""
+        sure = min((*(leaf.confidence for leaf in leaves), *rows.values(), *lists.values()), default=1.0)
+        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, lists=lists, thoughts=thoughts)
+
+    def row_confidence(self, pointer: str) -> float | None:
+        """Returns the probability of the innermost row around this leaf, None if there is no row."""
+        while pointer and pointer not in self.rows:
+            pointer = pointer.rpartition("/")[0]
+        return self.rows.get(pointer)
+
+    def below(self, least: float) -> list[tuple[str, float]]:
+        """Returns the leaves, rows and lists below this confidence, with their confidence, the lowest first."""
+        leaves = ((leaf.pointer, leaf.confidence) for leaf in self.leaves)
+        sure = [*leaves, *self.rows.items(), *self.lists.items()]
+        return sorted((place for place in sure if place[1] < least), key=lambda place: (place[1], place[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document's row in the `documents` table: `size` in bytes, `characters` in code points, `facts` by name."""
+
+    digest: str
+    media_type: str
+    size: int
+    pages: int
+    parts: int
+    characters: int
+    flags: tuple[str, ...] = ()
+    facts: Mapping[str, FactValue] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Document) -> DocumentInfo:
+        """Returns the row of this document."""
+        return cls(
+            digest=document.digest,
+            media_type=document.media_type,
+            size=document.size,
+            pages=sum(part.kind == "page" for part in document.parts),
+            parts=len(document.parts),
+            characters=len(document.text),
+            flags=document.flags,
+            facts={name: fact.value for name, fact in document.facts.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one input path in one run.
+
+    written: `digest`, `document` and `record` are set.
+    quarantined: `code` is set; `digest` if the bytes could be read, `document` if they could be parsed, `record` if one
+        was made and rejected; `pointers` name the places in it that are the reason.
+    skipped: `code` is `done` (an earlier run did this work), `budget` (no server was asked for lack of budget; another
+        run may ask), `duplicate` (the same bytes as the input `duplicate_of`), `other_kind` (it fits no schema of the
+        run), `empty_record` (every value is null, and such records are not wanted) or `system_file` (a file that a
+        system leaves beside documents); `digest` is set, except for a `system_file` that cannot be read.
+
+    `schema` names the schema of a run with several; it is empty in a run with one.
+
+    Raises ValueError if the parts do not fit the status.
+    """
+
+    path: str
+    status: _Status
+    code: str = ""
+    detail: str = ""
+    digest: str = ""
+    document: DocumentInfo | None = None
+    record: Record | None = None
+    duplicate_of: str = ""
+    pointers: tuple[str, ...] = ()
+    schema: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"{self.path}: expected a status of {', '.join(STATUSES)}, got {self.status!r}")
+        if self.status == "written" and not (self.digest and self.document and self.record):
+            raise ValueError(f"{self.path}: expected a digest, a document and a record of a written outcome")
+        if self.status != "written" and not self.code:
+            raise ValueError(f"{self.path}: expected the code of an outcome that is {self.status}, got none")
+        if self.status == "skipped" and (self.record or (self.code == "duplicate" and not self.duplicate_of)):
+            raise ValueError(
+                f"{self.path}: expected no record of a skipped outcome, and the other path of a duplicate"
+            )
+        if self.document and self.document.digest != self.digest:
+            raise ValueError(
+                f"{self.path}: got a document with the digest {self.document.digest}, expected {self.digest}"
+            )

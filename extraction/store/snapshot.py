@@ -1,0 +1,334 @@
+"""Publishes `cinnabar.duckdb`: views over the committed Parquet files.
+
+Each version is built beside the old one and swapped in, so that no reader waits. DuckDB resolves relative paths against
+the working directory of the reader, not against the database, so the views name their files by absolute paths. After
+the folder has moved, the next command on it builds the snapshot again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.files import failures, write_whole
+from cinnabar.extraction.store.manifest import Manifest
+from cinnabar.extraction.store.names import identifier, literal, quoted
+from cinnabar.extraction.store.schema_versions import sql_type, united_source
+from cinnabar.extraction.store.tables import DOCUMENTS, TABLE_COLUMNS
+from cinnabar.schemas.errors import RunError, UsageError
+
+DATABASE = "cinnabar.duckdb"
+#: DuckDB must never fetch an extension from the network.
+OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+# The snapshot's file opens in every DuckDB since 1.1, and its views use no function that is newer.
+_READABLE: dict[str, str | bool | int | float | list[str]] = {"storage_compatibility_version": "v1.1.0"}
+
+#: The views of every snapshot, beside one for each schema, in order of creation.
+VIEWS = {
+    "outcomes": "SELECT * FROM {outcomes}",
+    # What people changed, with the step that took it back.
+    "corrections": "SELECT c.identity, c.document, o.path, c.schema_name, action, pointer, before, after, who, made,"
+    " u.undone, u.undone_by, evidence_text, spans, boxes, place, c.schema_fingerprint, c.run_id"
+    " FROM {corrections} AS c LEFT JOIN (SELECT undoes AS identity, arg_min(made, run_id) AS undone,"
+    " arg_min(who, run_id) AS undone_by FROM {corrections} WHERE undoes IS NOT NULL GROUP BY ALL) AS u"
+    " USING (identity) LEFT JOIN (SELECT document, arg_max(path, run_id) AS path FROM outcomes"
+    " WHERE document IN (SELECT document FROM {corrections}) GROUP BY ALL) AS o ON o.document = c.document"
+    " WHERE undoes IS NULL",
+    # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
+    "runs": "SELECT * FROM {runs}"
+    " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
+    # Older files lack the columns of facts.
+    "documents": "SELECT * FROM (SELECT * FROM {documents} UNION ALL BY NAME SELECT {nulls} WHERE false)"
+    " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1",
+    # The present quarantine: no later run has written or judged these documents. Paths and documents that never were in
+    # quarantine are left out first, because hashing a few costs less than ordering all: of 1,000,000 outcomes with one
+    # in 64 held back .28 processor seconds instead of 1.16.
+    "quarantine": "SELECT run_id, path, code, detail, pointers, document, schema_name, schema_fingerprint,"
+    " engine_fingerprint, record_json FROM ("
+    "SELECT * FROM outcomes AS r WHERE outcome <> 'skipped' AND {counting}"
+    " AND (path IN (SELECT path FROM outcomes WHERE outcome = 'quarantined') OR document IN"
+    " (SELECT document FROM outcomes WHERE outcome = 'quarantined' AND document IS NOT NULL))"
+    " QUALIFY outcome = 'quarantined'"
+    " AND row_number() OVER (PARTITION BY path, schema_fingerprint ORDER BY run_id DESC) = 1"
+    " AND row_number() OVER"
+    " (PARTITION BY coalesce(document, path), schema_fingerprint ORDER BY run_id DESC) = 1)"
+    # An archive that a later run opened has outcomes of its files alone. They lie between PATH/ and PATH0, because
+    # 0 follows the slash; the schema stands before them, so that the join is one of ranges and not of all pairs.
+    " ANTI JOIN (SELECT DISTINCT a.run_id, a.path, a.schema_fingerprint FROM"
+    " (SELECT *, schema_fingerprint || path AS place FROM outcomes WHERE outcome = 'quarantined' AND document IS NULL)"
+    " AS a JOIN (SELECT run_id, schema_fingerprint || path AS place FROM outcomes) AS f"
+    " ON f.place > a.place || '/' AND f.place < a.place || '0' AND f.run_id > a.run_id)"
+    " USING (run_id, path, schema_fingerprint)",
+    # All records ever written; `latest` marks the one that counts for its document and schema.
+    "records": "SELECT *, row_number() OVER"
+    " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1 AND {counting} AS latest"
+    " FROM ({records}) AS r",
+    # All values ever written, each beside the value of the run before.
+    "history": "SELECT document, schema_name, pointer, field, run_id, started, value_json ->> '$' AS value,"
+    " value_json, lag(value_json) OVER places AS previous_json,"
+    " value_json IS DISTINCT FROM lag(value_json) OVER places AND lag(run_id) OVER places IS NOT NULL"
+    " AS changed, confidence, origin, page, evidence_text, schema_fingerprint, engine_fingerprint,"
+    " arguments ->> 'model' AS model, latest"
+    " FROM {fields} AS f JOIN (SELECT run_id, started, arguments FROM runs) USING (run_id)"
+    " LEFT JOIN (SELECT document, schema_fingerprint, run_id, latest FROM records)"
+    " USING (document, schema_fingerprint, run_id)"
+    " WINDOW places AS (PARTITION BY document, schema_name, pointer ORDER BY run_id)",
+    # The values of each document's latest record under each version of its schema.
+    "_fields": "SELECT f.document, f.schema_name, pointer, field, value_json ->> '$' AS value, value_json,"
+    " confidence, row_confidence, origin, missing, flags, page, spans[1].start AS span_start,"
+    " spans[len(spans)].end AS span_end,"
+    " evidence_text, place, boxes[1].x0 AS x0, boxes[1].top AS top, boxes[1].x1 AS x1, boxes[1].bottom AS bottom,"
+    " spans, boxes, run_id, schema_fingerprint, engine_fingerprint"
+    # Older files lack these columns.
+    " FROM (SELECT * FROM {fields} UNION ALL BY NAME"
+    " SELECT []::VARCHAR[] AS flags, 0.0::DOUBLE AS row_confidence, NULL::VARCHAR AS place WHERE false) AS f"
+    " SEMI JOIN (SELECT document, schema_fingerprint, max(run_id) AS run_id FROM outcomes AS r"
+    " WHERE outcome = 'written' AND {counting} GROUP BY ALL) AS latest USING (document, schema_fingerprint, run_id)",
+    # Those of one of these records, under the version that the schema's view is of, if the document has one.
+    "fields": "SELECT * FROM _fields {latest_written}",
+    # The results for the record that counts, in quarantine too.
+    "_checks": "SELECT c.document, path, c.schema_name, check_name, holds, outcome, run_id, schema_fingerprint,"
+    " c.engine_fingerprint FROM {checks} AS c JOIN (SELECT document, schema_fingerprint, run_id, path, outcome"
+    " FROM outcomes AS r WHERE outcome <> 'skipped' AND document IS NOT NULL AND {counting} QUALIFY row_number() OVER"
+    " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1) AS o"
+    " USING (document, schema_fingerprint, run_id)",
+    "checks": "SELECT * FROM _checks {latest_judged}",
+    "lists": "SELECT path, f.document, f.schema_name, pointer, field, value_json::BIGINT AS items, f.confidence,"
+    " row_confidence, f.run_id, f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
+    " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
+    " USING (document, schema_fingerprint, run_id) WHERE origin = 'list'",
+}
+_WIDE = (
+    "SELECT * FROM {data} AS r WHERE {counting}"
+    " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
+)
+_RECORDS = (
+    "SELECT path, document, confidence, flags, run_id, {name} AS schema_name, schema_fingerprint,"
+    " engine_fingerprint, record_json FROM {data}"
+)
+_NO_RECORDS = (
+    "SELECT ''::VARCHAR AS path, ''::VARCHAR AS document, 0.0::DOUBLE AS confidence, []::VARCHAR[] AS flags,"
+    " ''::VARCHAR AS run_id, ''::VARCHAR AS schema_name, ''::VARCHAR AS schema_fingerprint,"
+    " ''::VARCHAR AS engine_fingerprint, ''::VARCHAR AS record_json WHERE false"
+)
+# Records up to these runs do not count: a person said that the document is of another kind, or took back the correction
+# that had brought it out of quarantine.
+_WITHDRAWN = (
+    "SELECT o.document, f.schema_fingerprint, max(o.run_id) AS run_id FROM outcomes AS o"
+    " JOIN (SELECT DISTINCT schema_name, schema_fingerprint FROM outcomes) AS f USING (schema_name)"
+    " WHERE o.outcome <> 'written' AND (o.document, o.run_id) IN (SELECT (document, run_id) FROM {corrections})"
+    " AND (o.code = 'other_kind' OR o.schema_fingerprint = f.schema_fingerprint) GROUP BY ALL"
+)
+# The condition on a record, as `r`, that no correction withdraws it. A folder without corrections does not look.
+_ALL = "true"
+_COUNTING = (
+    "NOT EXISTS (SELECT 1 FROM _withdrawn AS w WHERE w.document = r.document"
+    " AND w.schema_fingerprint = r.schema_fingerprint AND w.run_id > r.run_id)"
+)
+# Chooses one record of each document and schema; needed once a schema has several versions.
+_LATEST = (
+    "SEMI JOIN (SELECT document, schema_fingerprint, run_id FROM outcomes AS r"
+    " WHERE outcome {judged} AND document IS NOT NULL AND {counting} QUALIFY row_number() OVER"
+    " (PARTITION BY document, schema_name ORDER BY schema_fingerprint IN ({newest}) DESC, run_id DESC) = 1) AS latest"
+    " USING (document, schema_fingerprint, run_id)"
+)
+# Folders without checks or corrections hold no file of them.
+_SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder, {views} AS views"
+
+
+def publish(out: Path, committed: Sequence[Manifest]) -> None:
+    """Builds the snapshot of these commits, those that count in this folder, and swaps it in.
+
+    It does nothing without a commit. Raises RunError if the disk fails, or, with its path, if a committed file is
+    broken.
+    """
+    out = out.absolute()
+    if not committed:
+        return
+
+    def build(temporary: Path) -> None:
+        temporary.unlink(missing_ok=True)  # DuckDB would open the file of a dead process with the same id
+        with duckdb.connect(str(temporary), config=OFFLINE | _READABLE) as connection:
+            # Every view is bound as it is made, and many read the same files, which no longer change.
+            connection.execute("SET parquet_metadata_cache = true")
+            define_views(connection, out, committed)
+
+    with failures(f"{out}: the snapshot could not be published"):
+        try:
+            write_whole(out / DATABASE, build)
+        except duckdb.Error as error:
+            manifests.check_digests(out, committed)
+            raise RunError(
+                f"{out / DATABASE}: could not be built: {error}; run the same command again"
+            ) from error
+
+
+def published_number(out: Path) -> int | None:
+    """Returns the last commit in the snapshot; None if there is none made for this path, with the views of today."""
+    path = out.absolute() / DATABASE
+    if not path.is_file():
+        return None
+    with contextlib.suppress(duckdb.Error), duckdb.connect(config=OFFLINE) as connection:
+        # Attached rather than opened: an open handle of this process would give its own, older snapshot.
+        connection.execute(f"ATTACH {literal(str(path))} AS snapshot (READ_ONLY)")
+        # The view's text, and not what it gives: a stranger's may compute for ever.
+        asked = "SELECT sql FROM duckdb_views() WHERE database_name = 'snapshot' AND view_name = '_snapshot'"
+        row = connection.execute(asked).fetchone()
+        named = re.escape(literal(str(out.absolute())))
+        asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made()} AS "?views"?'
+        if row and (found := re.fullmatch(f"CREATE VIEW _snapshot AS {asked};", row[0])):
+            return int(found[1])
+    return None
+
+
+def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest]) -> None:
+    """Creates the views of these commits in this connection's database."""
+    versions: dict[str, list[Manifest]] = defaultdict(list)
+    for entry in committed:
+        versions[entry.schema_fingerprint].append(entry)
+    # Columns of one name may have different types in two schemas, so their files are never read as one table.
+    data = {
+        fingerprint: files_as_table(out, entries, "data")
+        for fingerprint, entries in versions.items()
+        # All records of a schema may have been set aside (`extraction/store/broken_files.py`).
+        if any(file.table == "data" for entry in entries for file in entry.files)
+    }
+    sources = {table: files_as_table(out, committed, table) for table in manifests.TABLES if table != "data"}
+    sources["records"] = (
+        " UNION ALL ".join(
+            _RECORDS.format(name=literal(versions[fingerprint][-1].schema_name), data=source)
+            for fingerprint, source in data.items()
+        )
+        or _NO_RECORDS
+    )
+    sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
+    corrected = any(file.table == "corrections" and file.rows for entry in committed for file in entry.files)
+    sources["counting"] = counting = _COUNTING if corrected else _ALL
+    shown = [entry for entry in committed if entry.schema_fingerprint in data]
+    newest = ", ".join(literal(fingerprints[-1]) for fingerprints in _versions(shown).values())
+    several = any(len(fingerprints) > 1 for fingerprints in _versions(committed).values())
+    for name, judged in (("latest_written", "= 'written'"), ("latest_judged", "<> 'skipped'")):
+        latest = _LATEST.format(judged=judged, counting=counting, newest=newest or "''")
+        sources[name] = latest if several else ""
+    for name, query in VIEWS.items():
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
+        if corrected and name == "outcomes":
+            connection.execute(f"CREATE VIEW _withdrawn AS {_WITHDRAWN.format_map(sources)}")
+    names = view_names(shown, reserved_words(connection))
+    for name, fingerprint in names.items():
+        wide = _WIDE.format(data=data[fingerprint], counting=sources["counting"])
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {wide}")
+    for name, versions_of_it in united_names(shown, names).items():
+        united = united_source(out, {f: (data[f], versions[f]) for f in versions_of_it})
+        if united is None:
+            continue
+        wide = _WIDE.format(data=f"({united})", counting=sources["counting"])
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {wide}")
+    last = max(entry.number for entry in committed)
+    query = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made())
+    connection.execute(f"CREATE VIEW _snapshot AS {query}")
+
+
+def _views_made() -> int:
+    """Returns a number of the queries of the views: a snapshot of an older version is built anew."""
+    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, _WITHDRAWN, _LATEST)).encode())
+
+
+def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
+    """Returns the SQL that reads the rows of these commits in one of their tables."""
+    paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
+    # No commit of a folder may hold one, also if it is from elsewhere and its first batch says that it replaces others.
+    if not paths:
+        columns = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in TABLE_COLUMNS[table])
+        return f"(SELECT {columns} WHERE false)"
+    return f"read_parquet([{', '.join(map(literal, paths))}], union_by_name = true)"
+
+
+def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[str, str]:
+    """Returns the names of the record views, each with the fingerprint of its schema.
+
+    The latest version of a schema that has records gets the schema's name. Each older version gets the name with the
+    first 8 digits of its fingerprint, and so does a name that two schemas would share.
+    """
+    names: dict[str, str] = {}
+    for schema_name, fingerprints in _versions(committed).items():
+        *older, latest = fingerprints
+        name = identifier(schema_name)
+        if name.casefold() in reserved:
+            name += "_"
+        for fingerprint in older:
+            names[f"{name}_{fingerprint[:8]}"] = fingerprint
+        if name.casefold() in {taken.casefold() for taken in names}:
+            name = f"{name}_{latest[:8]}"
+        names[name] = latest
+    return names
+
+
+def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dict[str, list[str]]:
+    """Returns the views over all versions of a schema with several, and their fingerprints, latest first."""
+    used = {name.casefold() for name in taken}
+    names: dict[str, list[str]] = {}
+    for schema_name, fingerprints in _versions(committed).items():
+        if len(fingerprints) > 1:
+            name = f"{identifier(schema_name)}_all"
+            while name.casefold() in used:
+                name += "_"
+            used.add(name.casefold())
+            names[name] = [*reversed(fingerprints)]
+    return names
+
+
+def _versions(committed: Sequence[Manifest]) -> dict[str, list[str]]:
+    """Returns the fingerprints of each schema's versions, the latest last.
+
+    Versions without records come first: a run that wrote nothing must not empty the schema's view.
+    """
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for entry in committed:
+        found[entry.schema_name].pop(entry.schema_fingerprint, None)
+        found[entry.schema_name][entry.schema_fingerprint] = None
+    filled = {entry.schema_fingerprint for entry in committed if entry.records}
+    return {name: sorted(versions, key=filled.__contains__) for name, versions in found.items()}
+
+
+def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], schema_name: str) -> str:
+    """Returns the view of this schema's records in this connection: of all versions if it exists, else of the latest.
+
+    Raises UsageError if the schema has no records.
+    """
+    shown = [entry for entry in committed if any(file.table == "data" for file in entry.files)]
+    own = _versions(shown).get(schema_name)
+    if own is None:
+        raise UsageError(f"{schema_name}: there are no records of this schema")
+    names = view_names(shown, reserved_words(connection))
+    there = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+    for name, fingerprints in united_names(shown, names).items():
+        if own[-1] == fingerprints[0] and name in there:
+            return name
+    return next(name for name, fingerprint in names.items() if fingerprint == own[-1])
+
+
+def view_of_version(
+    connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], fingerprint: str
+) -> str | None:
+    """Returns the view of the records of this version of a schema in this connection, None if it has none."""
+    shown = [entry for entry in committed if any(file.table == "data" for file in entry.files)]
+    names = view_names(shown, reserved_words(connection))
+    return next((name for name, version in names.items() if version == fingerprint), None)
+
+
+def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Returns the names, in lower case, that no view of records may have."""
+    query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+    words = {row[0] for row in connection.execute(query).fetchall()}
+    return frozenset(words | {*VIEWS, "_snapshot", "_withdrawn"})

@@ -1,0 +1,97 @@
+"""One spelling for each path: that of the first run into an output folder that read there.
+
+`mails/1.txt`, `./mails/1.txt`, `old/../mails/1.txt` and `/data/mails/1.txt` may be one file. The paths in an output
+folder are as the runs were given them, so the paths of a later run are spelled as those of the earlier ones. A folder's
+rows never change for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.documents.mailboxes.address import is_address
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.files import reading
+from cinnabar.extraction.store.folders import remembered
+
+# What follows a location in the path of a document: a file in a folder, or a mail in an mbox.
+_BELOW = ("/", "#")
+
+
+class Spelling:
+    """Spells paths as the runs so far did; callable.
+
+    `earlier` are the locations of these runs, the ones to prefer first, and `folders` those that relative ones may have
+    started from. `here` is the folder that new relative paths start from.
+    """
+
+    def __init__(self, earlier: Iterable[str], folders: Sequence[Path], here: Path) -> None:
+        self._here = here
+        self._known: dict[str, str] = {}
+        for location in earlier:
+            for folder in () if is_address(location) else (folders or [here]):
+                self._known.setdefault(_absolute(location, folder), location)
+
+    @classmethod
+    def of(cls, out: Path) -> Spelling:
+        """Returns the spelling of this folder's runs, for a run from the working folder."""
+        return cls(_locations(out), remembered(out), Path.cwd())
+
+    def learn(self, locations: Iterable[str]) -> None:
+        """Takes the locations of a new run into account, after all that are known."""
+        for location in locations:
+            if not is_address(location):
+                self._known.setdefault(_absolute(location, self._here), self(location))
+
+    def __call__(self, path: str) -> str:
+        """Returns this path in the known spelling of its location, or else without needless parts."""
+        if is_address(path):
+            return path
+        absolute = _absolute(path, self._here)
+        for location, spelled in self._known.items():
+            if absolute == location:
+                return spelled
+            if absolute.startswith(location):
+                below = absolute[len(location) :]
+                if below.startswith(_BELOW) or location.endswith("/"):
+                    return _joined(spelled, below)
+        return _plain(path, self._here)
+
+
+def _joined(location: str, below: str) -> str:
+    if below.startswith("#"):
+        return location + below
+    return below.lstrip("/") if location == "." else f"{location.rstrip('/')}/{below.lstrip('/')}"
+
+
+def _plain(path: str, folder: Path) -> str:
+    """Returns the path without `.` and `..`, unless a link on its way gives `..` another meaning."""
+    plain = os.path.normpath(path)
+    same = ".." not in path or os.path.realpath(folder / path) == os.path.realpath(folder / plain)
+    return plain if same else path
+
+
+def _absolute(path: str, folder: Path) -> str:
+    return _plain(str(folder / path), folder)
+
+
+def _locations(out: Path) -> list[str]:
+    """Returns the locations that runs into this folder were given, those of the first run first."""
+    found: dict[Any, Any] = {}
+    for entry in manifests.read_live(out):
+        for file in entry.files:
+            if file.table == "runs":
+                with reading(out / file.path):
+                    rows = pq.read_table(out / file.path, columns=["run_id", "arguments"])
+                found |= zip(rows["run_id"].to_pylist(), rows["arguments"].to_pylist(), strict=True)
+    locations: dict[str, None] = {}
+    for _, arguments in sorted(found.items()):
+        said = json.loads(arguments or "{}").get("paths")
+        locations |= dict.fromkeys(one for one in said or () if isinstance(one, str))
+    return list(locations)

@@ -1,0 +1,462 @@
+"""An output folder open for writing: the lock, recovery after a crash, the commits, and the done documents."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from cinnabar.extraction.documents.content.codes import CODES
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.compaction import due, merge_batches
+from cinnabar.extraction.store.files import FolderLock, failures, make_folder, reading, write_whole
+from cinnabar.extraction.store.held_snapshots import HeldSnapshots
+from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.manifest import Manifest, StoredFile
+from cinnabar.extraction.store.own_names import check_links, is_own
+from cinnabar.extraction.store.records import EMPTY_RECORD
+from cinnabar.extraction.store.schema_versions import stored_columns
+from cinnabar.extraction.store.snapshot import DATABASE, publish, published_number
+from cinnabar.extraction.store.tables import OTHER_KIND, RecordColumns
+from cinnabar.schemas.columns.arrow import arrow_schema
+from cinnabar.schemas.columns.united_columns import united_columns
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.loading import SchemaSource
+from cinnabar.schemas.errors import RunError, UsageError
+
+#: How long the files of a replaced batch stay at most, for readers that hold an older snapshot: a day.
+KEEP_REPLACED = timedelta(days=1)
+#: How long they stay at least, for readers that hold no lock, such as programs that read the files of the manifests.
+KEEP_UNHELD = timedelta(minutes=10)
+# Seconds between two looks at what a run has replaced.
+_LOOK = 30.0
+
+#: The code of documents whose model behind a server could not be reached, which says nothing about the documents.
+UNAVAILABLE = "unavailable"
+#: The argument of a run that names its routing, and the one with its number of passwords.
+ROUTING, PASSWORD_COUNT = "routing", "passwords"
+_PASSWORD = "password"
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    """A batch that another one replaced, at this monotonic time; `early` if before the store was opened."""
+
+    entry: Manifest
+    by: Manifest
+    at: float
+    early: bool
+
+
+def time_of(run_id: str) -> datetime:
+    """Returns the time at which a run began."""
+    return datetime.strptime(run_id.split("-")[0], "%Y%m%dT%H%M%S%fZ").replace(tzinfo=UTC)
+
+
+class Store:
+    """The one writer of an output folder; a context manager.
+
+    Threads of one process may share it. Raises UsageError if the folder cannot be used or another process writes to it,
+    RunError if the disk fails or a committed file is missing.
+    """
+
+    @classmethod
+    def open(cls, out: Path, *, trusting: bool = True) -> Self:
+        """Takes the lock, makes the folders and removes the remains of a crash.
+
+        With `trusting=False` (used by `verify`) missing files are tolerated and nothing is published, because the views
+        cannot be built over them.
+        """
+        return cls(out, trusting)
+
+    def __init__(self, out: Path, trusting: bool = True) -> None:
+        check_local(out)
+        self.out = out.absolute()
+        self.mutex = threading.RLock()
+        self._trusting = trusting
+        self._failed = False
+        self._published = float("-inf")
+        self._later: threading.Timer | None = None
+        self._replaced: dict[int, _Replaced] = {}
+        self._looked = time.monotonic()
+        self._held: HeldSnapshots | None = None
+        self._shown: int | None = None
+        check_links(self.out, everything=True)
+        try:
+            make_folder(self.out)
+            self._lock = FolderLock(self.out)
+        except OSError as error:
+            raise UsageError(
+                f"{out}: cannot be written to ({error.strerror or error}); choose another folder with --out"
+            ) from error
+        try:
+            with failures(f"{out}: could not be opened"):
+                self._recover()
+        except BaseException:
+            self._release()
+            raise
+
+    def _recover(self) -> None:
+        for folder in (*manifests.TABLES, manifests.FOLDER, "schemas"):
+            make_folder(self.out / folder)
+        found = manifests.read_all(self.out)
+        if self._trusting:
+            manifests.check_sizes(self.out, manifests.live(found))
+        manifests.remove_leftovers(self.out, found)
+        manifests.sort_out(self.out, found)
+        self._manifests = {entry.number: entry for entry in manifests.live(found)}
+        self._next = max((entry.number for entry in found), default=0) + 1
+        self._held = HeldSnapshots(self.out)
+        # A snapshot without a number was made elsewhere or is broken; it may name all commits until now.
+        self._shown = shown = published_number(self.out)
+        self._held.published(self.out / DATABASE, self._next - 1 if shown is None else shown)
+        if self._trusting and self._manifests and shown != max(self._manifests):
+            self._publish()
+        by_number = {entry.number: entry for entry in found}
+        for entry in manifests.replaced(found, before=manifests.now() - KEEP_REPLACED):
+            manifests.remove(self.out, entry)
+            del by_number[entry.number]
+        for by in by_number.values():
+            age = (manifests.now() - by.created).total_seconds()
+            for number in by.replaces:
+                if number in by_number:
+                    self._replaced[number] = _Replaced(by_number[number], by, time.monotonic() - age, early=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Publishes all commits and releases the lock."""
+        try:
+            with self.mutex:
+                self._stop_waiting()
+                if self._trusting:
+                    self.publish_if_stale()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+        self._lock.release()
+
+    def committed(self) -> list[Manifest]:
+        """Returns the commits that count, in order."""
+        return manifests.live(self._manifests.values())
+
+    def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
+        """Raises NotUnited if another version's records and those of this schema do not fit one table.
+
+        A version that already has records here may have more: old folders hold such versions side by side.
+        """
+        others: dict[str, list[Manifest]] = {}
+        for entry in self.committed():
+            if entry.schema_name == source.name and entry.records:
+                others.setdefault(entry.schema_fingerprint, []).append(entry)
+        if source.fingerprint not in others:
+            new = RecordColumns.of(arrow_schema(compiled)).schema
+            for commits in others.values():
+                united_columns(list(stored_columns(self.out, commits)), list(new))
+
+    def done_keys(
+        self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True, passwords: int = 0
+    ) -> set[str]:
+        """Returns the digests of documents written with this schema and engine, and of quarantined ones if
+        `quarantined`.
+
+        Documents that are in quarantine because a service did not answer never count. With `passwords`, documents that
+        lack one count only if a run with as many passwords read them, and never without `quarantined`.
+        """
+        finished = pc.field("outcome") == "written"
+        if quarantined:
+            finished |= (pc.field("outcome") == "quarantined") | pc.field("code").isin([EMPTY_RECORD, *CODES])
+        others, locked = self._locked(passwords) if passwords else (set(), set())
+        done: set[str] = set()
+        for path in self.files("outcomes", schema_fingerprint):
+            with reading(path):
+                rows = pq.read_table(
+                    path,
+                    columns=["document", "code", "run_id"],
+                    filters=(pc.field("engine_fingerprint") == engine_fingerprint) & finished,
+                )
+            for digest, code, run_id in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                other = run_id in others or not quarantined
+                lacking = bool(passwords) and other and (code == _PASSWORD or (digest, run_id) in locked)
+                if digest is not None and code != UNAVAILABLE and not lacking:
+                    done.add(digest)
+        return done
+
+    def _locked(self, passwords: int) -> tuple[set[str], set[tuple[str, str]]]:
+        """Returns the runs with another number of passwords, and the documents with files that lacked one, by run."""
+        others: set[str] = set()
+        for path in self.files("runs"):
+            with reading(path):
+                rows = pq.read_table(path, columns=["run_id", "arguments"])
+            for run_id, arguments in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if json.loads(arguments or "{}").get(PASSWORD_COUNT, 0) != passwords:
+                    others.add(run_id)
+        locked: set[tuple[str, str]] = set()
+        for path in self.files("documents"):
+            with reading(path):
+                rows = pq.read_table(path, columns=["document", "run_id", "flags"])
+            for digest, run_id, flags in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if f"attachment_{_PASSWORD}" in (flags or ()):
+                    locked.add((digest, run_id))
+        return others, locked
+
+    def recorded(self, schema_name: str) -> set[str]:
+        """Returns the documents with a written record of a schema of this name."""
+        found: set[str] = set()
+        for path in self.files("outcomes"):
+            with reading(path):
+                wanted = (pc.field("schema_name") == schema_name) & (pc.field("outcome") == "written")
+                rows = pq.read_table(path, columns=["document"], filters=wanted)
+            found.update(str(document) for document in rows["document"].to_pylist())
+        return found
+
+    def problems(self, schema_fingerprint: str, engine_fingerprint: str) -> dict[str, tuple[str, str]]:
+        """Returns the code and detail of each path in quarantine whose bytes could not be read, such as a damaged
+        archive.
+
+        A path is out of quarantine once a later run read it, or files within it.
+        """
+        outcomes = self.files("outcomes", schema_fingerprint)
+        latest: dict[str, tuple[str, str, str, str]] = {}
+        for path in outcomes:
+            with reading(path):
+                rows = pq.read_table(
+                    path,
+                    columns=["path", "run_id", "code", "detail", "engine_fingerprint"],
+                    filters=(pc.field("outcome") == "quarantined") & pc.field("document").is_null(),
+                )
+            for name, *told in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if told[0] > latest.get(name, ("",))[0]:
+                    latest[name] = (told[0], told[1], told[2] or "", told[3])
+        for path in outcomes if latest else ():
+            with reading(path):
+                rows = pq.read_table(path, columns=["path", "run_id", "outcome", "document"])
+            for name, run_id, outcome, document in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if outcome != "skipped" and document is not None and latest.get(name, (run_id,))[0] < run_id:
+                    del latest[name]
+                above = name.rpartition("/")[0]
+                while above:
+                    if above in latest and latest[above][0] < run_id:
+                        del latest[above]
+                    above = above.rpartition("/")[0]
+        return {
+            name: (code, detail)
+            for name, (_, code, detail, engine) in latest.items()
+            if engine == engine_fingerprint and code != UNAVAILABLE
+        }
+
+    def routed(self, routing: str) -> tuple[dict[str, set[str]], set[str]]:
+        """Returns the documents that runs with this routing sent to each schema (its fingerprint), and to none."""
+        runs: set[str] = set()
+        for path in self.files("runs"):
+            with reading(path):
+                rows = pq.read_table(path, columns=["run_id", "arguments"])
+            runs |= {
+                run_id
+                for run_id, arguments in zip(*(column.to_pylist() for column in rows.columns), strict=True)
+                if json.loads(arguments or "{}").get(ROUTING) == routing
+            }
+        placed: dict[str, set[str]] = {}
+        nowhere: set[str] = set()
+        for path in self.files("outcomes") if runs else ():
+            with reading(path):
+                rows = pq.read_table(
+                    path,
+                    columns=["document", "outcome", "code", "schema_fingerprint"],
+                    filters=[("run_id", "in", runs), ("document", "!=", "")],
+                )
+            for row in rows.to_pylist():
+                if row["code"] == OTHER_KIND:
+                    nowhere.add(row["document"])
+                elif row["outcome"] != "skipped" or row["code"] in ("done", EMPTY_RECORD):
+                    placed.setdefault(row["schema_fingerprint"], set()).add(row["document"])
+        return placed, nowhere
+
+    def digests(self, prefixes: Sequence[str]) -> dict[str, str]:
+        """Returns the digests of paths with these prefixes from any run, under any schema."""
+        found: dict[str, str] = {}
+        for path in self.files("outcomes") if prefixes else ():
+            with reading(path):
+                rows = pq.read_table(path, columns=["path", "document"])
+            for name, digest in zip(rows["path"].to_pylist(), rows["document"].to_pylist(), strict=True):
+                if digest and str(name).startswith(tuple(prefixes)):
+                    found[str(name)] = digest
+        return found
+
+    def files(self, table: str, schema_fingerprint: str | None = None) -> list[Path]:
+        """Returns the committed files of this table in order, of one schema or of all."""
+        return [
+            self.out / file.path
+            for entry in self.committed()
+            if schema_fingerprint in (None, entry.schema_fingerprint)
+            for file in entry.files
+            if file.table == table
+        ]
+
+    def new_run_id(self, started: datetime | None = None) -> str:
+        """Returns the id of a new run; it sorts behind all stored ones, even if the clock was set back."""
+        stamp = manifests.now() if started is None else started
+        for path in self.files("runs"):
+            with reading(path):
+                last = pq.read_table(path, columns=["run_id"])["run_id"]
+            for run_id in last.to_pylist():
+                if is_own("run", run_id):
+                    with contextlib.suppress(ValueError, OverflowError):  # no run of ours began then
+                        stamp = max(stamp, time_of(str(run_id)) + timedelta(milliseconds=1))
+        return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
+
+    def commit(
+        self, schema_name: str, schema_fingerprint: str, tables: Mapping[str, pa.Table], *, revises: bool = False
+    ) -> None:
+        """Writes and commits these tables, all or none.
+
+        `tables` maps a path within the folder, whose first part is the table's name, to its rows. With `revises` this
+        version of the schema becomes no later one, so that the schema's view stays that of the version it was.
+        """
+        with self.mutex, failures(f"{self.out}: could not write a batch"):
+            number = self._take_number()
+            files = tuple(self.write(folder, number, rows) for folder, rows in tables.items())
+            behind = self._place_of(schema_fingerprint) if revises else 0
+            self._commit(
+                Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files, behind=behind)
+            )
+
+    def _place_of(self, schema_fingerprint: str) -> int:
+        """Returns the place of this version's last commit, 0 if it has none."""
+        own = (entry.place for entry in self.committed() if entry.schema_fingerprint == schema_fingerprint)
+        return max(own, default=0)
+
+    def _take_number(self) -> int:
+        # A number is never used twice, because a failed commit may leave files of its number.
+        self._next += 1
+        return self._next - 1
+
+    def write(self, folder: str, number: int, rows: pa.Table) -> StoredFile:
+        """Writes these rows as the file of the batch with this number; they count once the batch is committed."""
+        path = self.out / folder / f"{manifests.batch_name(number)}.parquet"
+        write_whole(path, lambda temporary: pq.write_table(rows, temporary, compression="zstd"))
+        return manifests.describe_file(self.out, folder.split("/")[0], path, rows.num_rows)
+
+    def _commit(self, entry: Manifest) -> None:
+        if self._failed:
+            raise RunError(f"{self.out}: an earlier commit failed; run the same command again")
+        self._failed = True  # it may fail after the rename: only reading the folder again tells
+        manifests.commit(self.out, entry)
+        self._failed = False
+        self._manifests[entry.number] = entry
+        for number in entry.replaces:
+            if (replaced := self._manifests.pop(number, None)) is not None:
+                self._replaced[number] = _Replaced(replaced, entry, time.monotonic(), early=False)
+        manifests.put_away(self.out, entry.replaces)
+
+    def replace(self, make: Callable[[int], Manifest]) -> None:
+        """Writes and commits a batch that replaces others; `make` gets its number."""
+        with self.mutex, reading(self.out):
+            self._commit(make(self._take_number()))
+
+    def remove_replaced(self) -> None:
+        """Removes all replaced batches now; a reader that has an older snapshot open has to open a new one."""
+        with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
+            for entry in manifests.replaced(manifests.read_all(self.out)):
+                manifests.remove(self.out, entry)
+            self._replaced = {}
+
+    def remove_unheld(self) -> None:
+        """Removes replaced batches that no reader can need any more.
+
+        A snapshot of the commits up to a number needs a batch from its own number on, up to that of the batch that
+        replaced it. Snapshots that were published before the store was opened are not known, so batches that were
+        replaced before that stay for their whole time. A batch stays as long as one that it replaced, which would count
+        again without it.
+        """
+        assert self._held is not None
+        with self.mutex, failures(f"{self.out}: could not remove replaced batches"):
+            now = time.monotonic()
+            numbers = self._held.numbers()
+            self._held.release()
+            for number, one in sorted(self._replaced.items()):
+                age, stop = timedelta(seconds=now - one.at), one.by.number
+                if age < (KEEP_REPLACED if one.early else KEEP_UNHELD):
+                    continue
+                if any(older in self._replaced for older in one.entry.replaces):
+                    continue
+                wanted = any(number <= held < stop for held in numbers) or self._held.named(number, stop)
+                if age < KEEP_REPLACED and wanted:
+                    continue
+                manifests.remove(self.out, one.entry)
+                del self._replaced[number]
+            self._looked = now
+
+    def publish_within(self, seconds: float) -> None:
+        """Publishes all commits within so many seconds, and no more often than that.
+
+        A timer publishes late commits, because the next batch may take long.
+        """
+        with self.mutex:
+            left = self._published + seconds - time.monotonic()
+            if left <= 0:
+                self.publish()
+            elif self._later is None:
+                self._later = threading.Timer(left, self._publish_later)
+                self._later.daemon = True
+                self._later.start()
+
+    def _publish_later(self) -> None:
+        with self.mutex:
+            if self._later is threading.current_thread():
+                # The next commit, or the end, meets the same error and reports it.
+                with contextlib.suppress(RunError):
+                    self.publish()
+
+    def _stop_waiting(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+
+    def publish(self) -> None:
+        """Merges small batches if there are many, and swaps in a snapshot of all commits."""
+        with self.mutex:
+            with failures(f"{self.out}: could not merge batches"):
+                while group := due(self.committed()):
+                    self.replace(partial(merge_batches, self.out, group))
+            self._stop_waiting()
+            self._publish()
+            self._published = time.monotonic()
+            if self._published - self._looked >= _LOOK:
+                self.remove_unheld()
+
+    def publish_if_stale(self) -> None:
+        """Swaps in a new snapshot if the last one lacks commits or was made at another path."""
+        with self.mutex:
+            newest = max(self._manifests, default=None)
+            if newest is not None and self._shown != newest:
+                self._publish()
+
+    def _publish(self) -> None:
+        publish(self.out, self.committed())
+        self._shown = max(self._manifests, default=None)
+        if self._held is not None and self._manifests:
+            self._held.published(self.out / DATABASE, max(self._manifests))

@@ -1,0 +1,251 @@
+"""Reads stored records with their leaves, as a backfill needs them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address, parse_mail_path
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.model_runs import READ_BY
+from cinnabar.extraction.store.names import meant, quoted
+from cinnabar.extraction.store.queries import question
+from cinnabar.extraction.store.reading import connect
+from cinnabar.extraction.store.records import LeafRow, Record
+from cinnabar.extraction.store.snapshot import view_of
+from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.extraction.store.tables import LIST, THOUGHTS, evidence_in
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.pointers import unescape
+
+#: The codes of documents that cannot be read again: the file is missing, or holds other bytes.
+GONE, CHANGED = "gone", "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A choice of records, all by default. Raises UsageError if it can match none.
+
+    since, until: when the run whose model read them started, `until` exclusive. source: the path of a file, a folder or
+    a mailbox, or a pattern with `*`, `?` and `[…]`. model: the prefix of its fingerprint. below: records with a leaf, a
+    row or a list below this confidence. where: SQL on the columns of the view that unites the versions.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    source: str | None = None
+    model: str | None = None
+    below: float | None = None
+    where: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.since is None or self.until is None:
+            return
+        since, until = (one if one.tzinfo else one.replace(tzinfo=UTC) for one in (self.since, self.until))
+        if since >= until:
+            raise UsageError(f"--since and --until: expected --since before --until, got {since} and {until}")
+
+
+@dataclass(frozen=True, slots=True)
+class LatestRecord:
+    """The latest record of a document, with the characters and bytes (`size`) of its document; 0 and None if unknown.
+
+    `paths` are all paths under which these bytes were read, the record's first. `current` is true if no later run found
+    other bytes there.
+    """
+
+    document: str
+    paths: tuple[str, ...]
+    schema_fingerprint: str
+    run_id: str
+    characters: int
+    size: int | None
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A record, and the schema field of each of its leaves (`/lines/*/price`)."""
+
+    record: Record
+    fields: dict[str, str]
+
+
+# The most columns that the error for an unknown column names.
+_NAMED = 40
+_UNKNOWN = re.compile(r"Referenced column (\".*?\") not found")
+# The suffix that a document's path adds to its file, folder, mbox or IMAP mailbox.
+_WITHIN = "'(/.*|#[0-9]+|;UIDVALIDITY=.*)?', 's'"
+_LATEST = (
+    "SELECT r.* FROM records AS r WHERE schema_name = ? AND latest"
+    " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
+)
+
+
+def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
+    """Returns the chosen latest records, one for each document under any version of this schema, by path.
+
+    Raises UsageError if the folder holds no results or the SQL is wrong.
+    """
+    if out.is_dir() and name not in names(out):
+        return []
+    wanted: list[str] = ["true"]
+    values: list[Any] = []
+    for sql, value in (
+        ("started >= ?", chosen.since),
+        ("started < ?", chosen.until),
+        ("starts_with(arguments ->> 'model', ?)", chosen.model),
+    ):
+        if value is not None:
+            wanted.append(sql)
+            values.append(value)
+    if chosen.source is not None:
+        sql, found = of_source(chosen.source, out)
+        wanted.append(sql)
+        values += found
+    if chosen.below is not None:
+        wanted.append(
+            "EXISTS (FROM _fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
+            " AND (f.confidence < ? OR f.row_confidence < ?))"
+        )
+        values += [chosen.below, chosen.below]
+    with connect(out, f"--where {chosen.where}" if chosen.where else "") as connection:
+        if chosen.where is not None:
+            source = _predicate(connection, out, name, chosen.where)
+            wanted.append(f"document IN (SELECT document FROM {source})")
+        sql = (
+            f"WITH latest AS ({_LATEST}), read AS (FROM outcomes WHERE document IS NOT NULL),"
+            " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
+            " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL)"
+            " SELECT document, r.path, paths, schema_fingerprint, r.run_id, coalesce(characters, 0),"
+            " size, newest = document FROM latest AS r"
+            f" LEFT JOIN {READ_BY} USING (document, schema_fingerprint, engine_fingerprint)"
+            " JOIN (SELECT run_id AS its_run, started, arguments FROM runs) ON its_run = coalesce(read_by, r.run_id)"
+            " JOIN paths USING (document) JOIN newest ON newest.path = r.path"
+            " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
+            f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
+        )
+        rows = connection.execute(question(connection, sql), [name, *values]).fetchall()
+    return [
+        LatestRecord(document, (path, *(p for p in paths if p != path)), *rest) for document, path, paths, *rest in rows
+    ]
+
+
+def of_source(source: str, out: Path) -> tuple[str, list[Any]]:
+    """Returns the condition on `r.path` of the documents of a `Selection`'s source, and its values."""
+    if any(letter in source for letter in "*?["):
+        return "r.path GLOB ?", [source]
+    prefix = _plain(source, out)
+    return f"starts_with(r.path, ?) AND regexp_full_match(r.path[length(?) + 1:], {_WITHIN})", [prefix, prefix]
+
+
+def _plain(source: str, out: Path) -> str:
+    """Returns a path or an address as the prefix of its documents' paths."""
+    if is_address(source) and parse_mail_path(source) is None:
+        return str(parse_address(source))
+    return Spelling.of(out)(source)
+
+
+def names(out: Path) -> list[str]:
+    """Returns the schemas that have records in this folder."""
+    committed = manifests.read_live(out)
+    return sorted({entry.schema_name for entry in committed if entry.records})
+
+
+def name_in(out: Path, asked: str) -> str:
+    """Returns the name of a schema that has records in this folder; case alone does not matter.
+
+    Raises UsageError if there is none, or if several differ by case alone.
+    """
+    known = names(out) if out.is_dir() else []
+    found = meant(asked, known)
+    if found is None:
+        raise UsageError(f"{asked}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}")
+    return found
+
+
+def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, where: str) -> str:
+    """Returns the view with this condition, to select documents from."""
+    view = view_of(connection, manifests.read_live(out), name)
+    # On a line of its own, so that a comment ends with it.
+    source = f"{quoted(view)} WHERE (\n{where}\n)"
+    try:
+        # Checked alone, so that it sees only the view's columns.
+        connection.sql(question(connection, f"SELECT document FROM {source}"))
+    except UsageError as error:
+        raise UsageError(f"--where {where}: {error}") from error
+    except duckdb.BinderException as error:
+        if (unknown := _UNKNOWN.search(str(error))) is None:
+            raise
+        columns = [row[0] for row in connection.execute(f"DESCRIBE {quoted(view)}").fetchall()]
+        more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
+        raise UsageError(
+            f"--where {where}: there is no column {unknown[1]}, expected one of {', '.join(columns[:_NAMED])}{more}"
+        ) from error
+    return source
+
+
+def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
+    """Returns the records of these documents, by digest."""
+    wanted = [[one.document, one.run_id] for one in found]
+    if not wanted:
+        return {}
+    these = "(document, run_id) IN (SELECT (unnest(?::VARCHAR[]), unnest(?::VARCHAR[])))"
+    keys = [[document for document, _ in wanted], [run_id for _, run_id in wanted]]
+    with connect(out) as connection:
+        leaves: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        cursor = connection.execute(f"SELECT * FROM _fields WHERE {these}", keys)
+        columns = [column[0] for column in cursor.description or ()]
+        for row in cursor.fetchall():
+            leaf = dict(zip(columns, row, strict=True))
+            leaves[leaf["document"]].append(leaf)
+        records = connection.execute(
+            f"SELECT document, record_json, confidence, flags FROM records WHERE {these}", keys
+        ).fetchall()
+    return {
+        document: stored_of(text, confidence, flags, leaves[document]) for document, text, confidence, flags in records
+    }
+
+
+def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[dict[str, Any]]) -> Stored:
+    """Returns a stored record of these rows of `fields`."""
+    value = parse(text)
+    rows, lists = {}, {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
+    thoughts = next((str(parse(row["value_json"])) for row in leaves if row["origin"] == THOUGHTS), "")
+    leaves = [row for row in leaves if row["origin"] not in (LIST, THOUGHTS)]
+    for leaf in leaves:
+        place = _row(leaf["pointer"], value)
+        if place and leaf["row_confidence"] is not None:
+            rows[place] = leaf["row_confidence"]
+    kept = tuple(map(_leaf, leaves))
+    record = Record(text, kept, confidence, tuple(flags or ()), rows, lists=lists, thoughts=thoughts)
+    return Stored(record, {leaf["pointer"]: leaf["field"] for leaf in leaves})
+
+
+def _leaf(row: dict[str, Any]) -> LeafRow:
+    return LeafRow(
+        row["pointer"], row["value_json"], row["confidence"], row["origin"], row["missing"], evidence_in(row),
+        row["page"] or 0, tuple(row["flags"] or ()),
+    )  # fmt: skip
+
+
+def _row(pointer: str, record: Any) -> str:
+    """Returns the innermost list item of the record on the way of this pointer, "" for none."""
+    found, here, value = "", "", record
+    for step in pointer.split("/")[1:]:
+        here = f"{here}/{step}"
+        if isinstance(value, list):
+            found = here
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+        else:
+            name = unescape(step)
+            value = value.get(name) if isinstance(value, dict) else None
+    return found

@@ -1,0 +1,94 @@
+"""Reading and writing of schemas as JSON texts without loss: a number that a float would round is a Decimal.
+
+All other fractions stay the floats of Python's json, so a schema is the same whether it comes from a file or was
+written in Python.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from decimal import Decimal, InvalidOperation
+from itertools import count
+from typing import Any
+
+from cinnabar.schemas.automata.canonical import repeated
+from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.reading.limits import MAX_DIGITS, MAX_LEVELS, too_deep
+
+#: A key with its colon, another string, or a bracket, brace or comma.
+_TOKEN = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[\[\]{},]', re.DOTALL)
+
+
+def read_schema(text: str) -> Any:
+    """The value of a JSON text.
+
+    NaN and infinities come as floats, so that `check_limits` refuses them with their place. Raises ValueError if the
+    text is not JSON or has a key twice in one object, and UnsupportedSchema with the pointer if it is too deep for
+    Python's parser.
+    """
+    try:
+        return json.loads(
+            text, parse_float=json_number, parse_int=json_integer, parse_constant=float, object_pairs_hook=_object
+        )
+    except RecursionError:
+        raise _too_deep(text) from None
+
+
+def schema_text(schema: Any, **how: Any) -> str:
+    """The schema as JSON with exact decimals; `how` goes to `json.dumps`."""
+    # json writes no Decimal, so each becomes a string first, with a mark that is nowhere in the schema.
+    found: dict[str, Decimal] = {}
+
+    def stands_for(number: Any) -> str:
+        if not isinstance(number, Decimal):
+            raise TypeError(f"expected JSON, got {type(number).__name__}")
+        found[key := f"{mark}:{len(found)}"] = number
+        return key
+
+    for mark in map("decimal {}".format, count()):
+        found.clear()
+        text = json.dumps(schema, default=stands_for, **how)
+        if text.count(f'"{mark}:') == len(found):
+            break
+    return re.sub(rf'"({mark}:\d+)"', lambda match: str(found[match[1]]), text) if found else text
+
+
+def json_number(text: str) -> float | Decimal:
+    """The number with a fraction or exponent as a float, or as a Decimal if a float would round it."""
+    near = float(text)
+    try:
+        exact = Decimal(text)
+    except InvalidOperation:  # The exponent is past that of any Decimal, far above the limit.
+        return Decimal(f"1e{MAX_DIGITS}")
+    return near if math.isfinite(near) and Decimal(repr(near)) == exact else exact
+
+
+def json_integer(digits: str) -> int | Decimal:
+    """The whole number as an int, or as a Decimal if Python converts no number of that length."""
+    return int(digits) if len(digits) <= MAX_DIGITS else Decimal(digits)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"the key {repeated(pairs)!r:.80} twice in one object")
+    return found
+
+
+def _too_deep(text: str) -> UnsupportedSchema:
+    """The error for a text with the first place that is too deep."""
+    steps: list[str | int] = []
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("{", "["):
+            if len(steps) == MAX_LEVELS:
+                break
+            steps.append("" if token[0] == "{" else 0)
+        elif token[0] in ("}", "]"):
+            del steps[-1:]
+        elif token[2] and steps:
+            steps[-1] = json.loads(token[1])
+        elif token[0] == "," and steps and isinstance(steps[-1], int):
+            steps[-1] += 1
+    return too_deep(steps)

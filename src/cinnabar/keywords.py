@@ -1,0 +1,45 @@
+"""The keywords of `extract` that type checkers know: the options of a run and the settings of a server."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TypedDict
+
+from cinnabar.extraction.plan.bounds import OcrChoice
+from cinnabar.extraction.plan.run_options import EffortName, OnCheck, OnEmpty, OnMissing
+
+
+class Options(TypedDict, total=False):
+    """The options of a run, as the command line has them; `RunOptions` has their defaults and ranges."""
+
+    effort: EffortName
+    steps: int | None
+    on_missing: OnMissing
+    min_confidence: float
+    on_check: OnCheck
+    on_empty: OnEmpty
+    limit: int | None
+    context: int | None
+    max_tokens: int
+    max_seconds: float
+    password_file: str | None
+    examples: str | None
+    hidden: bool
+    ocr: OcrChoice
+    ocr_engine: str
+    workers: int
+    engines: str
+    batch: int
+    retry_quarantined: bool
+
+
+class Server(TypedDict, total=False):
+    """The settings of a model behind a server, with the names of the command's options."""
+
+    base_url: str | None
+    budget: str | float | Decimal | None
+    prices: str | None
+    concurrency: int | None
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    timeout: float | None

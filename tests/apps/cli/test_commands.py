@@ -1,0 +1,307 @@
+"""What holds for every command: examples in its help, `--json`, `--quiet`, exit status, completion, no colour."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from cinnabar.apps.cli.main import app, run
+from cinnabar.apps.cli.quiet import SHOWING
+
+CaptureResult = pytest.CaptureFixture[str]
+ROOT = Path(__file__).resolve().parents[3]
+CONTRACT = ROOT / "data" / "samples" / "contract" / "docs" / "ridgeline_marigold_mca.txt"
+ENV = {name: value for name, value in os.environ.items() if not name.startswith("_CINNABAR")}
+
+
+@cache
+def commands() -> dict[str, Any]:
+    """Every command by its name, that of its group first."""
+
+    def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+        for inner, one in getattr(command, "commands", {}).items():
+            yield from walk(one, f"{name} {inner}".strip())
+        if not getattr(command, "commands", {}):
+            yield name, command
+
+    return dict(walk(typer.main.get_command(app), ""))
+
+
+def options(command: Any) -> set[str]:
+    return {option for one in command.params for option in one.opts}
+
+
+def parsed(words: list[str]) -> None:
+    """Parses the words of a command line, which raises if they are no use of their command."""
+    name = next(name for name in (" ".join(words[:2]), words[0]) if name in commands())
+    command = commands()[name]
+    context = command.make_context(name, [], resilient_parsing=True)
+    command.make_parser(context).parse_args(words[len(name.split()) :])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
+    """A folder with documents, one of them broken, a schema, and the results of both in `out`."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "docs").mkdir()
+    for number in range(3):
+        (folder / "docs" / f"{number}.txt").write_text(f"Note {number}\nAuthor: Anna\nDay: 2024-05-0{number + 1}\n")
+    (folder / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    (folder / "note.json").write_text(
+        '{"title": "note", "type": "object", "properties": {'
+        '"author": {"type": ["string", "null"], "description": "Who wrote it."},'
+        '"day": {"type": ["string", "null"], "format": "date"}}, "required": ["author", "day"]}'
+    )
+    with chdir(folder):
+        assert run(shlex.split(USES["extract"].format(model=tiny_model))) == 0
+    return folder
+
+
+@pytest.fixture
+def done(made: Path, tmp_path: Path) -> Path:
+    """A copy of those results."""
+    shutil.copytree(made, tmp_path / "made")
+    return tmp_path / "made" / "out"
+
+
+@pytest.mark.parametrize("name", commands())
+def test_the_help_of_a_command_has_examples_that_parse(name: str) -> None:
+    text = commands()[name].help or ""
+    examples = re.findall(r"^ *cinnabar (.*)$", text.partition("Examples:")[2], re.MULTILINE)
+    assert examples, "expected `Examples:` in the help, with a line that begins with `cinnabar`"
+    assert any(line.startswith(name) for line in examples), f"expected a use of {name}"
+    for line in examples:
+        parsed(shlex.split(line))
+
+
+@pytest.mark.parametrize("group", ["flows", "model", "quarantine", "schema"])
+def test_the_help_of_a_group_has_examples_that_parse(group: str, capsys: CaptureResult) -> None:
+    assert run([group, "--help"]) == 0
+    examples = re.findall(r"^ *cinnabar (.*)$", capsys.readouterr().out.partition("Examples:")[2], re.MULTILINE)
+    assert examples and all(line.startswith(f"{group} ") for line in examples)
+    for line in examples:
+        parsed(shlex.split(line))
+
+
+def test_a_mistake_in_the_arguments_names_the_help_of_its_command(capsys: CaptureResult) -> None:
+    assert run(["schema", "check"]) == 2
+    assert "`cinnabar schema check --help`" in capsys.readouterr().err
+    assert run(["frobnicate"]) == 2
+    assert "`cinnabar --help`" in capsys.readouterr().err
+
+
+def test_a_query_of_a_view_that_is_not_there_names_those_that_are(done: Path, capsys: CaptureResult) -> None:
+    assert run(["sql", "select * from nothing_here", "--out", str(done)]) == 2
+    told = capsys.readouterr().err
+    assert "nothing_here does not exist! The views are" in told and "note" in told and "Did you mean" not in told
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_has_json_and_every_one_that_works_has_quiet(name: str) -> None:
+    assert "--json" in options(commands()[name])
+    assert ("--quiet" in options(commands()[name])) == (name not in SHOWING)
+
+
+def test_commands_that_only_show_something_exist() -> None:
+    assert set(commands()) >= SHOWING
+
+
+# One use of each command over a folder with results, after which standard output is JSON. The others run until they are
+# stopped, or read weights for minutes, and have tests of their own.
+USES = {
+    "init": "init new",
+    "doctor": "doctor",
+    "extract": "extract docs --schema note.json --out out --model {model} --workers 1 --on-empty write",
+    "backfill": "backfill --schema note.json --out out --model {model} --workers 1 --dry-run",
+    "text": "text docs/0.txt",
+    "sql": "sql 'select 1 as one' --out out",
+    "show": "show 0.txt --out out",
+    "checks": "checks --out out",
+    "export": "export note --out out --to notes.csv",
+    "report": "report --out out",
+    "correct": "correct 0.txt --schema note --list --out out",
+    "runs": "runs --out out",
+    "status": "status --out out",
+    "compact": "compact --out out",
+    "verify": "verify --out out",
+    "forget": "forget 0.txt --out out --yes",
+    "quarantine list": "quarantine list --out out",
+    "quarantine release": "quarantine release --all --out out",
+    "quarantine retry": "quarantine retry --out out --model {model}",
+    "schema list": "schema list",
+    "schema check": "schema check note.json",
+    "schema draft": "schema draft {contract}",
+    "schema infer": "schema infer note:Note",
+    "label": "label docs --schema note.json --out set --model {model}",
+}
+ELSEWHERE = {
+    "serve", "flows serve", "flows notify", "review", "model check", "model fetch", "eval", "truth",
+    "train", "calibrate", "improve",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(set(USES) & set(commands())))
+def test_a_command_prints_json_and_nothing_else(
+    name: str, done: Path, tiny_model: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(done.parent)
+    Path("note.py").write_text("from pydantic import BaseModel\nclass Note(BaseModel):\n    author: str | None\n")
+    words = shlex.split(USES[name].format(model=tiny_model, contract=CONTRACT))
+    capsys.readouterr()
+    for quiet in ([], ["--quiet"] if name not in SHOWING else []):
+        if quiet and name == "forget":
+            words[1] = "1.txt"
+        assert run([*words, "--json", *quiet]) in (0, 1)
+        told = capsys.readouterr()
+        for line in [told.out] if not name.startswith("text") else told.out.splitlines():
+            json.loads(line)
+        if quiet:
+            assert told.err == ""
+
+
+def test_every_command_is_tried_or_has_tests_of_its_own() -> None:
+    # A new command needs a use above.
+    tried = set(USES) | ELSEWHERE
+    assert set(commands()) <= tried
+
+
+def test_a_quiet_command_prints_nothing_but_errors(done: Path, tmp_path: Path, capsys: CaptureResult) -> None:
+    capsys.readouterr()
+    assert run(["verify", "--out", str(done), "--quiet"]) == 0
+    assert run(["init", str(tmp_path / "new"), "-q"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert run(["verify", "--out", str(tmp_path / "nothing"), "--quiet"]) == 2
+    assert "no results" in capsys.readouterr().err
+    assert run(["forget", "0.txt", "--out", str(done), "--quiet"]) == 2
+    assert "--quiet: expected --yes" in capsys.readouterr().err
+
+
+def test_a_refusal_is_not_told_as_a_run_that_broke_off(tmp_path: Path, capsys: CaptureResult) -> None:
+    from cinnabar.apps.cli.console import Bar
+    from cinnabar.schemas.errors import UsageError
+
+    with pytest.raises(UsageError), Bar(out=tmp_path) as bar:
+        bar.begin(7)
+        raise UsageError("no")
+    assert "so far" not in capsys.readouterr().err
+    with pytest.raises(RuntimeError), Bar(out=tmp_path) as bar:
+        bar.begin(7)
+        raise RuntimeError("broken")
+    assert "so far 0 of 7" in capsys.readouterr().err
+
+
+EXITS: list[tuple[int, str]] = [
+    (0, "schema list"),
+    (1, "doctor --out file"),
+    (1, "text docs/broken.pdf"),
+    (2, "schema check nothing"),
+    (2, "sql 'select' --out out"),
+    (2, "--nonsense"),
+    (3, "extract docs --schema note.json --out fresh --model {model} --workers 1 --max-error-rate 0.1"),
+]
+
+
+@pytest.mark.parametrize(("status", "line"), EXITS)
+def test_the_exit_status_is_the_documented_one(
+    status: int, line: str, done: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(done.parent)
+    Path("file").write_text("")
+    assert run(shlex.split(line.format(model=tiny_model))) == status
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8").partition("## Exit status")[2].partition("\n## ")[0]
+    assert re.search(rf"^\| {status} \|", page, re.MULTILINE)
+
+
+def test_an_interrupted_command_ends_with_the_documented_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cinnabar.schemas import library
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(library, "LIBRARY", property(interrupted))
+    monkeypatch.setattr("cinnabar.schemas.load_schema", interrupted)
+    assert run(["schema", "check", "x"]) == 1
+
+
+def completed(shell: str, line: str, cwd: Path) -> list[str]:
+    """What a shell is given for the last word of this line."""
+    words = line.split(" ")
+    given = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_TYPER_COMPLETE_ARGS": line}
+    if shell == "fish":
+        given["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
+    env = ENV | {"_CINNABAR_COMPLETE": f"complete_{shell}"} | given
+    code = "from cinnabar.apps.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
+    assert not done.stderr
+    return re.findall(r'"([^":]+)', done.stdout) if shell == "zsh" else [
+        word.split("\t")[0] for word in done.stdout.splitlines()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_and_schemas(shell: str, tmp_path: Path) -> None:
+    (tmp_path / "invite.yaml").write_text("{}")
+    assert {"schema", "show", "sql", "status", "serve"} <= set(completed(shell, "cinnabar s", tmp_path))
+    assert {"invoice", "invite.yaml"} <= set(completed(shell, "cinnabar schema check inv", tmp_path))
+
+
+def test_documents_and_views_of_a_folder_are_completed(done: Path) -> None:
+    (known,) = completed("bash", f"cinnabar show --out {done} docs/1", done.parent)
+    assert known == "docs/1.txt"
+    assert completed("bash", f"cinnabar export --out {done} no", done.parent) == ["note"]
+    assert not [name for name in completed("bash", f"cinnabar export --out {done} ", done.parent) if name[:1] == "_"]
+    assert completed("bash", f"cinnabar improve --out {done} ", done.parent) == ["note"]
+    assert completed("bash", f"cinnabar correct --out {done} docs/1.txt --schema n", done.parent) == ["note"]
+    assert not any(completed("bash", "cinnabar show --out nowhere x", done.parent))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_printed_and_is_one(shell: str) -> None:
+    code = "from cinnabar.apps.cli.main import main; main()"
+    env = ENV | {"_CINNABAR_COMPLETE": f"source_{shell}"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert f"complete_{shell}" in done.stdout, done.stderr
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=done.stdout, text=True, check=True)
+
+
+def on_a_terminal(words: list[str], **env: str) -> str:
+    """Runs a command with a terminal as its output, and returns what that shows."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cinnabar.apps.cli.main", *words],
+        stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=ENV | {"TERM": "xterm-256color"} | env,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # its end
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    process.wait()
+    os.close(ours)
+    return shown.decode()
+
+
+@pytest.mark.slow
+def test_no_color_is_honoured(done: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(done.parent)
+    words = shlex.split(USES["extract"].format(model=tiny_model))
+    coloured = re.compile(r"\x1b\[[0-9;]*(?:3[0-9]|4[0-9]|9[0-7])m")
+    assert coloured.search(on_a_terminal(words))
+    assert not coloured.search(on_a_terminal(words, NO_COLOR="1"))

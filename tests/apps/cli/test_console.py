@@ -1,0 +1,112 @@
+"""Values in console tables keep all digits of numbers; progress goes to standard error, in lines without a terminal."""
+
+from __future__ import annotations
+
+import io
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from cinnabar.apps.cli import console
+from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, short, speed, table
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.schemas.wording import counted
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (4904.94, "4904.94"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (1e22, "1e+22"),
+        (Decimal("4904.940"), "4904.940"),
+        (Decimal("0E-12"), "0.000000000000"),
+        (Decimal("123456789012345678901234567890.12"), "123456789012345678901234567890.12"),
+        (10**60, "1" + "0" * 60),
+        (Decimal(10**60), "1" + "0" * 60),
+        ({"net": Decimal("10.50"), "who": 'A "B"'}, '{"net": 10.50, "who": "A \\"B\\""}'),
+    ],
+)
+def test_a_number_has_all_its_digits(value: Any, shown: str) -> None:
+    assert cell(value) == short(value) == shown
+
+
+def test_a_long_text_ends_in_an_ellipsis() -> None:
+    assert short("1234567890" * 10) == f"{'1234567890' * 10}"[: CELL_WIDTH - 1] + "…"
+
+
+@pytest.mark.parametrize("count", range(1, 12))
+def test_a_number_in_a_list_is_whole_or_left_out(count: int) -> None:
+    value = ["x" * count, *[Decimal("4904.94")] * 12]
+    shown = short(value)
+    assert shown.endswith("…") and len(shown) <= CELL_WIDTH
+    numbers = [number.rstrip(",") for number in shown.removesuffix("…").split(", ")[1:]]
+    assert set(numbers) <= {"4904.94", ""} and numbers.count("4904.94") >= 3
+
+
+OUTCOMES = [*(Outcome(name, "skipped", "done") for name in "ab"), Outcome("c", "quarantined", "too_long")]
+
+
+def test_progress_without_a_terminal_comes_in_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "LINE_SECONDS", 0.05)
+    with Bar() as bar:
+        time.sleep(0.2)  # nothing is known yet
+        bar.begin(5)
+        bar.advance(OUTCOMES)
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines and all(line.startswith("cinnabar: ") for line in lines)
+    assert "3 of 5 documents, " in lines[-1]
+    assert lines[-1].endswith(": 1 quarantined (too_long 1), 2 skipped")
+
+
+def test_a_run_that_breaks_off_tells_its_totals_and_a_whole_one_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(KeyboardInterrupt), Bar(out=Path("tables")) as bar:
+        bar.begin(5)
+        bar.advance(OUTCOMES)
+        raise KeyboardInterrupt
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("cinnabar: so far 3 of 5 documents, ")
+    assert line.endswith(": 1 quarantined (too_long 1), 2 skipped, in tables")
+    with Bar(out=Path("tables")) as bar:
+        bar.begin(5)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("documents", "seconds", "told"),
+    [
+        (10, 4, "2.5 documents/s"),
+        (1, 20, "3.0 documents/min"),
+        (1, 600, "6.0 documents/h"),
+        (1, 7200, "0.50 documents/h"),
+        (0, 4, ""),
+        (3, None, ""),
+    ],
+)
+def test_a_speed_is_never_zero_while_documents_were_read(
+    documents: int, seconds: float | None, told: str
+) -> None:
+    assert speed(documents, seconds) == told
+
+
+def test_a_count_agrees_with_its_noun() -> None:
+    assert [counted(n, "row") for n in (0, 1, 2, 1200)] == ["0 rows", "1 row", "2 rows", "1,200 rows"]
+    assert counted(2, "batch", "batches") == "2 batches"
+
+
+def test_a_narrow_terminal_folds_texts_and_no_numbers() -> None:
+    rows = [("/a_field_with_a_long_name", "a value of many words that needs its room", 0.8854, "copied")]
+    written = io.StringIO()
+    Console(width=44, file=written, highlight=False).print(table(("field", "value", "confidence", "origin"), rows))
+    shown = written.getvalue()
+    assert "confidence" in shown and "0.8854" in shown and "copied" in shown
+    assert max(map(len, shown.splitlines())) <= 44

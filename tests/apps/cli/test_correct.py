@@ -1,0 +1,113 @@
+"""`cinnabar correct`: its changes, its list, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from corrected_folder import run as extracted
+
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.store.names import meant
+from cinnabar.extraction.store.reading import query
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A folder with three records."""
+    extracted(tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_a_value_is_corrected_listed_and_taken_back(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = ["correct", "a.txt", "--out", str(out)]
+    assert run([*name, "--set", '/number="N 1"', "--absent", "/total", "--who", "eva", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["record"]["number"] == "N 1" and told["record"]["total"] is None
+    assert [one["who"] for one in told["corrections"]] == ["eva", "eva"]
+    assert query(out, "SELECT number FROM bill WHERE path = 'a.txt'").rows == [("N 1",)]
+    assert run([*name, "--list"]) == 0
+    assert "a.txt: written, 2 corrections in force" in capsys.readouterr().out
+    assert run(["status", "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["corrections"] == 2
+    assert run(["runs", "--out", str(out), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 1
+    assert run([*name, "--undo", told["corrections"][0]["identity"]]) == 0
+    assert run([*name, "--undo", "all", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["record"]["number"] == "a-e1"
+
+
+def test_a_document_is_accepted_or_sent_away(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["correct", "a.txt", "--out", str(out), "--schema", "bill", "--accept", "/"]) == 0
+    assert query(out, "SELECT confidence FROM bill WHERE path = 'a.txt'").rows == [(1.0,)]
+    assert run(["correct", "a.txt", "--out", str(out), "--other-kind"]) == 0
+    assert "a.txt: skipped other_kind" in capsys.readouterr().out
+    assert query(out, "SELECT count(*) FROM bill").rows == [(2,)]
+
+
+def test_a_value_that_has_changed_since_it_was_seen_stays_and_is_told(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = ["correct", "a.txt", "--out", str(out), "--set"]
+    assert run([*name, '/number="mine"', "--saw", '/number="a-e1"', "--who", "eva"]) == 0
+    assert run([*name, '/number="late"', "--saw", '/number="a-e1"']) == 2
+    told = capsys.readouterr().err
+    assert '"mine"' in told and "eva" in told
+    assert query(out, "SELECT number FROM bill WHERE path = 'a.txt'").rows == [("mine",)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "/number=5", "--saw", "/total=1"], "expected the place of a change"),
+        ([], "expected changes"),
+        (["--set", "/number"], "a JSON pointer, = and a JSON value"),
+        (["--set", "/number=5"], "nothing was changed"),
+        (["--accept", "/", "--list"], "expected changes"),
+        (["--schema", "other", "--accept", "/"], "expected a schema of this document: bill"),
+        (["--undo", "x"], "has no correction x"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(
+    out: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert run(["correct", "a.txt", "--out", str(out), *arguments]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+
+
+def test_a_long_value_is_shortened_in_the_list_and_whole_in_json(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = json.dumps([{"item": "x" * 1000, "price": None}] * 50)
+    changes = ["--set", f"/lines={rows}", "--set", f'/number="{"n" * 999}"']
+    assert run(["correct", "a.txt", "--out", str(out), *changes]) == 0
+    said = capsys.readouterr().out
+    assert "50 rows" in said and f"{'n' * 40}" in said and len(said) < 2000
+    assert run(["correct", "a.txt", "--out", str(out), "--list", "--json"]) == 0
+    assert json.loads(json.loads(capsys.readouterr().out)["corrections"][0]["after"]) == json.loads(rows)
+
+
+def test_a_file_that_cannot_be_read_is_named_and_stops_no_correction(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (out / "waiting").mkdir()
+    (out / "waiting" / "20260101T000000000000Z-00000000.json").write_text("{")
+    for command in (["correct", "a.txt", "--accept", "/"], ["compact"], ["status"]):
+        assert run([*command, "--out", str(out)]) == 0
+        assert "20260101T000000000000Z-00000000.json: expected a waiting correction" in capsys.readouterr().err
+    assert run(["verify", "--out", str(out)]) == 1
+
+
+def test_the_case_of_a_schema_s_name_does_not_matter(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["correct", "a.txt", "--out", str(out), "--schema", "Bill", "--accept", "/"]) == 0
+    assert run(["export", "BILL", "--out", str(out), "--format", "jsonl"]) == 0
+    assert "a-e1" in capsys.readouterr().out
+    assert run(["export", "bills", "--out", str(out), "--format", "jsonl"]) == 2
+    assert "expected a view of" in capsys.readouterr().err
+
+
+def test_a_name_is_meant_whose_case_alone_differs_and_no_other_one_s() -> None:
+    assert meant("bill", ["Bill", "bills"]) == "Bill" and meant("bill", ["bill", "Bill"]) == "bill"
+    assert meant("BILL", ["bill", "Bill"]) is None and meant("x", ["bill"]) is None

@@ -1,0 +1,161 @@
+"""The commands of the first minutes: init, doctor, and schemas that are inferred."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cinnabar.apps.cli.main import run
+
+ROOT = Path(__file__).resolve().parents[3]
+CaptureResult = pytest.CaptureFixture[str]
+
+
+def asked(capsys: CaptureResult, *arguments: str) -> Any:
+    assert run([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_init_makes_a_project_that_is_read_with_its_own_next_command(
+    tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = asked(capsys, "init", "my parcels")
+    assert sorted(str(path.relative_to("my parcels")) for path in Path("my parcels").rglob("*") if path.is_file()) == [
+        "README.md", "documents/parcel-1042.txt", "prefect.yaml", "schema.yaml",
+    ]  # fmt: skip
+    for command in made["next"]:
+        assert run(shlex.split(command)[1:]) == 0
+    capsys.readouterr()
+    (shown,) = asked(capsys, "show", "parcel-1042.txt", "--out", "my parcels/tables")
+    assert shown["record"] == {
+        "parcel": "NK 7730 1182", "delivered_on": "2026-03-14", "received_by": "M. Albrecht", "weight": 2.4,
+        "service": "express",
+        "contents": [{"article": "Copper kettle", "quantity": 1}, {"article": "Tea towel, linen", "quantity": 4}],
+    }  # fmt: skip
+
+
+def test_init_never_overwrites(tmp_path: Path, capsys: CaptureResult) -> None:
+    (tmp_path / "schema.yaml").write_text("mine")
+    (tmp_path / "README.md").symlink_to("nowhere")
+    made = asked(capsys, "init", str(tmp_path))
+    assert [Path(name).name for name in made["kept"]] == ["schema.yaml", "README.md"]
+    assert (tmp_path / "schema.yaml").read_text() == "mine"
+    assert len(asked(capsys, "init", str(tmp_path))["kept"]) == 4
+    (tmp_path / "file").write_text("")
+    assert run(["init", str(tmp_path / "file")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_the_deployment_of_a_project_names_the_parameters_of_the_flow(tmp_path: Path, capsys: CaptureResult) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    folder = tmp_path / 'a "quoted" folder'
+    asked(capsys, "init", str(folder))
+    (deployment,) = yaml.safe_load((folder / "prefect.yaml").read_text("utf-8"))["deployments"]
+    assert deployment["entrypoint"] == "cinnabar.flows.extract.extract_folder"
+    assert deployment["parameters"] == {
+        "paths": [str(folder / "documents")],
+        "record_schema": str(folder / "schema.yaml"),
+        "out": str(folder / "tables"),
+    }
+    assert set(deployment["parameters"]) <= set(extract_folder.parameters.properties)
+
+
+def test_the_commands_of_a_projects_readme_run(
+    tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked(capsys, "init", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    first = re.findall(r"```sh\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)[0]
+    for line in first.splitlines():
+        assert run(shlex.split(line)[1:]) == 0, line
+
+
+def test_an_inferred_schema_is_written_once_and_can_be_used(tmp_path: Path, capsys: CaptureResult) -> None:
+    (tmp_path / "orders.csv").write_text("Order,Day\nA-1,2026-03-14\n")
+    for name in ("order.yaml", "order.json"):
+        to = str(tmp_path / name)
+        assert run(["schema", "infer", str(tmp_path / "orders.csv"), "--to", to]) == 0
+        assert f"cinnabar schema check {to}" in capsys.readouterr().out
+        assert run(["schema", "check", to]) == 0
+        assert run(["schema", "infer", str(tmp_path / "orders.csv"), "--to", to]) == 2
+        assert "no file is overwritten" in capsys.readouterr().err
+    assert run(["schema", "infer", "receipt", "--to", str(tmp_path / "a.txt")]) == 2
+    printed = asked(capsys, "schema", "infer", str(tmp_path / "orders.csv"))
+    assert printed["properties"]["day"]["format"] == "date"
+
+
+def test_doctor_checks_this_machine_and_a_folder(done: Path, capsys: CaptureResult) -> None:
+    found = asked(capsys, "doctor", "--out", str(done))
+    states = {one["check"]: one["state"] for one in found["checks"]}
+    assert found["works"]
+    assert {states[name] for name in ("dependencies", "reader", "parser", "results", "lock", "snapshot")} == {"ok"}
+    descriptor = os.open(done / ".lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        busy = asked(capsys, "doctor", "--out", str(done))
+    finally:
+        os.close(descriptor)
+    assert {one["check"]: one["state"] for one in busy["checks"]}["lock"] == "advice"
+
+
+def test_doctor_ends_with_status_1_if_something_will_not_work(tmp_path: Path, capsys: CaptureResult) -> None:
+    (tmp_path / "out").write_text("")
+    assert run(["doctor", "--out", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr().out
+    assert "name a folder with --out" in " ".join(told.split())
+    # Without a terminal, as in a pipe, it keeps to 80 characters.
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_doctor_tells_of_a_folder_without_rights(
+    tmp_path: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, *mode: str(path) != str(tmp_path) and access(path, *mode))
+    assert run(["doctor", "--out", str(tmp_path), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (told,) = [one for one in found["checks"] if one["state"] == "fails"]
+    assert "change its rights" in told["advice"]
+    assert not [one for one in found["checks"] if one["check"] == "results"]
+
+
+def test_doctor_tells_of_a_server_that_does_not_answer(capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    from cinnabar.flows import prefect_server
+
+    monkeypatch.setattr(prefect_server, "answers", lambda _: False)
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}):
+        assert run(["doctor", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [one["check"] for one in found["checks"] if one["state"] == "fails"] == ["Prefect"]
+
+
+@pytest.mark.slow
+def test_five_commands_lead_from_a_clone_to_a_record(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "getting-started.md").read_text("utf-8")
+    commands = re.findall(r"```sh\n(git clone.*?)```", page, re.DOTALL)[0].strip().splitlines()
+    assert len(commands) == 5
+    for command in commands:
+        words = shlex.split(command.replace("<this repository>", shlex.quote(f"file://{ROOT}")))
+        if words[0] == "make":  # these tests run in an environment that is set up
+            program = tmp_path / "cinnabar" / ".venv" / "bin" / "cinnabar"
+            program.parent.mkdir(parents=True)
+            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cinnabar.apps.cli.main "$@"\n')
+            program.chmod(0o755)
+            continue
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert "NK 7730 1182" in done.stdout

@@ -1,0 +1,147 @@
+"""Commands with a language model's folder: extract, escalation, backfill, eval, label; and one line for wrong use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny_checkpoint import write_checkpoint
+
+from cinnabar.apps.cli.main import run
+
+NAME = {"type": "string", "maxLength": 6}
+KIND = {"enum": ["a", "b", None]}
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_checkpoint(tmp_path_factory.mktemp("language"), window=2048, block=8))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with three documents, a schema and its next version; it is the current directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    for number in range(3):
+        (tmp_path / "docs" / f"{number}.txt").write_text(f"Name: N{number}\n")
+    for file, properties in (("one.json", {"name": NAME}), ("two.json", {"name": NAME, "kind": KIND})):
+        schema = {"title": "note", "type": "object", "properties": properties, "required": [*properties]}
+        (tmp_path / file).write_text(json.dumps(schema))
+    return tmp_path
+
+
+def extract(model: str, *more: str) -> list[str]:
+    asked = ["extract", "docs", "--schema", "one.json", "--out", "out", "--on-missing", "guess", "--json"]
+    return [*asked, "--device", "cpu", "--effort", "instant", "--workers", "1", "--model", model, *more]
+
+
+@pytest.mark.usefixtures("place")
+def test_a_folder_reads_documents_and_brings_them_to_a_new_version(model: str, capsys: Captured) -> None:
+    assert run(extract(model)) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert (first["written"], first["quarantined"], first["usage"]) == (3, 0, None) and first["steps"] > 0
+    assert run(extract(model)) == 0
+    assert json.loads(capsys.readouterr().out)["skipped"] == 3
+    assert run(extract(model, "--steps", "3")) == 0
+    assert json.loads(capsys.readouterr().out)["written"] == 3  # other steps, another key
+    brought = ["backfill", "--schema", "two.json", "--out", "out", "--model", model, "--effort", "instant"]
+    assert run([*brought, "--device", "cpu", "--workers", "1", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["estimate"]["asked"] == ["/kind"] and said["summary"]["written"] == 3
+
+
+@pytest.mark.usefixtures("place")
+def test_unsure_fields_are_escalated_to_a_folder(model: str, tiny_model: Path, capsys: Captured) -> None:
+    more = ["--escalate-to", model, "--below", "1"]
+    assert run(extract(str(tiny_model), *more)) == 0
+    usage = json.loads(capsys.readouterr().out)["usage"]
+    assert usage["escalated_documents"] == 3 and usage["model"] == Path(model).name
+    shown = [*extract(str(tiny_model), *more, "--retry-quarantined"), "--effort", "low"]
+    shown.remove("--json")
+    assert run(shown) == 0
+    assert f"3 fields escalated to {Path(model).name}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_folder_is_scored_and_drafts_labels(model: str, place: Path, capsys: Captured) -> None:
+    lines = [{"file": f"docs/{number}.txt", "truth": {"name": f"N{number}"}} for number in range(3)]
+    (place / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (place / "schema.json").write_bytes((place / "one.json").read_bytes())
+    common = ["--model", model, "--device", "cpu", "--effort", "instant", "--json"]
+    assert run(["eval", str(place), *common]) == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 3
+    assert run(["label", "docs", "--schema", "one.json", "--out", "own", *common]) == 0
+    assert json.loads(capsys.readouterr().out)["documents"] == 3
+
+
+def labelled(place: Path) -> Path:
+    """A set of the schema one.json with a document for each of two names."""
+    folder = place / "set"
+    folder.mkdir()
+    (folder / "schema.json").write_bytes((place / "one.json").read_bytes())
+    lines = []
+    for name in ("K1", "K2"):
+        (folder / f"{name}.txt").write_text(f"Name: {name}\n")
+        lines.append({"file": f"{name}.txt", "truth": {"name": name}})
+    (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_examples_are_shown_in_every_command_that_fills(model: str, place: Path, capsys: Captured) -> None:
+    folder = str(labelled(place))
+    for written, skipped in ((3, 0), (0, 3)):
+        assert run(extract(model, "--examples", folder)) == 0
+        said = json.loads(capsys.readouterr().out)
+        assert (said["written"], said["skipped"]) == (written, skipped)
+    assert run(extract(model)) == 0
+    assert json.loads(capsys.readouterr().out)["written"] == 3  # without examples, another key
+    common = ["--model", model, "--device", "cpu", "--effort", "instant", "--workers", "1", "--json"]
+    assert run(["eval", folder, "--examples", folder, *common]) == 0
+    assert json.loads(capsys.readouterr().out)["answered"] == 2
+    said_twice = json.loads((place / "set" / "schema.json").read_text()) | json.loads((place / "two.json").read_text())
+    (place / "set" / "schema.json").write_text(json.dumps(said_twice))
+    lines = [{"file": f"{name}.txt", "truth": {"name": name, "kind": "a"}} for name in ("K1", "K2")]
+    (place / "set" / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run(["backfill", "--schema", "two.json", "--out", "out", "--examples", folder, *common]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["written"] == 3
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["extract", "docs", "--schema", "one.json", "--out", "out"],
+        ["eval", "set"],
+        ["flows", "serve", "docs", "--schema", "one.json", "--out", "out"],
+    ],
+)
+def test_examples_are_refused_where_nothing_has_a_prompt(place: Path, capsys: Captured, command: list[str]) -> None:
+    labelled(place)
+    assert run([*command, "--examples", "set"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "the reader has no prompt, so train it on the set: cinnabar train SET" in told
+
+
+def test_examples_without_room_are_told_before_any_document(model: str, place: Path, capsys: Captured) -> None:
+    folder = labelled(place)
+    for name in ("K1", "K2"):
+        (folder / f"{name}.txt").write_text("Name of a long document\n" * 200)
+    for command in (extract(model), ["eval", "set", "--model", model, "--device", "cpu", "--workers", "1"]):
+        assert run([*command, "--examples", "set"]) == 2
+        assert "--examples: the shortest of 2 examples takes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--model", "docs"], "expected `default` or a folder with model.json"),
+        (["--model", "{model}", "--escalate-to", "docs"], "expected mercury-2, openai:NAME, or the folder of a"),
+        (["--model", "{model}", "--budget", "1"], "--budget: expected mercury-2 or openai:NAME with it"),
+    ],
+)
+def test_wrong_use_is_one_line(model: str, place: Path, capsys: Captured, more: list[str], said: str) -> None:
+    assert run(extract(model, *(part.format(model=model) for part in more))) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+    assert not (place / "out").exists()

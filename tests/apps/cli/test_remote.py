@@ -1,0 +1,290 @@
+"""A model behind a server, from the command line: its demands, its output, its cost and its secrecy."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import mercury_server as mercury
+import pytest
+
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.store.reading import query
+
+Captured = pytest.CaptureFixture[str]
+MERCURY = ["--model", "mercury-2"]
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Path:
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.txt").write_text(f"author=Anna {number}\nday=2024-05-0{number + 1}\n")
+    (tmp_path / "note.json").write_text(
+        '{"title": "note", "type": "object", "properties": {"author": {"type": ["string", "null"]},'
+        '"day": {"type": ["string", "null"], "format": "date"}}, "required": ["author", "day"]}'
+    )
+    return folder
+
+
+def arguments(letters: Path, out: str = "out", *more: str) -> list[str]:
+    root = letters.parent
+    return ["extract", str(letters), "--schema", str(root / "note.json"), "--out", str(root / out), *more]
+
+
+def test_the_cost_is_printed_before_and_after_reading(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url, "--effort", "low", "--json")
+    assert run(asked) == 0
+    said = capsys.readouterr()
+    summary = json.loads(said.out)
+    assert (summary["written"], summary["usage"]["requests"]) == (6, 6)
+    assert Decimal(summary["usage"]["cost"]) == server.cost > 0
+    assert "6 documents, about $0.00" in said.err and "tokens in" in said.err
+    assert {body["reasoning_effort"] for body in server.bodies} == {"low"}
+    sql = "select input_tokens, cached_tokens, output_tokens, cost, usage from runs"
+    ((inputs, cached, outputs, cost, usage),) = query(letters.parent / "out", sql).rows
+    totals = [sum(getattr(e, name) for e in server.charged) for name in ("input", "cached", "output")]
+    assert [inputs, cached, outputs] == totals and cost == server.cost
+    assert json.loads(usage)["model"] == "mercury-2"
+    assert run(asked) == 0
+    assert json.loads(capsys.readouterr().out)["skipped"] == 6 and len(server.bodies) == 6
+
+
+def test_amounts_are_printed_with_all_their_digits(
+    tmp_path: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    docs, out = tmp_path / "docs", str(tmp_path / "out")
+    docs.mkdir()
+    (docs / "1.txt").write_text("total=4904.94\nfee=0.123456789\n")
+    (tmp_path / "bill.json").write_text(
+        '{"title": "bill", "type": "object", "properties": {"total": {"type": "number", "multipleOf": 0.01},'
+        '"fee": {"type": ["number", "null"]}}, "required": ["total", "fee"]}'
+    )
+    asked = ["extract", str(docs), "--schema", str(tmp_path / "bill.json"), "--out", out]
+    assert run([*asked, *MERCURY, "--base-url", server.url]) == 0
+    assert run(["sql", "select total, fee from bill", "--out", out]) == 0
+    assert run(["show", "1.txt", "--out", out]) == 0
+    said = capsys.readouterr().out
+    assert said.count("4904.94") == said.count("0.123456789") and said.count("4904.94") >= 3
+    assert "4905" not in said
+
+
+def test_a_spent_budget_stops_the_run_and_another_run_resumes(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url)
+    assert run([*asked, "--budget", "0"]) == 0
+    said = capsys.readouterr()
+    assert server.bodies == [] and "6 left for lack of budget" in said.out and "about $" in said.err
+    left = query(letters.parent / "out", "select max(detail) from outcomes where code = 'budget'").rows[0][0]
+    for form in ([], ["--json"]):
+        assert run(["sql", "select cost from runs", "--out", str(letters.parent / "out"), *form]) == 0
+        told = capsys.readouterr().out
+        assert "0.000000000000" in told and "0E" not in told
+    most = re.search(r"may cost \$([\d.]+)", left)
+    assert most is not None
+    budget = Decimal(most[1]) + Decimal("0.0001")  # each costs about 0.00004
+    assert (
+        run([*asked, "--budget", str(budget), "--concurrency", "1", "--max-error-rate", "0", "--json"]) == 0
+    )
+    some = json.loads(capsys.readouterr().out)
+    assert 0 < some["written"] < 6 and some["written"] + some["usage"]["left"] == 6
+    assert Decimal(some["usage"]["cost"]) <= budget
+    assert run([*asked, "--budget", "5.00"]) == 0
+    said = capsys.readouterr()
+    assert "cost" in said.out and "$0.000" in said.out
+    assert len(server.bodies) == 6
+
+
+def test_a_budget_too_small_for_one_request_names_the_least_amount(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url, "--concurrency", "1")
+    assert run([*asked, "--budget", "0.003"]) == 0
+    said = capsys.readouterr()
+    assert server.bodies == [] and "6 left for lack of budget: a request may cost $0.0" in said.out
+    room = re.search(r"may cost up to (\$0\.00\d\d), so all need a --budget of about \$(0\.00\d\d)", said.err)
+    assert room is not None and room[1] in said.err
+    assert run([*asked, "--budget", room[2]]) == 0
+    assert "lack of budget" not in capsys.readouterr().out and len(server.charged) == 6
+
+
+def test_the_key_appears_nowhere_but_in_the_request(
+    letters: Path, server: mercury.Server, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CINNABAR_DEBUG", "1")
+    server.fault = mercury.drawn(0.4, 2, ("500", "cut within", "no json"))
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url)
+    assert run(asked) == 0
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY + "-other")
+    assert run(arguments(letters, "refused", *MERCURY, "--base-url", server.url)) == 1
+    said = capfd.readouterr()
+    assert "refused the key in INCEPTION_API_KEY" in said.err
+    files = [path.read_bytes() for path in letters.parent.rglob("*") if path.is_file()]
+    assert len(files) > 20
+    assert not any(b"CANARY" in text for text in [*files, said.out.encode(), said.err.encode()])
+    assert all("CANARY" in headers["authorization"] for headers in server.headers)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (MERCURY, "INCEPTION_API_KEY"),
+        (["--model", "openai:gemma"], "OPENAI_API_KEY"),
+        (["--escalate-to", "mercury-2"], "INCEPTION_API_KEY"),
+        (["--escalate-to", "elsewhere"], "expected mercury-2, openai:NAME, or the folder of a language model"),
+        (["--below", "0.5"], "--escalate-to"),
+        (["--budget", "5"], "expected mercury-2 or openai:NAME"),
+        ([*MERCURY, "--budget", "five"], "expected dollars"),
+        ([*MERCURY, "--budget", "-1"], "0 or more"),
+        ([*MERCURY, "--prices", "1,2"], "INPUT,CACHED,OUTPUT"),
+        ([*MERCURY, "--base-url", "nowhere"], "https://host/v1"),
+        ([*MERCURY, "--steps", "3"], "--effort"),
+        ([*MERCURY, "--concurrency", "0"], "at least 1"),
+        ([*MERCURY, "--escalate-to", "mercury-2"], "expected a local --model"),
+        (["--escalate-to", "mercury-2", "--below", "2"], "--below: expected 0 to 1"),
+    ],
+)
+def test_wrong_use_is_an_error_before_any_work(
+    more: list[str], said: str, letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INCEPTION_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert run(arguments(letters, "out", *more)) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+    assert not (letters.parent / "out").exists()
+
+
+def test_an_unencrypted_server_address_gives_a_warning(
+    letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    away = ["--base-url", "http://server.invalid/v1", "--budget", "0"]
+    assert run(arguments(letters, "out", *MERCURY, *away)) == 0
+    assert "unencrypted" in capsys.readouterr().err
+
+
+def test_an_address_without_a_server_ends_the_command(
+    letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INCEPTION_API_KEY", mercury.KEY)
+    assert run(arguments(letters, "out", *MERCURY, "--base-url", "http://127.0.0.1:1/v1")) == 1
+    assert "http://127.0.0.1:1/v1: no connection" in capsys.readouterr().err
+
+
+def test_a_missing_package_is_named(
+    letters: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cinnabar.schemas.extras.find_spec", lambda _name: None)
+    assert run(arguments(letters, "out", *MERCURY)) == 2
+    assert "cinnabar-extract[mercury]" in capsys.readouterr().err
+
+
+def test_any_server_that_speaks_the_protocol_can_be_asked(
+    letters: Path, server: mercury.Server, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", mercury.KEY)
+    asked = arguments(letters, "out", "--model", "openai:gemma", "--base-url", server.url, "--json")
+    assert run(asked) == 0
+    said = capsys.readouterr()
+    assert "--prices" in said.err
+    usage = json.loads(said.out)["usage"]
+    assert usage["cost"] is None and usage["requests"] == 6
+    assert {(body["model"], "reasoning_effort" in body) for body in server.bodies} == {("gemma", False)}
+    assert run([*asked, "--prices", "1,0.5,2"]) == 0
+
+
+def test_a_run_without_work_drops_the_journal_of_a_killed_run(
+    letters: Path, server: mercury.Server
+) -> None:
+    asked = arguments(letters, "out", *MERCURY, "--base-url", server.url)
+    assert run(asked) == 0
+    (journal,) = (letters.parent / "out" / "remote").glob("*.jsonl")
+    left = {"run": "r", "key": "k", "tokens": [9, 0, 9], "cost": "0.1", "answer": "Anna 7", "finish": "stop"}
+    with journal.open("a") as file:  # as a run leaves it that was killed after its last commit
+        file.write(json.dumps(left | {"refusal": ""}) + "\n")
+    assert run([*asked, "--limit", "6"]) == 0 and "Anna 7" in journal.read_text()
+    assert run(asked) == 0 and len(server.bodies) == 6
+    assert "Anna" not in journal.read_text() and journal.read_text().count('"cost"') == 7
+
+
+def test_eval_names_documents_left_by_the_budget_and_refuses_an_unused_budget(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    folder = letters.parent
+    (folder / "schema.json").write_text((folder / "note.json").read_text())
+    (folder / "truth.jsonl").write_text('{"file": "letters/0.txt", "truth": {"author": "Anna 0"}}\n')
+    scored = ["eval", str(folder), "--workers", "1"]
+    assert run([*scored, *MERCURY, "--base-url", server.url, "--budget", "0.001"]) == 0
+    assert "lack of budget: a request may cost" in capsys.readouterr().err and server.bodies == []
+    assert run([*scored, "--budget", "1"]) == 2
+    assert "--budget: expected mercury-2 or openai:NAME with it" in capsys.readouterr().err
+    assert run([*scored, *MERCURY, "--steps", "2"]) == 2
+    assert "--steps" in capsys.readouterr().err
+    assert run([*scored, *MERCURY, "--base-url", server.url, "--without", "proximity"]) == 2
+    assert "mercury-2 has no rules that can be switched off" in capsys.readouterr().err
+
+
+def test_a_model_behind_a_server_is_scored_like_any_other(
+    letters: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    folder = letters.parent
+    (folder / "schema.json").write_text((folder / "note.json").read_text())
+    truths = [
+        {"file": f"letters/{n}.txt", "truth": {"author": f"Anna {n}", "day": f"2024-05-0{n + 1}"}}
+        for n in range(6)
+    ]
+    (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in truths))
+    scored = ["eval", str(folder), *MERCURY, "--base-url", server.url, "--workers", "1", "--json"]
+    assert run(scored) == 0
+    said = capsys.readouterr()
+    assert (json.loads(said.out)["f1"], json.loads(said.out)["evidence"]) == (1.0, 1.0)
+    assert f"6 requests to mercury-2, cost ${server.cost.normalize():f}" in said.err
+
+
+@pytest.mark.slow
+def test_tiers_killed_half_way_ask_only_the_rest(
+    letters: Path, tiny_model: Path, server: mercury.Server, capsys: Captured
+) -> None:
+    server.pause = 1.0  # longer than the test takes to see the charge of an answer
+    tiers = [
+        "--model",
+        str(tiny_model),
+        "--escalate-to",
+        "mercury-2",
+        "--below",
+        "1",
+        "--base-url",
+        server.url,
+    ]
+    asked = arguments(letters, "out", *tiers, "--concurrency", "1", "--device", "cpu", "--json")
+    program = "import sys; from cinnabar.apps.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    process = subprocess.Popen([sys.executable, "-c", program, *asked], env=os.environ.copy())
+    deadline = time.monotonic() + 120
+    while len(server.charged) < 3 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before, charged = len(server.bodies), len(server.charged)
+    assert 3 <= charged < 6
+    server.pause = 0.0
+    capsys.readouterr()
+    assert run(asked) == 0
+    summary: dict[str, Any] = json.loads(capsys.readouterr().out)
+    usage = summary["usage"]
+    assert (summary["written"], usage["escalated_documents"]) == (6, 6)
+    assert usage["from_journal"] >= charged - 1  # the last answer may have been on its way
+    assert usage["requests"] + usage["from_journal"] == 6
+    assert len(server.bodies) - before == usage["requests"]

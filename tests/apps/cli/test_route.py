@@ -1,0 +1,205 @@
+"""`cinnabar extract --route` and `--related`: the report, and errors that are told before any document is read."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.store.reading import query
+
+CaptureResult = pytest.CaptureFixture[str]
+
+TEXTS = {
+    "bill.txt": "INVOICE\nInvoice number 881\nInvoice date 12/03/2024\nCustomer: J. Mills\nTotal 48.00\nPlease pay.",
+    "cake.txt": "Lemon cake\nServings: 8\nIngredients: 200 g flour, 3 eggs.\nHeat the oven to 180 °C and bake.",
+    "friend.txt": "Dear Anna,\nthe weather in Bergen was dreadful, but the cat is well. Write soon.\nLove, Ingrid",
+}
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    (tmp_path / "inbox").mkdir()
+    for name, text in TEXTS.items():
+        (tmp_path / "inbox" / name).write_text(text, encoding="utf-8")
+    schema(tmp_path, "invoice", "An invoice: a bill for goods or services.", "invoice_number", "invoice_date", "total")
+    schema(tmp_path, "recipe", "A cooking recipe with its ingredients.", "dish", "ingredients", "servings")
+    return tmp_path
+
+
+def schema(folder: Path, title: str, description: str | None, *fields: str, file: str = "") -> str:
+    said: dict[str, Any] = {"title": title, "type": "object"}
+    said |= {} if description is None else {"description": description}
+    said["properties"] = {name: {"type": ["string", "null"]} for name in fields}
+    path = folder / f"{file or title}.json"
+    path.write_text(json.dumps(said))
+    return str(path)
+
+
+def extract(inbox: Path, model: Path, *more: str) -> int:
+    arguments = ["extract", str(inbox / "inbox"), "--out", str(inbox / "out"), "--model", str(model)]
+    # The model is untrained, so that its records may be empty.
+    return run([*arguments, "--workers", "1", "--device", "cpu", "--on-empty", "write", *more])
+
+
+def test_the_report_counts_each_schema_and_the_documents_of_another_kind(
+    inbox: Path, tiny_model: Path, capsys: CaptureResult
+) -> None:
+    both = ["--schema", str(inbox / "invoice.json"), "--schema", str(inbox / "recipe.json"), "--route"]
+    assert extract(inbox, tiny_model, *both, "--on-missing", "guess") == 0
+    said = capsys.readouterr().out
+    for part in ("invoice, recipe", "1 of another kind", "ms", "to choose the schema", "bill.txt", "cake.txt"):
+        assert part in said
+    counts = query(inbox / "out", "select schema_name, outcome, count(*) from outcomes group by all").rows
+    assert ("invoice", "written", 1) in counts and ("recipe", "written", 1) in counts
+    assert extract(inbox, tiny_model, *both, "--on-missing", "guess", "--json") == 0
+    again = json.loads(capsys.readouterr().out)
+    assert (again["skips"], again["routing_ms"], again["steps"]) == ({"done": 3}, None, 0)
+
+
+def test_related_leaves_out_what_is_improbable(inbox: Path, tiny_model: Path, capsys: CaptureResult) -> None:
+    one = ["--schema", str(inbox / "recipe.json"), "--related", "0.5", "--on-missing", "guess", "--json"]
+    assert extract(inbox, tiny_model, *one) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["written"], said["skips"]) == (1, {"other_kind": 2})
+    assert [part["schema"] for part in said["routed"]] == ["recipe"]
+
+
+@pytest.mark.parametrize(
+    ("second", "more", "told"),
+    [
+        (("recipe", "A recipe."), (), "--schema: expected one schema, got 2"),
+        (("recipe", "A recipe."), ("--related", "0.5"), "--related alone compares documents with one schema"),
+        (("invoice", "Another bill."), ("--route",), "whose records would share a table"),
+        (("recipe", None), ("--route",), "at /description"),
+        (("recipe", "A recipe."), ("--route", "--related", "2"), "--related: expected 0 to 1, got 2"),
+    ],
+)
+@pytest.mark.parametrize("flow", [(), ("--flow",)])
+def test_a_choice_that_cannot_be_made_is_told_before_any_document_is_read(
+    inbox: Path,
+    second: tuple[str, str | None],
+    more: tuple[str, ...],
+    told: str,
+    flow: tuple[str, ...],
+    capsys: CaptureResult,
+) -> None:
+    other = schema(inbox, *second, "dish", file="other")
+    asked = ["--schema", str(inbox / "invoice.json"), "--schema", other, *more, *flow]
+    assert extract(inbox, Path("default"), *asked) == 2
+    assert told in capsys.readouterr().err
+    assert not (inbox / "out").exists()
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_flow_routes_among_a_list_of_schemas(inbox: Path, tiny_model: Path) -> None:
+    from cinnabar.flows.extract import extract_folder
+
+    schemas = [str(inbox / "invoice.json"), str(inbox / "recipe.json")]
+    out = str(inbox / "out")
+    how: dict[str, Any] = {"on_missing": "guess", "on_empty": "write", "workers": 1}
+    found = extract_folder([str(inbox / "inbox")], schemas, out, str(tiny_model), "cpu", **how)
+    assert (found["written"], found["skips"]) == (2, {"other_kind": 1})
+
+
+def test_the_check_of_a_schema_shows_the_words_that_are_compared(inbox: Path, capsys: CaptureResult) -> None:
+    assert run(["schema", "check", "--details", str(inbox / "recipe.json")]) == 0
+    assert "recipe: A cooking recipe with its ingredients." in capsys.readouterr().out
+    assert run(["schema", "check", "--details", schema(inbox, "x", None, "dish")]) == 0
+    assert "it needs a description at /description" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flow", [(), ("--flow",)])
+def test_a_route_with_one_schema_is_told_before_any_document_is_read(
+    inbox: Path, flow: tuple[str, ...], capsys: CaptureResult
+) -> None:
+    assert extract(inbox, Path("default"), "--schema", str(inbox / "invoice.json"), "--route", *flow) == 2
+    assert "--route: expected several schemas to choose from, got only 'invoice'" in capsys.readouterr().err
+    assert not (inbox / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--schema", "{invoice}", "--schema", "{recipe}"], "--schema: expected one schema, got 2"),
+        (["--schema", "{invoice}", "--route"], "--route: expected several schemas"),
+        (["--schema", "{invoice}", "--schema", "{bare}", "--route"], "at /description"),
+        (["--schema", "{invoice}", "--related", "7"], "--related: expected 0 to 1, got 7"),
+    ],
+)
+def test_a_schedule_with_a_choice_that_cannot_be_made_is_told_at_once(
+    inbox: Path, more: list[str], told: str, capsys: CaptureResult
+) -> None:
+    bare = schema(inbox, "bare", None, "dish")
+    names = {"invoice": inbox / "invoice.json", "recipe": inbox / "recipe.json", "bare": bare}
+    asked = [one.format(**names) for one in more]
+    assert run(["flows", "serve", str(inbox / "inbox"), "--out", str(inbox / "out"), *asked]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_schedule_hands_its_choice_to_the_flow(inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import cinnabar.flows.prefect_server as prefect_server
+    import cinnabar.flows.serve as serving
+
+    found: list[dict[str, Any]] = []
+    monkeypatch.setattr(prefect_server, "server", lambda _port: nullcontext("http://there/api"))
+    monkeypatch.setattr(serving, "serve", lambda _name, parameters, _schedule: found.append(parameters))
+    schemas = [str(inbox / "invoice.json"), str(inbox / "recipe.json")]
+    served = ["flows", "serve", str(inbox / "inbox"), "--out", str(inbox / "out"), "--schema", schemas[0]]
+    assert run([*served, "--schema", schemas[1], "--route"]) == run([*served, "--related", "0.5"]) == 0
+    assert (found[0]["record_schema"], "related" in found[0]) == (schemas, False)
+    assert (found[1]["record_schema"], found[1]["related"]) == (schemas[0], 0.5)
+
+
+@pytest.fixture
+def sets(inbox: Path) -> list[str]:
+    """The bill and the cake as labelled sets."""
+    for title, file in (("invoice", "bill.txt"), ("recipe", "cake.txt")):
+        folder = inbox / "sets" / title
+        (folder / "docs").mkdir(parents=True)
+        (folder / "schema.json").write_bytes((inbox / f"{title}.json").read_bytes())
+        (folder / "docs" / file).write_text(TEXTS[file], encoding="utf-8")
+        (folder / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+        lines = [{"file": f"docs/{name}", "truth": {}} for name in (file, "broken.pdf")]
+        (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return [str(inbox / "sets"), "--workers", "1"]
+
+
+def test_eval_tells_which_schema_the_documents_of_each_set_go_to(sets: list[str], capsys: CaptureResult) -> None:
+    assert run(["eval", *sets, "--route", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    # The unreadable file of each set is not right.
+    assert (said["documents"], said["right"], said["refused"]) == (4, 0.5, 0.5)
+    assert said["sets"]["recipe"]["went"] == {"recipe": 1} and said["sets"]["recipe"]["unreadable"] == 1
+    assert run(["eval", *sets, "--route"]) == 0
+    told = capsys.readouterr().out
+    assert "other_kind" in told and "2 documents could not be read" in told
+
+
+def test_eval_measures_one_set_against_a_probability(sets: list[str], capsys: CaptureResult) -> None:
+    one = [f"{sets[0]}/invoice", *sets[1:]]
+    assert run(["eval", *one, "--related", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["sets"]["invoice"]
+    assert (found["right"], found["refused"], found["went"]) == (0.0, None, {"other_kind": 1})
+    assert found["elsewhere"]["docs/bill.txt"].startswith("invoice ")
+    assert run(["eval", *one, "--related", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sets"]["invoice"]["went"] == {"invoice": 1}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--related", "0.5"], "--schema: expected one schema, got 2; --related alone"),
+        (["--route", "--constant"], "--constant: expected without --route and --related"),
+        (["--route", "--without", "proximity"], "--without: expected without --route"),
+    ],
+)
+def test_eval_refuses_what_measures_records_beside_a_choice(
+    sets: list[str], more: list[str], told: str, capsys: CaptureResult
+) -> None:
+    assert run(["eval", *sets, *more]) == 2
+    assert told in capsys.readouterr().err

@@ -1,0 +1,400 @@
+"""The review page in a real browser: keys, words, rows, messages, and a hostile document.
+
+One walk through it is quick, since a browser and a server take seconds; what the server answers has quick tests.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from review_server import review_of
+from reviewed_folder import HOSTILE_NAME, SCHEMA, SCRIPT
+
+from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.store import Store
+from cinnabar.schemas import compile_schema, load_schema
+
+SERIOUS = ("serious", "critical")
+
+
+def look_at(page: Any, name: str) -> None:
+    """Opens the document whose path has this text."""
+    page.fill(".search", name)
+    page.wait_for_function(
+        "(name) => [...document.querySelectorAll('.row')].every((row) => row.title.includes(name))"
+        " && document.querySelectorAll('.row').length === 1",
+        arg=name,
+    )
+    page.click(".row")
+    page.wait_for_function("(name) => document.querySelector('.bar .title').textContent.includes(name)", arg=name)
+    page.wait_for_selector(".block pre span, .page .mark, .viewer .notice")
+    page.wait_for_selector(".field.chosen, .list-of.chosen")
+
+
+def value_of(page: Any, pointer: str) -> str:
+    return str(page.locator(f'.value[data-pointer="{pointer}"]').inner_text())
+
+
+def wait_for_value(page: Any, pointer: str, text: str) -> None:
+    page.wait_for_function(
+        "([pointer, text]) => document.querySelector(`.value[data-pointer='${pointer}']`)?.textContent === text"
+        " && !document.querySelector('.pending')",
+        arg=[pointer, text],
+    )
+
+
+def active(page: Any) -> str:
+    return str(page.evaluate("document.activeElement?.dataset?.pointer ?? ''"))
+
+
+def choose(page: Any, pointer: str) -> None:
+    page.click(f'.value[data-pointer="{pointer}"]')
+    page.wait_for_selector(f'.chosen .value[data-pointer="{pointer}"]')
+
+
+def wait_until_active(page: Any, pointer: str) -> None:
+    page.wait_for_function("(pointer) => document.activeElement?.dataset?.pointer === pointer", arg=pointer)
+
+
+@pytest.mark.slow
+def test_the_page_lists_first_what_most_needs_a_look(page: Any) -> None:
+    assert page.locator(".row .name").first.inner_text() == "held.txt"
+    assert "no value found for /carrier" in page.locator(".notice.held").inner_text()
+    assert page.locator(".field.chosen .label").inner_text().startswith("Carrier")
+    # Nothing is stored of how sure the values in quarantine are, so no percentage is told.
+    assert page.locator(".field.chosen .flag").inner_text() == "guessed"
+    assert "0%" not in page.locator(".sheet-of").inner_text()
+
+
+def test_keys_go_through_the_fields_accept_type_and_take_back(page: Any) -> None:
+    look_at(page, "letter.txt")
+    choose(page, "/carrier")
+    page.keyboard.press("j")
+    wait_until_active(page, "/parcels")
+    page.keyboard.press("a")
+    wait_until_active(page, "/day")
+    assert page.locator('.field:has([data-pointer="/parcels"]) .conf.human').count() == 1
+    page.keyboard.press("k")
+    wait_until_active(page, "/parcels")
+    page.keyboard.press("Enter")
+    page.keyboard.type("13")
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/parcels", "13")
+    page.keyboard.press("u")
+    wait_for_value(page, "/parcels", "12")
+
+
+@pytest.mark.slow
+def test_each_type_has_its_input(page: Any) -> None:
+    look_at(page, "letter.txt")
+    for pointer, selector, said, shown in (
+        ("/day", 'input[type="date"]', "2026-04-01", "2026-04-01"),
+        ("/status", "select", '"lost"', "lost"),
+        ("/insured", "select", "true", "yes"),
+        ("/note", 'input[type="text"]', "Ring twice", "Ring twice"),
+    ):
+        choose(page, pointer)
+        page.keyboard.press("Enter")
+        box = page.locator(f".editor {selector}")
+        box.select_option(said) if selector == "select" else box.fill(said)
+        page.click(".editor .primary")
+        wait_for_value(page, pointer, shown)
+    choose(page, "/note")
+    page.keyboard.press("x")
+    wait_for_value(page, "/note", "not in the document")
+
+
+@pytest.mark.slow
+def test_a_message_of_the_judge_stands_at_its_field_until_the_record_is_right(page: Any) -> None:
+    look_at(page, "second.txt")
+    choose(page, "/parcels")
+    page.keyboard.press("Enter")
+    page.keyboard.type("-3")
+    page.keyboard.press("Enter")
+    error = page.locator('.field:has([data-pointer="/parcels"]) .error')
+    error.wait_for()
+    assert "0" in error.inner_text()
+    assert "1 change is not saved yet" in page.locator(".notice.warn").inner_text()
+    choose(page, "/parcels")
+    page.keyboard.press("Enter")
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".notice.warn", state="detached")
+    assert value_of(page, "/parcels") == "3"
+
+
+@pytest.mark.slow
+def test_dragging_over_words_of_a_page_gives_their_value_and_their_place(page: Any) -> None:
+    look_at(page, "page.pdf")
+    choose(page, "/parcels")
+    frame = page.locator(".page").bounding_box()
+    scale = frame["width"] / 595.28
+    # The first line, "Carrier: Kestrel Freight", is 82 points below the top.
+    y = frame["y"] + (841.89 - 760 - 4) * scale
+    choose(page, "/carrier")
+    page.mouse.move(frame["x"] + 119 * scale, y - 8 * scale)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 154 * scale, y + 4 * scale, steps=4)
+    assert page.locator(".touched").count() == 1
+    page.mouse.up()
+    page.wait_for_selector(".editor input")
+    assert page.locator(".editor input").input_value() == "Kestrel"
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/carrier", "Kestrel")
+    box = page.locator(".mark.box.human").first.bounding_box()
+    assert abs(box["x"] - (frame["x"] + 117 * scale)) < 6
+
+
+@pytest.mark.slow
+def test_selected_text_of_a_mail_gives_a_date_in_the_schema_s_form(page: Any) -> None:
+    look_at(page, "parcels.eml")
+    choose(page, "/day")
+    # Two characters beyond the first plane stand before the words: offsets count characters.
+    place = page.evaluate(
+        """() => {
+            const walker = document.createTreeWalker(document.querySelector('.viewer'), NodeFilter.SHOW_TEXT);
+            for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+                const at = node.data.indexOf('16 March 2026');
+                if (at < 0) continue;
+                const range = document.createRange();
+                range.setStart(node, at);
+                range.setEnd(node, at + 13);
+                const box = range.getBoundingClientRect();
+                return [box.left, box.top + box.height / 2, box.right];
+            }
+        }"""
+    )
+    page.mouse.move(place[0] + 1, place[1])
+    page.mouse.down()
+    page.mouse.move(place[2], place[1], steps=6)
+    page.mouse.up()
+    page.wait_for_selector(".editor input")
+    assert page.locator(".editor input").input_value() == "2026-03-16"
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/day", "2026-03-16")
+    assert page.locator("mark.human").inner_text() == "16 March 2026"
+
+
+@pytest.mark.slow
+def test_rows_are_removed_and_added_and_a_scalar_row_is_typed(page: Any, served: Any) -> None:
+    look_at(page, "third.txt")
+    page.get_by_label("Remove row 2 of Lines").click()
+    wait_for_value(page, "/lines", "1 row")
+    page.locator(".list-of", has_text="Lines").get_by_role("button", name="Add").click()
+    page.fill('dialog input[name="item"]', "Elm bench")
+    page.fill('dialog input[name="count"]', "7")
+    page.click("dialog .primary")
+    wait_for_value(page, "/lines", "2 rows")
+    assert page.locator('[data-cell="/lines/1/item"]').inner_text().endswith("Elm bench")
+    rows = query(served.out, "SELECT to_json(lines)::VARCHAR FROM parcel WHERE path LIKE '%third.txt'").rows
+    assert "Elm bench" in rows[0][0] and "Pine" not in rows[0][0]
+
+
+@pytest.mark.slow
+def test_a_correction_survives_a_reload_and_is_in_the_views(page: Any, served: Any) -> None:
+    look_at(page, "held.txt")
+    choose(page, "/carrier")
+    page.keyboard.press("Enter")
+    page.keyboard.type("Buzzard Freight")
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/carrier", "Buzzard Freight")
+    page.reload()
+    page.wait_for_selector(".field")
+    look_at(page, "held.txt")
+    assert value_of(page, "/carrier") == "Buzzard Freight"
+    told = "SELECT f.value, f.origin FROM parcel AS p JOIN fields AS f USING (document) WHERE field = '/carrier'"
+    assert query(served.out, f"{told} AND path LIKE '%held.txt'").rows == [("Buzzard Freight", "human")]
+    assert query(served.out, "SELECT count(*) FROM quarantine").rows == [(0,)]
+
+
+@pytest.mark.slow
+def test_accepting_a_whole_record_goes_on_to_the_next_document(page: Any) -> None:
+    look_at(page, "letter.txt")
+    page.fill(".search", "")
+    page.wait_for_function("() => document.querySelectorAll('.row').length > 5")
+    before = page.locator(".bar .title").first.inner_text()
+    page.locator(".sheet-of").click(position={"x": 5, "y": 5})
+    page.keyboard.press("Shift+A")
+    page.wait_for_function("(before) => document.querySelector('.bar .title').textContent !== before", arg=before)
+    page.wait_for_function("() => document.querySelector('.row .badge.human') !== null")
+
+
+@pytest.mark.slow
+def test_what_does_not_reach_the_server_waits_for_it(served: Any, chromium: Any) -> None:
+    page = chromium.new_context(viewport={"width": 1500, "height": 950}).new_page()
+    page.goto(served.address)
+    page.wait_for_selector(".field")
+    look_at(page, "second.txt")
+    choose(page, "/note")
+    page.context.set_offline(True)
+    page.keyboard.press("Enter")
+    page.keyboard.type("typed without a server")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".notice.warn")
+    assert value_of(page, "/note") == "typed without a server"
+    assert "does not answer" in page.locator(".notice.warn").inner_text()
+    page.context.set_offline(False)
+    wait_for_value(page, "/note", "typed without a server")
+    page.reload()
+    page.wait_for_selector(".field")
+    look_at(page, "second.txt")
+    assert value_of(page, "/note") == "typed without a server"
+    page.context.close()
+
+
+@pytest.mark.slow
+def test_a_document_that_somebody_else_changes_changes_on_the_page(page: Any, served: Any, chromium: Any) -> None:
+    look_at(page, "second.txt")
+    other = chromium.new_context().new_page()
+    other.goto(served.address)
+    other.wait_for_selector(".field")
+    look_at(other, "second.txt")
+    choose(other, "/parcels")
+    other.keyboard.press("Enter")
+    other.keyboard.type("31")
+    other.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector(`.value[data-pointer='/parcels']`)?.textContent === '31'")
+    other.context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "stored"), [("1.234,50", "1234.5"), ("1,234.50", "1234.5"), ("12,5", "12.5"), ("1,234", None)]
+)
+def test_a_number_is_typed_as_documents_have_it_unless_it_may_be_two(page: Any, said: str, stored: str | None) -> None:
+    look_at(page, "third.txt")
+    choose(page, "/weight")
+    page.keyboard.press("Enter")
+    page.fill(".editor input", said)
+    page.keyboard.press("Enter")
+    if stored is not None:
+        wait_for_value(page, "/weight", stored)
+    else:
+        assert "1234 or 1.234" in page.locator(".editor .error").inner_text()
+
+
+@pytest.mark.slow
+def test_half_a_date_is_refused_and_takes_nothing_away(page: Any) -> None:
+    look_at(page, "third.txt")
+    before = value_of(page, "/day")
+    choose(page, "/day")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".editor input[type=date]")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Enter")
+    assert "whole date" in page.locator(".editor .error").inner_text()
+    page.keyboard.press("Escape")
+    assert value_of(page, "/day") == before
+
+
+@pytest.mark.slow
+def test_an_object_that_may_be_missing_is_added_and_taken_away(page: Any) -> None:
+    look_at(page, "third.txt")
+    choose(page, "/sender")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.type("Ada")
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/sender/name", "Ada")
+    wait_until_active(page, "/sender")
+    page.get_by_role("button", name="Edit as JSON").click()
+    page.fill(".editor textarea", '{"name": ""}')
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".object-of.wrong")
+    assert '/name: "" is shorter than 1 character' in page.locator(".object-of > .error").inner_text()
+    page.keyboard.press("u")
+    page.wait_for_selector(".object-of:not(.wrong)")
+    page.focus('.value[data-pointer="/sender"]')
+    page.keyboard.press("x")
+    wait_for_value(page, "/sender", "not in the document")
+
+
+@pytest.mark.slow
+def test_the_page_itself_never_scrolls(page: Any) -> None:
+    # The record is longer than the window.
+    page.set_viewport_size({"width": 1500, "height": 420})
+    look_at(page, "third.txt")
+    for _ in range(20):
+        page.keyboard.press("j")
+    assert page.evaluate("() => document.scrollingElement.scrollHeight - window.innerHeight") <= 0
+
+
+@pytest.mark.slow
+def test_a_missing_file_is_told_and_its_record_can_be_corrected(page: Any) -> None:
+    look_at(page, "gone.txt")
+    assert "cannot be shown" in page.locator(".viewer").inner_text()
+    choose(page, "/parcels")
+    page.keyboard.press("Enter")
+    page.keyboard.type("4")
+    page.keyboard.press("Enter")
+    wait_for_value(page, "/parcels", "4")
+
+
+@pytest.mark.slow
+def test_a_hostile_document_runs_nothing(page: Any) -> None:
+    look_at(page, "javascript")
+    assert SCRIPT in page.locator(".viewer").inner_text()
+    assert SCRIPT in value_of(page, "/note")
+    assert HOSTILE_NAME in page.locator(".bar .title").first.inner_text()
+    choose(page, "/carrier")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".editor")
+    page.keyboard.press("Escape")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#app img[src='x'], #app script").count() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page: Any, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    page.emulate_media(color_scheme=scheme)
+    found = []
+    for name in ("held.txt", "page.pdf", "parcels.eml"):
+        look_at(page, name)
+        found += [(name, one) for one in axe.run(page).response["violations"]]
+    choose(page, "/day")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".editor")
+    found += [("editor", one) for one in axe.run(page).response["violations"]]
+    page.keyboard.press("Escape")
+    for key, name in (("?", "help"), ("i", "improve")):
+        page.keyboard.press(key)
+        page.wait_for_selector("dialog[open]")
+        found += [(name, one) for one in axe.run(page).response["violations"]]
+        page.keyboard.press("Escape")
+        page.wait_for_selector("dialog", state="detached")
+    serious = [(where, one) for where, one in found if one["impact"] in SERIOUS]
+    assert [(where, one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for where, one in serious] == []
+
+
+@pytest.mark.slow
+def test_a_folder_without_documents_says_so(chromium: Any, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    with Store.open(tmp_path / "out") as store:
+        source = load_schema(SCHEMA)
+        Run(store, source, compile_schema(source.schema), "0123456789abcdef", {"model": "by hand"}).finish()
+    with review_of(tmp_path / "out") as served:
+        page = chromium.new_context().new_page()
+        page.goto(served.address)
+        page.wait_for_selector(".middle code")
+        assert "no documents yet" in page.locator(".middle").inner_text()
+        page.keyboard.press("i")
+        page.wait_for_selector("dialog[open]")
+        assert "no documents to learn from" in page.locator("dialog").inner_text()
+        page.context.close()
+
+
+@pytest.mark.slow
+def test_filters_choose_documents(page: Any) -> None:
+    page.click(".filters summary")
+    page.get_by_label("Show").select_option("quarantined")
+    page.wait_for_function("() => /^[01] documents?$/.test(document.querySelector('.total').textContent)")
+    page.get_by_label("Show").select_option("")
+    page.fill(".search", "no such path")
+    page.wait_for_function("() => document.querySelector('.total').textContent === '0 documents'")
+    assert re.search("No document|letter|held", page.locator("main").inner_text())

@@ -1,0 +1,99 @@
+"""Schemas of clients: compiled in processes first, each once, and slow ones stop nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from cinnabar.apps.server import schema_cache
+from cinnabar.apps.server.errors import ApiError
+from cinnabar.apps.server.metrics import Metrics
+from cinnabar.apps.server.schema_cache import SchemaCache
+from cinnabar.apps.server.schema_lanes import SchemaLanes
+from cinnabar.apps.server.schema_worker import problem_of
+
+#: Patterns of determinised automata with thousands of states: together they take some ten seconds.
+SLOW = {
+    "type": "object",
+    "properties": {f"p{n}": {"type": "string", "pattern": f"(a|b)*a(a|b){{{10 + n % 3}}}{n}"} for n in range(60)},
+}
+
+
+@pytest.fixture(scope="module")
+def lanes() -> Iterator[SchemaLanes]:
+    made = SchemaLanes(2.5)
+    made.warm()
+    yield made
+    made.close()
+
+
+def test_schemas_are_kept_as_far_as_their_bytes_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_cache, "_KEPT_BYTES", 1 << 20)
+    cache = SchemaCache(20.0, Metrics())
+    large = [{"enum": [f"{kind}{at}" for at in range(500)]} for kind in "abcdefgh"]
+
+    async def prepare() -> list[int]:
+        return [(await cache.prepared(one, "schema")).size for one in (*large, large[-1], large[0])]
+
+    try:
+        sizes = asyncio.run(prepare())
+    finally:
+        cache.close()
+    assert sizes[0] == sizes[-1] > 1 << 18 and len(cache._kept) < 4
+    assert sum(one.result().size for one in cache._kept.values()) <= 1 << 20
+
+
+def refused(lanes: SchemaLanes, schema: Any) -> ApiError:
+    with pytest.raises(ApiError) as raised:
+        lanes.check(json.dumps(schema).encode(), "schema")
+    assert (raised.value.status, raised.value.code, raised.value.param) == (400, "invalid_schema", "schema")
+    return raised.value
+
+
+def test_a_slow_schema_is_refused_while_others_are_compiled(lanes: SchemaLanes) -> None:
+    begun = time.monotonic()
+    with ThreadPoolExecutor(1) as other:
+        slow = other.submit(refused, lanes, SLOW)
+        time.sleep(1.5)  # it has left the first lane
+        lanes.check(b'{"type": "string"}', "schema")
+        assert not slow.done()
+        assert "takes more than 2.5 s" in slow.result().message
+    lanes.check(b'{"type": "string"}', "schema")
+    assert time.monotonic() - begun < 30
+
+
+def test_a_schema_is_refused_with_the_place_of_its_keyword(lanes: SchemaLanes) -> None:
+    found = refused(lanes, {"properties": {"a": {"pattern": r"(a)\1"}}, "type": "object"})
+    assert found.pointer == "/properties/a/pattern" and "backreference" in found.message
+    assert refused(lanes, {"type": "nothing"}).pointer is None
+    for text in ("[]", "{", '{"a": 1e999999999999}'):
+        assert problem_of(text) is not None
+
+
+def test_a_schema_is_compiled_once_and_its_order_of_properties_counts() -> None:
+    metrics = Metrics()
+    cache = SchemaCache(20, metrics)
+
+    async def ask() -> None:
+        one = {"type": "object", "properties": {"a": {"type": "null"}, "b": {"type": "null"}}}
+        other = {"type": "object", "properties": {"b": {"type": "null"}, "a": {"type": "null"}}}
+        first, again = await asyncio.gather(cache.prepared(one, "x"), cache.prepared(one, "y"))
+        assert first is again and (await cache.prepared(other, "x")) is not first
+        for param in ("x", "y"):
+            with pytest.raises(ApiError) as raised:
+                await cache.prepared({"type": "nothing"}, param)
+            assert raised.value.param == param
+
+    try:
+        asyncio.run(ask())
+        told = metrics.text().decode()
+        assert 'cinnabar_schemas_total{source="compiled"} 3.0' in told
+        assert 'cinnabar_schemas_total{source="kept"} 2.0' in told
+    finally:
+        cache.close()

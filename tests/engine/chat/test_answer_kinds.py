@@ -1,0 +1,90 @@
+"""The kinds of answers: what their languages hold, and what their texts say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from clients import NOTE, TOOLS, accepts
+
+from cinnabar.engine.chat.answer_kinds import Answer, Answered, Call, CallOr, FreeText, RecordText, Region
+
+RECORD = '{"number": "A-1", "day": null, "kinds": ["ab"]}'
+CALL = '{"name": "weather", "arguments": {"city": "Oslo"}}'
+KINDS: dict[str, Answer] = {
+    "text": FreeText(),
+    "record": RecordText(NOTE.form),
+    "region": Region(),
+    "call": Call(TOOLS),
+    "call or text": CallOr(Call(TOOLS), FreeText(but_first=b"{")),
+    "call or record": CallOr(Call(TOOLS), RecordText(NOTE.form)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_smallest_text_of_each_kind_is_one_of_its_language(kind: str) -> None:
+    answer = KINDS[kind]
+    assert answer.language().accepts(answer.minimal) and answer.accepts(answer.minimal)
+    answer.read(answer.minimal)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "read"),
+    [
+        ("text", "Hello\n\tworld – ß", Answered("Hello\n\tworld – ß")),
+        ("record", RECORD, Answered('{"number":"A-1","day":null,"kinds":["ab"]}')),
+        ("region", "```\na\n\nb\n```", Answered("a\n\nb")),
+        ("call", CALL, Answered("", ("weather", '{"city":"Oslo"}'))),
+        ("call", '{"name": "now", "arguments": {}}', Answered("", ("now", "{}"))),
+        ("call or text", CALL, Answered("", ("weather", '{"city":"Oslo"}'))),
+        ("call or text", "It rains.", Answered("It rains.")),
+        ("call or record", CALL, Answered("", ("weather", '{"city":"Oslo"}'))),
+        ("call or record", RECORD, Answered('{"number":"A-1","day":null,"kinds":["ab"]}')),
+    ],
+)
+def test_texts_are_read_back(kind: str, text: str, read: Answered) -> None:
+    answer = KINDS[kind]
+    assert answer.language().accepts(text.encode()) and answer.accepts(text.encode())
+    assert answer.read(text.encode()) == read
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("text", b"a\x00b"),
+        ("text", b"\xff"),
+        ("region", b"a"),
+        ("region", b"```\na\n```\nb\n```"),
+        ("call", b'{"name": "other", "arguments": {}}'),
+        ("call", b'{"name": "weather", "arguments": {}}'),
+        ("call", b'{"name": "now", "arguments": {"city": "Oslo"}}'),
+        ("call or text", b'{"a": 1}'),
+    ],
+)
+def test_other_texts_are_not_in_the_language(kind: str, text: bytes) -> None:
+    assert not KINDS[kind].language().accepts(text)
+
+
+def test_the_judge_refuses_what_no_automaton_knows() -> None:
+    twice = b'{"number": "A-1", "day": null, "kinds": ["ab", "ab"]}'
+    assert not KINDS["record"].accepts(twice) and not KINDS["call or record"].accepts(twice)
+    assert not KINDS["call"].accepts(b"nothing")
+
+
+def test_a_text_ends_before_the_first_of_its_stops() -> None:
+    answer = FreeText((b"END", "€".encode()))
+    assert not answer.ends(b"no E") and answer.ends(b"one END") and answer.ends("2 € or".encode())
+    assert answer.read("2 € or END".encode()) == Answered("2 ")
+    assert answer.read(b"cut \xe2\x82") == Answered("cut ")
+
+
+def test_a_region_with_fences_of_its_own_is_shown_between_three_backticks() -> None:
+    region = Region(b"````", shown=True)
+    assert region.language().accepts(b"````\na\n```\nb\n````")
+    assert region.read(b"````\na\n```\nb\n````") == Answered("```\na\n```\nb\n```")
+
+
+def test_arguments_are_canonical_under_their_schema() -> None:
+    read = Call(TOOLS).read(CALL.encode())
+    assert read.call is not None and TOOLS[0].parameters is not None
+    assert accepts(TOOLS[0].parameters, read.call[1]) and json.loads(read.call[1]) == {"city": "Oslo"}

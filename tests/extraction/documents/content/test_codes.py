@@ -1,0 +1,53 @@
+"""Each code of an unreadable file comes with what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.documents.content.codes import ADVICE, CODES, told
+from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.run.skipping import sift
+from cinnabar.schemas.errors import DocumentError
+
+
+class Nothing:
+    def done(self, digest: str) -> bool:
+        return not digest
+
+    def known_problem(self, path: str, problem: DocumentError) -> bool:
+        return not (path and problem.code)
+
+
+def test_every_code_has_its_advice() -> None:
+    assert ADVICE.keys() == CODES.keys()
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_an_outcome_says_what_to_do(code: str) -> None:
+    problem = DocumentError(code, "of some kind")
+    ((outcome,), _) = sift([Input("a.bin", Path("a.bin"), problem=problem)], Nothing())
+    assert outcome.detail == f"of some kind; {ADVICE[code]}"
+    assert told(DocumentError(code)) == ADVICE[code]
+    assert told(DocumentError(code, "The file ends early.")) == f"The file ends early; {ADVICE[code]}"
+
+
+def test_a_detail_that_says_what_to_do_stays_as_it_is() -> None:
+    for detail in ("encrypted: give its password by --password-file", "a 7z archive packed with BCJ2: pack it as .zip"):
+        assert told(DocumentError("unsupported", detail)) == detail
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.pdf", b"%PDF-1.4\n1 0 obj\n<<", "copy or download it once more"),
+        ("a.zip", b"PK\x03\x04" + bytes(60), "copy or download it once more"),
+        ("a.pdf", b"no such thing", "save it as a PDF"),
+    ],
+)
+def test_the_command_tells_the_reader_of_a_broken_file_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, data: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert run(["text", str(tmp_path / name)]) == 1
+    assert said in capsys.readouterr().err

@@ -1,0 +1,277 @@
+"""Presentations, OpenDocument, old and encrypted office files, and rich text."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import zipfile
+
+import docx
+import msoffcrypto
+import pptx
+import pytest
+from compound_file import compound_file
+from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
+from msoffcrypto.method.rc4 import _makekey
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.util import Inches
+
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.documents.office.sheet_text import SheetText
+from cinnabar.schemas.errors import DocumentError
+
+
+def parts(document: Document) -> list[tuple[str, str, str]]:
+    return [(one.kind, one.name, document.text[one.start : one.end]) for one in document.parts]
+
+
+def presentation() -> pptx.presentation.Presentation:
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[5])
+    slide.shapes.add_textbox(0, 0, 100, 100).text_frame.text = "in a box\nsecond line"
+    slide.shapes.title.text = "Prices"
+    table = slide.shapes.add_table(2, 2, 0, 0, Inches(3), Inches(2)).table
+    for at, text in enumerate(("Item", "Net", "A long apple", "3.50")):
+        table.cell(at // 2, at % 2).text = text
+    slide.notes_slide.notes_text_frame.text = "say hello"
+    made.slides.add_slide(made.slide_layouts[5]).shapes.title.text = "End"
+    return made
+
+
+def saved(made: pptx.presentation.Presentation) -> bytes:
+    held = io.BytesIO()
+    made.save(held)
+    return held.getvalue()
+
+
+def test_slides_are_parts_with_title_table_and_notes() -> None:
+    document = parse(saved(presentation()), "a.pptx")
+    assert [one for one in parts(document) if one[0] != "slide"] == [("notes", "Notes", "say hello")]
+    slides = [one for one in parts(document) if one[0] == "slide"]
+    assert [name for _, name, _ in slides] == ["Prices", "End"]
+    assert slides[0][2].startswith("Prices\n\nin a box\nsecond line\n\nItem          Net\nA long apple  3.50")
+    assert document.places.at(document.text.index("End")) == "slide 2"
+
+
+def test_hidden_slides_are_left_out_unless_the_settings_ask_for_them() -> None:
+    made = presentation()
+    made.slides[0]._element.set("show", "0")
+    document = parse(saved(made), "a.pptx")
+    assert (document.text, document.flags) == ("End", ("hidden_text",))
+    assert parts(parse(saved(made), "a.pptx", ParserSettings(hidden=True)))[0][:2] == ("hidden", "Prices")
+
+
+def test_the_values_of_charts_are_lines() -> None:
+    made = pptx.Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[6])
+    data = CategoryChartData()
+    data.categories = ["East", "West"]
+    data.add_series("Sales", (1.5, 2))
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(3), Inches(3), data)
+    assert parse(saved(made), "a.pptx").text.startswith("Sales\nEast  West\n1.5  2")
+
+
+def open_document(kind: str, content: str, **members: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
+        inside = {"presentation": "presentation", "spreadsheet": "spreadsheet"}.get(kind, "text")
+        archive.writestr(
+            "content.xml", f"<document-content><body><{inside}>{content}</{inside}></body></document-content>"
+        )
+        for name, held in members.items():
+            archive.writestr(f"{name}.xml" if name != "manifest" else "META-INF/manifest.xml", held)
+    return made.getvalue()
+
+
+def test_a_text_of_open_document_is_read_in_order() -> None:
+    row = "<table-row><table-cell><p>{}</p></table-cell><table-cell><p>{}</p></table-cell></table-row>"
+    content = "<tracked-changes><deletion><p>gone</p></deletion></tracked-changes><h>Head</h>"
+    content += "<p>a<s c='3'/>b <span>c</span><line-break/>d<note><note-citation>1</note-citation>"
+    content += "<note-body><p>a note</p></note-body></note></p>"
+    content += f"<table>{row.format('Item', 'Net')}{row.format('A long apple', '3.50')}</table><p>End</p>"
+    page = "<header><p>ACME</p></header><footer><p>Bank 1</p></footer>"
+    master = f"<x><master-styles><master-page>{page}</master-page></master-styles></x>"
+    document = parse(open_document("text", content, styles=master), "a.odt")
+    text = "ACME\n\nHead\na   b c\nd\n\nItem          Net\nA long apple  3.50\n\nEnd\n\nBank 1"
+    assert parts(document) == [("body", "", text), ("notes", "Notes", "a note")]
+    assert document.places.at(document.text.index("3.50")) == "table 1, row 2"
+
+
+def test_sheets_of_open_document_have_addresses_and_repeated_cells() -> None:
+    cell = "<table-cell value-type='float' value='12.5'{}><p>12,50 €</p></table-cell>"
+    rows = f"<table-row>{cell.format('')}{cell.format(' number-columns-repeated=' + chr(34) + '2' + chr(34))}"
+    rows += "<table-cell number-columns-repeated='16000'/></table-row>"
+    rows += "<table-row number-rows-repeated='1048000'><table-cell/></table-row>"
+    rows += "<table-row visibility='collapse'><table-cell><p>unseen</p></table-cell></table-row>"
+    data = open_document("spreadsheet", f"<table name='Prices'>{rows}</table>")
+    document = parse(data, "a.ods")
+    assert (document.text, document.flags) == ("12,50 €  12,50 €  12,50 €", ("hidden_text",))
+    assert document.places.label[:3] == ("A1", "B1", "C1")
+    assert "unseen" in parse(data, "a.ods", ParserSettings(hidden=True)).text
+
+
+def test_a_sheet_that_repeats_its_cells_without_end_is_cut() -> None:
+    row = "<table-row number-rows-repeated='1048576'><table-cell number-columns-repeated='16384'><p>x</p></table-cell>"
+    document = parse(open_document("spreadsheet", f"<table name='x'>{row}</table-row></table>"), "a.ods")
+    assert document.flags == ("truncated",) and len(document.text) < 10_000_000
+
+
+def test_slides_of_open_document_have_their_titles_first_and_notes() -> None:
+    content = "<page name='1'><frame><text-box><p>words</p></text-box></frame>"
+    content += "<frame class='title'><text-box><p>Title</p></text-box></frame><notes><p>say it</p></notes></page>"
+    document = parse(open_document("presentation", content), "a.odp")
+    assert parts(document)[0] == ("slide", "Title", "Title\n\nwords\n\nsay it")
+    assert parts(document)[1] == ("notes", "Notes", "say it")
+
+
+def test_an_encrypted_open_document_needs_a_password() -> None:
+    manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
+    with pytest.raises(DocumentError) as caught:
+        parse(open_document("text", "<p>x</p>", manifest=manifest), "a.odt")
+    assert caught.value.code == "password"
+
+
+def encrypted(password: str) -> bytes:
+    plain, made = io.BytesIO(), io.BytesIO()
+    document = docx.Document()
+    document.add_paragraph("secret words")
+    document.save(plain)
+    plain.seek(0)
+    msoffcrypto.OfficeFile(plain).encrypt(password, made)
+    return made.getvalue()
+
+
+def test_encrypted_office_files_open_with_a_password_of_the_run() -> None:
+    data = encrypted("open sesame")
+    with pytest.raises(DocumentError) as caught:
+        parse(data, "a.docx", ParserSettings(passwords=("wrong",)))
+    assert caught.value.code == "password"
+    document = parse(data, "a.docx", ParserSettings(passwords=("wrong", "open sesame")))
+    assert document.text == "secret words"
+    assert parse(encrypted("VelvetSweatshop"), "a.docx").text == "secret words"
+
+
+def old_workbook(far: int = 0, told: bytes = b"") -> bytes:
+    """Returns a workbook of Excel 97 with two rows: texts, a number and a date; and a cell `far` away.
+
+    told: a record at its beginning.
+    """
+
+    def record(kind: int, data: bytes = b"") -> bytes:
+        return struct.pack("<2H", kind, len(data)) + data
+
+    def begin(kind: int) -> bytes:
+        return record(0x809, struct.pack("<4H2L", 0x600, kind, 0x0DBB, 0x07CC, 0, 6))
+
+    def label(row: int, column: int, text: str) -> bytes:
+        return record(0x204, struct.pack("<4H", row, column, 0, len(text)) + b"\0" + text.encode())
+
+    def number(row: int, column: int, form: int, value: float) -> bytes:
+        return record(0x203, struct.pack("<3Hd", row, column, form, value))
+
+    def sheet(at: int) -> bytes:
+        return record(0x85, struct.pack("<L2B", at, 0, 0) + b"\x06\0Prices")
+
+    head = begin(5) + told + record(0x42, struct.pack("<H", 1200))
+    head += b"".join(record(0xE0, struct.pack("<3H", 0, form, 0) + bytes(14)) for form in (0, 14))
+    cells = label(far, far, "far") if far else b""
+    cells += label(0, 0, "Item") + label(0, 1, "Net") + label(1, 0, "Apple") + number(1, 1, 0, 12.5)
+    body = begin(0x10) + cells + number(1, 2, 1, 45356) + record(0x0A)
+    return head + sheet(len(head) + len(sheet(0)) + 4) + record(0x0A) + body
+
+
+def test_old_workbooks_are_read() -> None:
+    document = parse(compound_file("Workbook", old_workbook()), "a.xls")
+    assert parts(document) == [("sheet", "Prices", "Item   Net\nApple  12.5  2024-03-05")]
+    assert document.places.at(document.text.index("12.5")) == "B2"
+
+
+def locked_workbook(password: str) -> bytes:
+    """Returns the workbook under RC4: its bytes but for the heads of records, with a key for each kilobyte."""
+    salt, verifier = bytes(range(16)), b"0123456789abcdef"
+
+    def cipher(block: int) -> CipherContext:
+        return Cipher(ARC4(_makekey(password, salt, block)), mode=None).encryptor()
+
+    first = cipher(0)
+    proof = salt + first.update(verifier) + first.update(hashlib.md5(verifier).digest())
+    plain = old_workbook(told=struct.pack("<2H3H", 0x2F, 54, 1, 1, 1) + proof)
+    # The library that decrypts reads on in the zeros behind, four at a time.
+    filling = -len(plain) % 4
+    plain += struct.pack("<2H", 0x5C, filling) + bytes(filling)
+    keys = b"".join(cipher(block).update(bytes(1024)) for block in range(-(-len(plain) // 1024)))
+    made, at = bytearray(plain), 0
+    while at < len(plain):
+        kind, size = struct.unpack_from("<2H", plain, at)
+        # The place of a sheet stays readable, as do the first record of a part and this one.
+        begin = at + (8 if kind == 0x85 else 4)
+        for index in range(begin, at + 4 + size) if kind not in (0x809, 0x2F) else ():
+            made[index] ^= keys[index]
+        at += 4 + size
+    return compound_file("Workbook", bytes(made))
+
+
+def test_an_encrypted_old_workbook_opens_with_a_password_of_the_run() -> None:
+    data = locked_workbook("open sesame")
+    for passwords in ((), ("wrong",)):
+        with pytest.raises(DocumentError) as caught:
+            parse(data, "a.xls", ParserSettings(passwords=passwords))
+        assert caught.value.code == "password"
+    document = parse(data, "a.xls", ParserSettings(passwords=("wrong", "open sesame")))
+    assert parts(document) == [("sheet", "Prices", "Item   Net\nApple  12.5  2024-03-05")]
+
+
+@pytest.mark.parametrize(
+    ("stream", "advice"), [("WordDocument", "save it as .docx"), ("PowerPoint Document", "save it as .pptx")]
+)
+def test_files_of_old_programs_are_named_with_advice(stream: str, advice: str) -> None:
+    with pytest.raises(DocumentError, match=advice) as caught:
+        parse(compound_file(stream, b"words"), "a.doc")
+    assert caught.value.code == "unsupported"
+
+
+def test_cells_far_from_each_other_do_not_fill_the_memory() -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse(compound_file("Workbook", old_workbook(far=65_535)), "a.xls")
+    assert caught.value.code == "unpacked"
+
+
+def test_damaged_old_files_have_a_code() -> None:
+    whole = compound_file("Workbook", old_workbook())
+    for data in (whole[:700], whole[:1600], compound_file("Workbook", b"\xff" * 5000), compound_file("Book", b"")):
+        with pytest.raises(DocumentError) as caught:
+            parse(data, "a.xls")
+        assert caught.value.code in ("broken", "unsupported", "empty")
+
+
+def test_rich_text_has_paragraphs_and_rows() -> None:
+    rtf = rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}Gr\'fc\'dfe, \u28450?\par \trowd Item\cell Net\cell\row A\cell 3\cell\row"
+    document = parse(rtf + rb" Total{\*\secret no} 3\par}", "a.rtf")
+    assert document.text == "Grüße, 漢\nItem  Net\nA     3\nTotal 3" and document.media_type == "application/rtf"
+    assert document.places.at(document.text.index("Total")) == "paragraph 4"
+
+
+def test_a_value_of_blanks_makes_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: SheetText, number: int, cells: object) -> bool:
+        raise AssertionError(f"row {number} came with {cells}, and 999,999,998 more would follow")
+
+    monkeypatch.setattr(SheetText, "row", refuse)
+    row = '<table-row number-rows-repeated="999999999"><table-cell string-value=" "/></table-row>'
+    with pytest.raises(DocumentError) as caught:
+        parse(open_document("spreadsheet", f"<table>{row}</table>"), "a.ods")
+    assert caught.value.code == "empty"
+
+
+def test_hidden_and_deleted_text_of_rich_text_is_left_out() -> None:
+    rtf = rb"{\rtf1\ansi Total: 12{\v secret} EUR \v more\v0 due{\deleted gone}\par \v old\plain new\par}"
+    document = parse(rtf, "a.rtf")
+    assert (document.text, document.flags) == ("Total: 12 EUR due\nnew", ("hidden_text",))
+    assert parse(rb"{\rtf1\ansi Total{\v  \par}}", "a.rtf").flags == ()
+    shown = parse(rtf, "a.rtf", settings=ParserSettings(hidden=True))
+    assert (shown.text, shown.flags) == ("Total: 12secret EUR moredue\noldnew", ("hidden_text",))

@@ -1,0 +1,178 @@
+"""Fitting a calibration to documents that training never saw, judged on sets that the fit did not use."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_network import BILL, VOCABULARY, bill, tiny_network
+from training.recipe import Recipe, SetRecipe, is_held_back
+
+from cinnabar.engine.models.identity import SHIPPED, weights_fingerprint
+from cinnabar.engine.models.reader.calibration import (
+    Calibration,
+    Scale,
+    load_calibration,
+    save_calibration,
+)
+from cinnabar.engine.models.reader.loading import load_model, save_network
+from cinnabar.engine.models.reader.signs import log_odds
+from cinnabar.extraction.learning.calibrating import SIGNS, calibrate, fit, worth
+from cinnabar.extraction.learning.calibration_data import (
+    Observation,
+    read_observations,
+    unseen_files,
+    write_observations,
+)
+from cinnabar.extraction.learning.reliability import reliability_svg
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of
+from cinnabar.schemas.errors import UsageError
+
+
+def observed(name: str, count: int, seed: int, honest: float) -> list[Observation]:
+    """Leaves of a model that says p; the log odds that one is right are `honest` times those of p."""
+    rng = random.Random(seed)
+    found = []
+    for number in range(count):
+        odds = rng.uniform(-6, 6)
+        raw, true = (1 / (1 + 2.718281828**-x) for x in (odds, odds * honest))
+        for family in SIGNS:
+            signs = dict.fromkeys(SIGNS[family], 0.0) | {"posterior": log_odds(raw)}
+            found.append(Observation(name, str(number), family, raw, rng.random() < true, signs))
+    return found
+
+
+def test_an_overconfident_model_is_corrected_on_sets_outside_the_fit() -> None:
+    seen = [one for at in range(6) for one in observed(f"set {at}", 120, at, honest=0.3)]
+    done = fit(seen, "w")
+    before, after = worth(seen, [one.raw for one in seen]), worth(seen, list(done.crossed))
+    assert before.error > 0.15 > 0.05 > after.error
+    assert (after.sets, after.leaves) == (6, len(seen))
+    assert done.calibration.values.weights["posterior"] == pytest.approx(0.3, abs=0.08)
+    assert done.calibration.about["sets"] == [f"set {at}" for at in range(6)]
+
+
+def test_confidence_rises_with_the_models_probability_against_contrary_data() -> None:
+    done = fit([one for at in range(3) for one in observed(f"set {at}", 80, at, honest=-0.5)], "w")
+    assert done.calibration.values.weights["posterior"] == 0.0
+
+
+def test_the_shipped_calibration_weighs_the_signs_that_are_fitted() -> None:
+    found = load_calibration(SHIPPED, weights_fingerprint("default"))
+    assert found is not None
+    scales = {family: getattr(found, family) for family in SIGNS}
+    fitted = {family: set(scale.weights) for family, scale in scales.items() if scale is not None}
+    assert fitted == {family: set(SIGNS[family]) for family in fitted}
+    assert {"values", "absences", "rows"} <= fitted.keys()
+
+
+def test_little_evidence_leaves_a_calibration_near_its_prior() -> None:
+    scale = Scale(0.5, {"posterior": 0.8, "label": 0.4})
+    prior = Calibration(scale, scale, scale, "base")
+    little = fit(observed("mine", 3, 0, honest=0.1), "w", prior).calibration
+    much = fit(observed("mine", 400, 0, honest=0.1), "w", prior).calibration
+    assert abs(little.values.weights["posterior"] - 0.8) < 0.3 < 0.8 - much.values.weights["posterior"]
+    assert little.values.weights["label"] == 0.4, "a sign that never changed keeps its weight"
+    assert fit([], "w", prior).calibration.rows.bias == 0.5
+
+
+def test_stored_observations_are_read_back(tmp_path: Path) -> None:
+    seen = observed("set", 5, 0, 0.5)
+    write_observations(tmp_path / "a" / "set.jsonl", seen)
+    again = read_observations(tmp_path / "a" / "set.jsonl")
+    assert again is not None and fit(again, "w").calibration == fit(seen, "w").calibration
+    (tmp_path / "a" / "set.jsonl").write_text("[-1]\n")
+    assert read_observations(tmp_path / "a" / "set.jsonl") is None
+    assert read_observations(tmp_path / "none") is None
+
+
+@pytest.mark.parametrize("length", [0, 1, 40])
+def test_a_truncated_observation_file_is_not_used(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "set.jsonl"
+    write_observations(path, observed("set", 5, 0, 0.5))
+    assert [*tmp_path.iterdir()] == [path]
+    path.write_text(path.read_text()[:length])
+    assert read_observations(path) is None
+
+
+def labelled(name: str, files: list[str]) -> LabelledSet:
+    return LabelledSet(name, Path(name), tuple({"file": f, "truth": {}} for f in files), {}, {})
+
+
+def test_documents_that_the_weights_were_trained_on_do_not_count() -> None:
+    files = [f"{number}.txt" for number in range(60)]
+    recipe = Recipe({"trained": SetRecipe()}, ("left",), {}, None)  # type: ignore[arg-type]
+    kept = unseen_files(labelled("trained", files), {}, recipe)
+    assert kept == [f for f in files if is_held_back(f, {}, SetRecipe())] and 0 < len(kept) < 30
+    assert unseen_files(labelled("left", files), {"sources": ["left"]}, recipe) == files
+    tuned = {"base": {}, "trained": {"mine": [mark_of(f) for f in files[:40]], "other": [mark_of(files[50])]}}
+    assert unseen_files(labelled("mine", files), tuned, recipe) == files[40:]
+
+
+@pytest.fixture(name="bills")
+def _bills(tmp_path: Path) -> LabelledSet:
+    folder = tmp_path / "bills"
+    folder.mkdir()
+    lines: list[dict[str, Any]] = []
+    for number in range(6):
+        text, truth = bill(number)
+        (folder / f"{number}.txt").write_text(text)
+        lines.append({"file": f"{number}.txt", "truth": truth})
+    (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "schema.json").write_text(json.dumps(BILL))
+    return load_set(folder)
+
+
+def test_a_models_folder_gets_its_calibration_and_reading_is_done_once(
+    bills: LabelledSet, tmp_path: Path
+) -> None:
+    model, cache = tmp_path / "model", tmp_path / "cache"
+    save_network(model, tiny_network(), VOCABULARY, {})
+    weights = weights_fingerprint(model)
+    done = calibrate([bills], model, "cpu", cache, limit=4, workers=1)
+    assert {one.document for one in done.seen} == {f"{number}.txt" for number in range(4)}
+    assert load_calibration(model, weights) == done.fit.calibration
+    assert load_model(model, "cpu").calibration == done.fit.calibration
+    (kept,) = cache.iterdir()
+    before = kept.stat().st_mtime_ns
+    again = calibrate([bills], model, "cpu", cache, limit=4, workers=1)
+    assert kept.stat().st_mtime_ns == before and again.fit.calibration == done.fit.calibration
+
+
+@pytest.mark.parametrize("changed", ["0.txt", pytest.param("schema.json", marks=pytest.mark.slow)])
+def test_observations_of_another_schema_or_document_are_not_used(
+    bills: LabelledSet, tmp_path: Path, changed: str
+) -> None:
+    model, cache = tmp_path / "model", tmp_path / "cache"
+    save_network(model, tiny_network(), VOCABULARY, {})
+    calibrate([bills], model, "cpu", cache, limit=1, workers=1)
+    path = bills.folder / changed
+    text = json.dumps(json.loads(path.read_text()) | {"title": "other"}) if "json" in changed else "other\n"
+    path.write_text(text)
+    calibrate([load_set(bills.folder)], model, "cpu", cache, limit=1, workers=1)
+    assert len([*cache.iterdir()]) == 2
+
+
+def test_a_stale_calibration_does_not_keep_a_model_from_being_calibrated(
+    bills: LabelledSet, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    save_network(model, tiny_network(), VOCABULARY, {})
+    save_calibration(model, Calibration(Scale(0, {}), Scale(0, {}), Scale(0, {}), "other weights"))
+    calibrate([bills], model, "cpu", None, limit=2, workers=1)
+    assert load_calibration(model, weights_fingerprint(model)) is not None
+
+
+def test_a_set_without_documents_for_the_fit_is_an_error(bills: LabelledSet, tmp_path: Path) -> None:
+    save_network(tmp_path / "model", tiny_network(), VOCABULARY, {})
+    with pytest.raises(UsageError, match="labelled document that can be read and did not train the model"):
+        calibrate([bills.select([])], tmp_path / "model", "cpu", workers=1)
+
+
+def test_a_diagram_shows_how_often_leaves_are_right() -> None:
+    drawn = reliability_svg([("raw", [(0.95, True), (0.95, False), (0.15, False)]), ("none", [])])
+    assert drawn.startswith("<svg") and drawn.count("<circle") == 2
+    assert "2 leaves, confidence 0.95, right 0.50" in drawn and "calibration error 0.350" in drawn

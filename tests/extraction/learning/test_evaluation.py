@@ -1,0 +1,298 @@
+"""Evaluation: figures for predictions against the truth, the same as those of the reference script."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from cinnabar.extraction.learning.evaluation import (
+    best_constant,
+    best_constant_of,
+    broken_truths,
+    score,
+    score_set,
+    summarise,
+)
+from cinnabar.extraction.learning.scoring import area_under_curve, means_of_lists
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.run.work.labelled_sets import find_sets, load_set
+from cinnabar.schemas import load_schema
+from cinnabar.schemas.errors import UsageError
+
+SHARED = Path(__file__).parents[4] / "shared"
+
+
+def line(file, truth, **more):
+    return {"file": file, "truth": truth, **more}
+
+
+def test_hits_wrong_and_missed_values_are_counted():
+    truths = [line("a", {"x": "one", "y": 2, "z": None, "flag": False, "list": [{"n": 1}, {"n": 2}]})]
+    record = {"x": "One!", "y": 3, "z": "invented", "flag": False, "list": [{"n": 2}, {"n": 5}]}
+    figures = score(truths, {"a": {"record": record}})
+    assert (figures["precision"], figures["recall"], figures["support"]) == (0.4, 0.5, 4)
+    assert figures["f1"] == round(2 * 0.4 * 0.5 / 0.9, 4)
+    assert (figures["scalars"], figures["lists"]) == (0.4, 0.5)
+    assert figures["invented"] == 1.0
+    assert list(figures["fields"]) == ["/flag", "/list/*/n", "/x", "/y", "/z"]
+    assert figures["fields"]["/list/*/n"] == {"f1": 0.5, "precision": 0.5, "recall": 0.5, "support": 2}
+
+
+def test_a_document_without_a_record_counts_as_all_null():
+    truths = [line("a", {"x": 1}), line("b", {"x": 1}), line("c", {"x": None})]
+    figures = score(truths, {"a": {"record": {"x": 1}}, "b": {"record": None}})
+    assert (figures["recall"], figures["precision"]) == (0.5, 1.0)
+    assert (figures["documents"], figures["answered"]) == (3, 1)
+
+
+def test_also_accepted_values_count_as_right():
+    truths = [line("a", {"x": "one", "l": ["p"]}, also_accepted={"x": ["uno", ["eins"]], "l": "q"})]
+    assert score(truths, {"a": {"record": {"x": "eins", "l": ["q"]}}})["f1"] == 1.0
+    assert score(truths, {"a": {"record": {"x": "q", "l": ["uno"]}}})["f1"] == 0.0
+
+
+def test_zero_counts_as_null_where_the_set_says_so():
+    truths = [line("a", {"x": 0, "y": 1})]
+    predictions = {"a": {"record": {"x": None, "y": 1}}}
+    assert score(truths, predictions)["recall"] == 0.5
+    assert score(truths, predictions, zero_is_null=True)["recall"] == 1.0
+
+
+def test_confidence_is_measured_by_calibration_and_coverage():
+    truths = [line("a", {f"k{i}": 1 for i in range(4)})]
+    record = {"k0": 1, "k1": 1, "k2": 9, "k3": 1}
+    confidence = {"/k0": 0.95, "/k1": 0.9, "/k2": 0.5}
+    figures = score(truths, {"a": {"record": record, "confidence": confidence}})
+    assert figures["rated"] == 0.75
+    assert figures["coverage95"] == 0.5
+    assert figures["ece"] == round((abs(0.95 + 0.9 - 2) + 0.5) / 3, 4)
+
+
+def test_a_hit_without_evidence_counts_as_without():
+    truths = [line("a", {"x": "one", "y": "two"})]
+    prediction = {"record": {"x": "one", "y": "two"}, "evidence": {"/x": "... one ..."}}
+    figures = score(truths, {"a": prediction})
+    assert (figures["evidence"], figures["evidence_length"]) == (0.5, round(11 / 3, 2))
+
+
+def test_evidence_is_measured_against_the_whole_documents_text():
+    truths = [line("a", {"x": "one", "y": "two", "z": "three", "n": 4})]
+    record = {"x": "one", "y": "two", "z": "three", "n": 4}
+    evidence = {"/x": "One", "/y": "both"}
+    document = {"record": record, "evidence": evidence, "text": "ONE, two and 4.00"}
+    figures = score(truths, {"a": document})
+    assert (figures["evidence"], figures["evidence_ratio"]) == (0.25, round(1 / 3, 4))
+
+
+def test_the_best_constant_keeps_only_values_that_raise_f1():
+    truths = [line(f, {"kind": "a", "id": f, "rows": [{"u": "kg", "n": i}]}) for i, f in enumerate("pqrs")]
+    figures = best_constant(truths)
+    assert figures["fields"]["/kind"]["f1"] == figures["fields"]["/rows/*/u"]["f1"] == 1.0
+    assert figures["precision"] == 1.0 and figures["fields"]["/id"]["f1"] == 0.0
+
+
+def test_a_summary_has_the_means_and_the_figures_of_each_set():
+    one = score([line("a", {"x": 1})], {"a": {"record": {"x": 1}}})
+    two = score([line("a", {"x": 1}), line("b", {"x": None})], {})
+    both = summarise({"one": one, "two": two})
+    assert (both["f1"], both["documents"], both["invented"]) == (0.5, 3, 0.0)
+    assert both["sets"] == {"one": one | {"lists": None, "invented": None}, "two": two | {"lists": None}}
+    assert both["lists"] is None and "fields" not in both
+    assert json.loads(json.dumps(both)) == both
+    rows = score([line("a", {"l": [1]})], {"a": {"record": {"l": [1]}}})
+    mixed = summarise({"one": one, "rows": rows})
+    assert (mixed["scalars"], mixed["lists"]) == (1.0, 1.0)
+    alone = summarise({"one": one})
+    assert alone["fields"] == one["fields"] and alone["f1"] == 1.0
+
+
+def test_a_truth_that_its_schema_refuses_is_named():
+    validator = Validator(load_schema({"type": "object", "properties": {"x": {"type": "integer"}}}))
+    truths = [line("a", {"x": 1}), line("b", {"x": "one"}), line("c", {"x": None})]
+    broken = broken_truths(truths, validator)
+    assert [file for file, _ in broken] == ["b", "c"] and broken[0][1].pointer == "/x"
+
+
+def make_set(folder, truths, **files):
+    (folder / "docs").mkdir(parents=True)
+    for truth in truths:
+        (folder / truth["file"]).write_text("text")
+    (folder / "truth.jsonl").write_text("\n".join(map(json.dumps, truths)) + "\n\n", encoding="utf-8")
+    for name, content in {"schema": {"type": "object"}, **files}.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+def test_sets_are_found_loaded_and_narrowed(tmp_path):
+    truths = [line(f"docs/{i}.txt", {"x": i}) for i in range(3)]
+    make_set(tmp_path / "b", truths, score={"zero_is_null": True})
+    make_set(tmp_path / "a", truths[:1])
+    assert [found.name for found in find_sets(tmp_path)] == ["a", "b"]
+    (found,) = find_sets(tmp_path / "b")
+    assert found.schema == {"type": "object"} and found.options == {"zero_is_null": True}
+    assert [t["file"] for t in found.select(["docs/2.txt", "docs/0.txt"]).truths] == [
+        "docs/0.txt",
+        "docs/2.txt",
+    ]
+    assert len(found.select(limit=2).truths) == 2
+    assert score_set(found, {})["support"] == 2
+    assert best_constant_of(found)["documents"] == 3
+
+
+def test_a_line_of_the_truth_may_hold_any_line_separator_of_unicode(tmp_path):
+    folder = make_set(tmp_path / "s", [line("docs/a.txt", {})])
+    text = '{"file": "docs/a.txt", "truth": {"x": "a\u2028b\x85c"}}\n'
+    (folder / "truth.jsonl").write_text(text, encoding="utf-8")
+    assert load_set(folder).truths[0]["truth"] == {"x": "a\u2028b\x85c"}
+
+
+def test_a_broken_set_is_refused_with_the_place(tmp_path):
+    with pytest.raises(UsageError, match=r"expected a folder with truth.jsonl"):
+        find_sets(tmp_path)
+    folder = make_set(tmp_path / "s", [line("docs/a.txt", {})])
+    with (folder / "truth.jsonl").open("a") as stream:
+        stream.write('{"file": "docs/a.txt"}')
+    with pytest.raises(UsageError, match=r"truth.jsonl, line 3: expected an object with file and truth"):
+        load_set(folder)
+    (folder / "truth.jsonl").write_text('{"file": "docs/none.txt", "truth": {}}')
+    with pytest.raises(UsageError, match=r"there is no file docs/none.txt"):
+        load_set(folder)
+    for odd in ('{"file": 5, "truth": {}}', '{"file": "docs/a.txt", "truth": {}, "also_accepted": ["x"]}'):
+        (folder / "truth.jsonl").write_text(odd)
+        with pytest.raises(UsageError, match=r"truth.jsonl, line 1: expected a text as file, and an"):
+            load_set(folder)
+    (folder / "schema.json").unlink()
+    with pytest.raises(UsageError, match=r"schema.json: cannot be read"):
+        load_set(folder)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    path = SHARED / "tools" / "score.py"
+    if not path.is_file():
+        pytest.skip("the development data in ../shared is missing")
+    spec = importlib.util.spec_from_file_location("reference_score", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def perturbed(value, chance):
+    """A prediction near this truth: values respelled, changed or lost, and items of lists moved or dropped."""
+    if isinstance(value, dict):
+        return {k: perturbed(v, chance) for k, v in value.items() if chance.random() > 0.05}
+    if isinstance(value, list):
+        items = [perturbed(v, chance) for v in value if chance.random() > 0.1]
+        chance.shuffle(items)
+        return items + [perturbed(v, chance) for v in value[:1] if chance.random() < 0.3]
+    if isinstance(value, bool) or value is None:
+        return value if chance.random() < 0.8 else chance.choice([True, False, None, "invented", 0])
+    changes = [value, value, value, None, str(value), str(value).upper() + ".", f" {value}", 17, "2020-01-01"]
+    if isinstance(value, int | float):
+        changes += [value * (1 + 1e-8), value + 1, -value, f"{value:.2f}"]
+    return chance.choice(changes)
+
+
+def leaves(value, pointer=""):
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(part, f"{pointer}/" + str(key).replace("~", "~0").replace("/", "~1"))
+    else:
+        yield pointer, value
+
+
+def predictions_for(truths, chance):
+    predictions = {}
+    for truth in truths:
+        if chance.random() < 0.1:
+            continue
+        record = perturbed(truth["truth"], chance) if chance.random() > 0.1 else None
+        prediction = {"file": truth["file"], "record": record}
+        if chance.random() < 0.8:
+            found = dict(leaves(record))
+            prediction["confidence"] = {p: chance.random() for p in found if chance.random() < 0.8}
+            prediction["evidence"] = {
+                p: chance.choice(["", f"x {v} y", str(v), "1.234,50 on 3.1.2020"]) for p, v in found.items()
+            }
+        predictions[truth["file"]] = prediction
+    return predictions
+
+
+def assert_alike(ours, theirs):
+    assert ours.keys() == theirs.keys()
+    for key, value in theirs.items():
+        if isinstance(value, dict):
+            assert_alike(ours[key], value)
+        elif value is None:
+            assert ours[key] is None
+        else:
+            assert math.isclose(ours[key], value, abs_tol=0.001), (key, ours[key], value)
+
+
+SETS = [
+    "zugferd", "seminar_email", "broker_statements", "shop_invoices", "climate_reports", "talk_videos",
+    "ingredient_lists", "device_versions", "sroie", "court_opinions",
+]  # fmt: skip
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", SETS)
+def test_the_figures_are_those_of_the_reference(reference, name):
+    folder = SHARED / "data" / name
+    if not (folder / "schema.json").is_file():
+        pytest.skip(f"{name} is no set")
+    found = load_set(folder).select(limit=12)
+    for seed in range(2):
+        predictions = predictions_for(found.truths, random.Random(seed))
+        assert_alike(score_set(found, predictions), reference.score(found.truths, predictions, **found.options))
+
+
+@pytest.mark.shared
+def test_other_right_values_and_zeros_count_as_in_the_reference(reference):
+    for folder in sorted((SHARED / "data").glob("*/truth.jsonl")):
+        text = folder.read_text(encoding="utf-8")
+        if "also_accepted" in text or (folder.parent / "score.json").exists():
+            found = load_set(folder.parent).select(limit=4)
+            predictions = predictions_for(found.truths, random.Random(7))
+            for truth in found.truths:
+                for field, values in (truth.get("also_accepted") or {}).items():
+                    record = predictions.get(truth["file"], {}).get("record")
+                    if record and not isinstance(record.get(field), list):
+                        record[field] = values[0]
+            assert_alike(
+                score_set(found, predictions), reference.score(found.truths, predictions, **found.options)
+            )
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["seminar_email", "talk_videos", "shop_invoices"])
+def test_the_best_constant_is_that_of_the_reference(reference, name):
+    found = load_set(SHARED / "data" / name).select(limit=12)
+    assert_alike(best_constant_of(found), reference.best_constant(list(found.truths), **found.options))
+
+
+def test_the_area_under_the_curve_counts_ordered_pairs_and_halves_of_equal_ones() -> None:
+    assert area_under_curve([(0.9, True), (0.1, False)]) == 1
+    assert area_under_curve([(0.1, True), (0.9, False)]) == 0
+    assert area_under_curve([(0.5, True), (0.5, False)]) == 0.5
+    assert area_under_curve([(0.9, True), (0.4, True), (0.5, False), (0.4, False)]) == pytest.approx(2.5 / 4)
+    assert area_under_curve([(0.9, True)]) is None
+
+
+def test_lists_are_scored_by_their_confidence_of_being_complete() -> None:
+    truths = [{"file": "a", "truth": {"a": [1, 2], "b": []}}, {"file": "b", "truth": {"a": [3], "b": None}}]
+    found = {
+        "a": {"record": {"a": [1], "b": []}, "lists": {"/a": 0.2, "/b": 0.9}},
+        "b": {"record": {"a": [3], "b": [4]}, "lists": {"/a": 0.7, "/b": 0.8}},
+    }
+    figures = score(truths, found)
+    assert (figures["rated_lists"], figures["complete"], figures["list_auc"]) == (4, 0.5, 0.75)
+    assert figures["list_ece"] == pytest.approx((0.2 + 0.1 + 0.3 + 0.8) / 4)
+    together = means_of_lists({"x": [(0.9, True), (0.1, False)], "y": [(0.5, True)]})
+    assert (together["sets"], together["rated_lists"], together["list_auc"]) == (2, 3, 1)
+    assert (together["mean_auc"], together["mean_ece"]) == (1, pytest.approx((0.1 + 0.5) / 2))

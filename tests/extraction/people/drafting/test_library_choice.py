@@ -1,0 +1,94 @@
+"""The schema of the library that documents look like, and what is said if they look like none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.people.drafting.library_choice import choose_library_schema
+from cinnabar.schemas import load_schema
+
+INVOICE = """Invoice INV-{0}
+Invoice date: 14 March 2026
+Due date: 28 March 2026
+Seller: Kettles Ltd, 4 Mill Lane, Leeds
+Bill to: Anna Brown
+
+Description   Quantity   Unit price   Amount
+Kettle        1          12.50        12.50
+
+Subtotal 12.50
+VAT 20%   2.50
+Total GBP 15.00
+"""
+POEM = "The sea was still.\nA gull stood on the wall and looked at nothing, and nobody looked at it.\n"
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt").write_text(INVOICE.format(number))
+    (folder / "poem.txt").write_text(POEM)
+    return folder
+
+
+def test_the_schema_with_the_best_mean_probability_is_chosen_if_that_is_a_half() -> None:
+    invoice, poem = (parse(text.encode(), "a.txt") for text in (INVOICE.format(1), POEM))
+    choice = choose_library_schema([invoice, invoice, poem])
+    assert choice.schema == "invoice"
+    assert str(choice).startswith("3 documents look like `invoice` (mean probability 0.")
+    assert choose_library_schema([invoice, poem, poem]).schema is None
+
+
+def test_documents_of_a_kind_of_the_library_are_offered_its_schema(
+    inbox: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (inbox / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    to = tmp_path / "mine.yaml"
+    assert run(["schema", "draft", str(inbox), "--to", str(to)]) == 0
+    told = capsys.readouterr()
+    assert "broken.pdf: left out: " in told.err
+    assert "4 documents look like `invoice`" in told.err and "`--schema invoice` uses it as it is" in told.err
+    assert f"cinnabar schema check {to}" in told.out
+    own, library = load_schema(to).schema, load_schema("invoice").schema
+    assert isinstance(own, dict) and isinstance(library, dict)
+    assert own["properties"] == library["properties"]
+
+
+def test_documents_of_another_kind_are_told_how_to_write_a_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "poem.txt").write_text(POEM)
+    assert run(["schema", "draft", str(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "1 document looks like no schema of the library, most like `" in told.err
+    assert "`cinnabar init DIR`" in told.err and "`cinnabar schema infer`" in told.err
+    (tmp_path / "poem.txt").unlink()
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    assert run(["schema", "draft", str(tmp_path)]) == 2
+    assert "expected documents with text, got none" in capsys.readouterr().err
+
+
+def test_init_takes_the_schema_that_the_documents_look_like(
+    inbox: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bills = tmp_path / "bills"
+    assert run(["init", str(bills), str(inbox)]) == 0
+    told = capsys.readouterr()
+    assert f"cinnabar extract {inbox} " in told.out and "look like `invoice`" in told.err
+    assert not (bills / "documents").exists()
+    assert load_schema(bills / "schema.yaml").name == "invoice"
+    assert f'paths: ["{inbox}"]' in (bills / "prefect.yaml").read_text()
+    assert "from invoice" in (bills / "README.md").read_text()
+
+
+def test_init_keeps_its_template_for_documents_of_another_kind(tmp_path: Path) -> None:
+    (tmp_path / "poem.txt").write_text(POEM)
+    assert run(["init", str(tmp_path / "new"), str(tmp_path / "poem.txt")]) == 0
+    assert load_schema(tmp_path / "new" / "schema.yaml").name == "parcel"

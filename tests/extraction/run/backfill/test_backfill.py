@@ -1,0 +1,364 @@
+"""A backfill: it asks only for new fields, keeps all other values, loses no document, and repeats no work."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from begun_runs import backfill, begun_backfill
+from reading_model import ReadingModel
+
+from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.model import Row, Scores
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.run.backfill.estimate import Cost, measure
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.stored_records import Selection, select
+from cinnabar.schemas import SchemaSource, load_schema
+from cinnabar.schemas.errors import NotUnited, UsageError
+
+# Some documents hold none of the fields that a test asks for.
+OPTIONS = RunOptions(workers=1, on_empty="write")
+TWELVE = [f"f{number}" for number in range(12)]
+LINE = {"what": {"type": "string"}, "price": {"type": "number"}}
+
+
+class Counting(ReadingModel):
+    """Count score passes times asked slots, the passages that were read, and the arrays that were searched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work = self.listed = 0
+
+    def find_rows(self, forms: Any, memories: Any) -> list[list[Row]]:
+        self.listed += sum(bool(form.arrays) for form in forms)
+        return super().find_rows(forms, memories)
+
+    def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+        self.work += canvas.known.count(False)
+        return super().score(forms, memories, rows, canvas)
+
+
+def schema(properties: dict[str, Any], **rest: Any) -> SchemaSource:
+    return load_schema({"title": "note", "type": "object", "properties": properties, **rest})
+
+
+def lines(**more: Any) -> dict[str, Any]:
+    item = {"type": "object", "properties": LINE | more, "required": [*(LINE | more)]}
+    return {"type": "array", "items": item}
+
+
+TEXT = {"type": "string"}
+MAYBE = {"type": ["string", "null"]}
+OLD = schema({"name": TEXT, "city": MAYBE, "na": TEXT, "lines": lines()}, required=["name"])
+NEW = schema(
+    {"name": TEXT, "day": MAYBE, "city": MAYBE, "lines": lines(vat={"type": ["number", "null"]})},
+    required=["name"],
+)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with documents and their records; tests copy it, since parsers take a second to start."""
+    base = tmp_path_factory.mktemp("stored")
+    (base / "docs").mkdir()
+    for number in range(5):
+        city = "city=Bonn\n" if number % 2 else ""
+        rows = "".join(f"- what=w{at} price={at}.5 vat={at}\n" for at in range(number))
+        (base / "docs" / f"{number}.txt").write_text(f"name=N{number}\nna=x\nday=mon{number}\n{city}{rows}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(base)
+        read(Path("docs"), OLD, base / "out")
+        read(Path("docs"), NEW, base / "whole")
+        shutil.copytree(base / "out", base / "filled")
+        assert fill(base / "filled") is not None
+    return base
+
+
+@pytest.fixture
+def docs(stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(stored, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return Path("docs")
+
+
+@pytest.fixture
+def out(docs: Path) -> Path:
+    """Records of the old version."""
+    return docs.parent.absolute() / "out"
+
+
+@pytest.fixture
+def filled(docs: Path) -> Path:
+    """The records that this backfill wrote in the new version."""
+    return docs.parent.absolute() / "filled"
+
+
+@pytest.fixture
+def whole(docs: Path) -> Path:
+    """The same documents, read with the new version from the start."""
+    return docs.parent.absolute() / "whole"
+
+
+def read(docs: Path, source: SchemaSource, out: Path, model: ReadingModel | None = None) -> Summary:
+    return extract([docs], source, out, of(model or ReadingModel()), OPTIONS)
+
+
+def of(model: ReadingModel) -> ModelSource:
+    return ModelSource(model.fingerprint, lambda: model)
+
+
+def fill(
+    out: Path, source: SchemaSource = NEW, model: ReadingModel | None = None, chosen: Selection | None = None
+) -> Summary | None:
+    return backfill(source, out, of(model or ReadingModel()), chosen, OPTIONS.model_copy(update={"batch": 2}))
+
+
+def rows(out: Path, sql: str) -> list[tuple[Any, ...]]:
+    return query(out, sql).rows
+
+
+def test_new_fields_are_filled_and_all_else_stays(stored: Path, filled: Path, whole: Path) -> None:
+    leaves = "select document, pointer, value_json, confidence, spans from fields order by all"
+    before = rows(stored / "out", leaves)
+    out = filled
+    same = "select path, record_json from note order by path"
+    assert rows(out, same) == rows(whole, same)
+    after = rows(out, leaves)
+    kept = [row for row in before if row[1] != "/na"]
+    assert all(row in after for row in kept)
+    new = [row for row in after if row not in before]
+    assert {row[1].rsplit("/", 1)[1] for row in new} == {"day", "vat"}
+    there = f"select distinct pointer from fields where schema_fingerprint = '{NEW.fingerprint}'"
+    assert ("/na",) not in rows(out, there) and ("/day",) in rows(out, there)
+    found = "select value, evidence_text, row_confidence from fields where pointer = '/lines/1/vat'"
+    assert set(rows(out, found)) == {("1", "1", 0.9)}
+
+
+def test_one_field_added_to_twelve_takes_a_fifth_of_the_work_at_most(docs: Path, tmp_path: Path) -> None:
+    old = schema(dict.fromkeys(TWELVE, MAYBE))
+    new = schema(dict.fromkeys([*TWELVE, "day"], MAYBE))
+    read(docs, old, tmp_path / "out")
+    full, part = Counting(), Counting()
+    read(docs, new, tmp_path / "whole", full)
+    fill(tmp_path / "out", new, part)
+    assert 0 < part.work <= 0.2 * full.work
+    same = "select record_json from note order by path"
+    assert rows(tmp_path / "out", same) == rows(tmp_path / "whole", same)
+
+
+def test_lists_that_stay_are_not_looked_for(out: Path) -> None:
+    model = Counting()
+    fill(out, schema({"name": TEXT, "day": MAYBE, "lines": lines()}, required=["name"]), model)
+    assert (model.listed, model.work) == (0, 5)
+
+
+def test_dropping_fields_takes_no_model(out: Path) -> None:
+    model = Counting()
+    summary = fill(out, schema({"lines": lines(), "name": TEXT}, required=["name"]), model)
+    assert summary is not None and summary.written == 5
+    assert (model.passages, model.work) == (0, 0)
+    assert json.loads(rows(out, "select record_json from note order by path")[1][0]) == {
+        "lines": [{"what": "w0", "price": 0.5}], "name": "N1"
+    }  # fmt: skip
+    assert rows(out, "select distinct field from fields where schema_fingerprint in"
+                " (select schema_fingerprint from note) order by 1") == [
+        ("/lines/*/price",), ("/lines/*/what",), ("/name",)
+    ]  # fmt: skip
+
+
+def test_old_versions_stay_beside_the_new_one(filled: Path) -> None:
+    assert rows(filled, f"select count(*) from note_{OLD.fingerprint[:8]} where na = 'x'") == [(5,)]
+    assert rows(filled, "select count(*) from note where day is not null") == [(5,)]
+    assert verify(filled).problems == []
+
+
+def test_a_second_run_does_nothing_and_extract_finds_the_work_done(docs: Path, filled: Path) -> None:
+    model = Counting()
+    assert fill(filled, model=model) is None
+    again = read(docs, NEW, filled, model)
+    assert (again.skipped, model.passages, model.work) == (5, 0, 0)
+
+
+def test_a_missing_or_changed_file_is_reported_and_waits_for_another_run(docs: Path, out: Path) -> None:
+    kept = (docs / "2.txt").read_bytes()
+    (docs / "2.txt").unlink()
+    (docs / "3.txt").write_text("name=other\n")
+    summary = fill(out)
+    assert summary is not None and (summary.written, summary.skipped) == (3, 2)
+    told = "select path, code, detail from outcomes where outcome = 'skipped' order by path"
+    (gone, changed) = rows(out, told)
+    assert gone[0].endswith("2.txt") and gone[1] == "gone" and "not there" in gone[2]
+    assert changed[0].endswith("3.txt") and changed[1] == "changed"
+    united = rows(out, "select name, day from note_all order by name")
+    assert united == [("N0", "mon0"), ("N1", "mon1"), ("N2", None), ("N3", None), ("N4", "mon4")]
+    (docs / "2.txt").write_bytes(kept)
+    summary = fill(out)
+    assert summary is not None and (summary.inputs, summary.written, summary.skipped) == (2, 1, 1)
+
+
+def test_each_content_of_a_path_has_its_own_outcome(docs: Path, out: Path) -> None:
+    (docs / "1.txt").write_text("name=Later\nday=sun\n")
+    read(docs, OLD, out)
+    summary = fill(out)
+    assert summary is not None and (summary.inputs, summary.written, summary.skipped) == (6, 5, 1)
+    assert rows(out, "select day from note where name = 'Later'") == [("sun",)]
+    assert "1.txt@" in rows(out, "select path from outcomes where code = 'changed'")[0][0]
+
+
+def test_types_that_do_not_unite_are_refused_before_any_work(out: Path) -> None:
+    with pytest.raises(NotUnited, match=r"^/lines/\*/price: was a number and is now a text"):
+        fill(out, schema({"name": TEXT, "lines": lines(price=TEXT)}))
+    assert rows(out, "select count(*) from runs") == [(1,)]
+
+
+def test_a_backfill_over_no_records_says_so(out: Path, tmp_path: Path) -> None:
+    assert fill(out, OLD) is None
+    assert fill(out, load_schema({"title": "other", "type": "object", "properties": {"a": TEXT}})) is None
+    (tmp_path / "empty").mkdir()
+    assert fill(tmp_path / "empty") is None
+    assert fill(out, chosen=Selection(source="nowhere")) is None
+    assert rows(out, "select count(*) from runs") == [(1,)]
+    with pytest.raises(UsageError, match="no results"):
+        fill(tmp_path / "absent")
+
+
+def chosen_names(out: Path, **what: Any) -> list[str]:
+    return [Path(found.paths[0]).stem for found in select(out, "note", Selection(**what))]
+
+
+def test_records_are_chosen_by_date_source_model_and_sql(docs: Path, out: Path) -> None:
+    everything, now = ["0", "1", "2", "3", "4"], datetime.now(UTC)
+    assert chosen_names(out) == everything
+    assert chosen_names(out, since=now - timedelta(hours=1), until=now) == everything
+    assert chosen_names(out, since=now) == chosen_names(out, until=now - timedelta(hours=1)) == []
+    assert chosen_names(out, source=f"{docs}/") == everything
+    assert chosen_names(out, source=str(docs / "1.txt")) == chosen_names(out, source="*/1.*") == ["1"]
+    assert chosen_names(out, source=str(docs)[:-1]) == []
+    assert chosen_names(out, model="reading") == everything and chosen_names(out, model="other") == []
+    assert chosen_names(out, where="city = 'Bonn' -- and no more") == ["1", "3"]
+    assert chosen_names(out, where="len(lines) > 2", source="*/4.txt") == ["4"]
+    for wrong in ("nonsense =", "1 = 1); drop view note; select (1 = 1", "total > 1"):
+        with pytest.raises(UsageError, match="--where"):
+            chosen_names(out, where=wrong)
+    with pytest.raises(UsageError, match=r'^--where parcelz > 3: there is no column "parcelz", .*\bcity, '):
+        chosen_names(out, where="parcelz > 3")
+
+
+class Unsure(Counting):
+    """A model that is half sure of cities, until the test makes it better."""
+
+    better = False
+
+    def score(self, forms: Any, memories: Any, rows: Any, canvas: Canvas) -> Scores:
+        scores = super().score(forms, memories, rows, canvas)
+        for at, one in enumerate(canvas.instances):
+            if one.slot.path == "/city" and not self.better:
+                scores.absent_logit[at] = 0.0
+                scores.candidate_logits[at] = scores.candidate_logits[at].clamp(max=0.5)
+        return scores
+
+
+def test_only_values_below_a_confidence_are_asked_again(docs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "unsure"
+    read(docs, OLD, out, Unsure())
+    before = rows(
+        out, "select document, pointer, confidence from fields where pointer <> '/city' order by all"
+    )
+    better = Unsure()
+    better.better = True
+    summary = fill(out, OLD, better, Selection(below=0.8))
+    assert summary is not None and summary.written == better.work == 2
+    assert rows(out, "select min(confidence) > 0.9 from fields where pointer = '/city'") == [(True,)]
+    after = rows(
+        out, "select document, pointer, confidence from fields where pointer <> '/city' order by all"
+    )
+    assert before == after
+    assert fill(out, OLD, better, Selection(below=0.8)) is None
+    assert verify(out).problems == []
+
+
+def test_a_record_that_the_new_schema_refuses_is_asked_as_a_whole(out: Path) -> None:
+    properties = {"name": TEXT, "city": MAYBE, "na": TEXT, "lines": lines()}
+    model = Counting()
+    summary = fill(out, schema(properties, required=["name"], maxProperties=3), model)
+    assert summary is not None and summary.written == 5
+    # All five records have four properties: one of them has to go.
+    assert model.passages == 5
+    sizes = "select path, len(json_keys(record_json)) from note order by path"
+    assert [size for _, size in rows(out, sizes)] == [3] * 5
+
+
+def test_an_estimate_tells_the_work_and_stores_nothing(out: Path) -> None:
+    with begun_backfill(NEW, out, of(ReadingModel()), options=RunOptions(workers=1)) as begun:
+        found = begun.estimate()
+    assert (found.documents, found.done, found.lost) == (5, 0, 0)
+    assert found.asked == ("/day", "/lines/*/vat") and found.dropped == ("/na",)
+    assert 20 < found.tokens < 60 and 0 <= found.seconds[0] <= found.seconds[1] and found.start >= 0
+    assert rows(out, "select count(*) from runs") == [(1,)]
+    assert rows(out, "select count(*) from records") == [(5,)]
+
+
+def test_the_start_is_no_part_of_what_an_estimate_scales() -> None:
+    items: Any = [SimpleNamespace(found=SimpleNamespace(characters=length)) for length in range(100, 0, -1)]
+    tried = []
+
+    def fill(group: Any) -> Cost:
+        lengths = [item.found.characters for item in group]
+        tried.append(lengths)
+        # Parsers and model start with the first documents, and that takes as long as fifty of them.
+        start = 5.0 if len(tried) == 1 else 0.0
+        return Cost(sum(lengths), start + 0.1 * len(group), start + 0.2 * len(group))
+
+    found = measure(items, fill)
+    assert found.sampled == sum(map(len, tried)) == 20 and len(tried) == 3
+    assert all(max(lengths) > 80 and min(lengths) < 20 for lengths in tried)
+    assert found.seconds == (20.0, 30.0) and found.start == 10.7
+    assert abs(found.tokens - 5050) < 100
+    # Of few documents the estimate takes six at least, and the same ones twice if there are fewer than three.
+    assert measure(items[:10], fill).sampled == 6 and measure(items[:1], fill).sampled == 1
+    assert measure([], fill).seconds == (0.0, 0.0)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+import test_backfill as t
+from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.plan.run_options import RunOptions
+chosen = t.begun_backfill(t.NEW, Path(sys.argv[1]), t.of(t.ReadingModel()), options=RunOptions(workers=1, batch=2))
+with chosen as begun:
+    for number in range(int(sys.argv[2])):
+        begun.work(number)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_backfill_resumes_and_writes_the_same_rows(out: Path, filled: Path) -> None:
+    here, batches = Path(__file__).parent, 1
+    command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parents[1])]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    model = Counting()
+    fill(out, model=model)
+    assert model.passages == max(0, 5 - 2 * batches)
+    for sql in (
+        "select path, record_json, confidence, engine_fingerprint from records order by all",
+        "select * exclude (run_id) from fields order by all",
+        "select path, document from outcomes where outcome = 'written' order by all",
+    ):
+        assert rows(out, sql) == rows(filled, sql)
+    assert verify(out).problems == []

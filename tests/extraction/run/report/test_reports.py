@@ -1,0 +1,300 @@
+"""Each run leaves a report: whole or none, with the truth about the run, and nothing of a forgotten document."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from page_in_chromium import opened
+from reading_model import ReadingModel
+
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.documents.content.document import Evidence, Span
+from cinnabar.extraction.people.forgetting import forget
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.report import reports
+from cinnabar.extraction.run.report.run_data import RunData, gather_run
+from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.store.housekeeping import runs
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.store.store import Store
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.errors import UsageError
+
+PROPERTIES: dict[str, Any] = {
+    "name": {"type": "string", "maxLength": 40},
+    "total": {"type": ["integer", "null"]},
+    "lines": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": ["integer", "null"]}}}},
+}
+NOTE = load_schema({"title": "note", "type": "object", "properties": PROPERTIES, "required": [*PROPERTIES]})
+OPTIONS = RunOptions(workers=1)
+HOSTILE = "<script>alert(1)</script>\u202e'\"&.txt"
+
+
+def model() -> ModelSource:
+    return ModelSource("reading", ReadingModel, encodings=0)
+
+
+def read(folder: Path, out: Path, **texts: str) -> Summary:
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text)
+    return extract([folder], NOTE, out, model(), OPTIONS)
+
+
+def report_of(summary: Summary) -> str:
+    assert summary.report is not None
+    return Path(summary.report).read_text()
+
+
+def many(out: Path, count: int, empty: float = 0.0, held: int = 0, confidence: float = 0.9) -> str:
+    """Store a run of this many documents, of which a share has no total; returns its id."""
+    with Store.open(out) as store:
+        begun = Run(store, NOTE, compile_schema(NOTE.schema), "engine", {"effort": "low", "model": "m"})
+        first = len(list(out.rglob("batch-*.json"))) * 100_000
+        batch = []
+        for at in range(count):
+            digest = f"{first + at:064x}"
+            total = None if at < empty * count else at
+            text = json.dumps({"name": f"n{at}", "total": total, "lines": []})
+            seen = Evidence((Span(0, 2),), f"n{at}")
+            leaves = (
+                LeafRow("/name", f'"n{at}"', confidence, "copied", evidence=seen),
+                LeafRow("/total", json.dumps(total), confidence, "absent" if total is None else "copied"),
+            )
+            info = DocumentInfo(digest, "text/plain", 9, 0, 1, 9)
+            record = Record(text, leaves, confidence)
+            path = f"docs/{digest[-12:]}.txt"
+            if at < held:
+                batch.append(Outcome(path, "quarantined", "missing", "no value found", digest, info, record))
+            else:
+                batch.append(Outcome(path, "written", digest=digest, document=info, record=record))
+        begun.commit_batch(batch)
+        begun.finish()
+    return begun.id
+
+
+def told(data: RunData) -> list[str]:
+    return [shift.what for shift in data.shifts if shift.told]
+
+
+def test_a_run_leaves_a_report_with_its_counts_stages_and_reasons(tmp_path: Path) -> None:
+    summary = read(tmp_path / "docs", tmp_path / "out", a="name=x\ntotal=3\n- n=1\n- n=2", b="total=4", c="name=y")
+    page = report_of(summary)
+    assert summary.report == str(tmp_path / "out" / "reports" / f"{summary.run_id}.html")
+    assert "note: 3 documents read" in page and "<code>missing</code>" in page
+    assert "b.txt</bdi></a>" in page and (tmp_path / "docs" / "b.txt").as_uri() in page
+    stages = json.loads((tmp_path / "out" / "reports" / f"{summary.run_id}.json").read_text())["stages"]
+    assert {"parse", "fill", "judge", "store", "fill/encode", "fill/score"} <= set(stages)
+    assert all(seconds >= 0 for seconds in stages.values()) and stages["parse"] > 0
+    assert "There is no earlier run of this schema" in page and "<script" not in page
+    (row,) = runs(tmp_path / "out")
+    assert row.report == summary.report
+
+
+def test_names_and_values_of_documents_are_escaped(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / HOSTILE.replace("/", "_")).write_text("total=1")
+    (docs / os.fsdecode(b"broken\xff<b>.pdf")).write_bytes(b"%PDF-1.7\n<img src=x>")
+    page = report_of(read(docs, tmp_path / "out"))
+    assert "alert(1)" in page and "<script" not in page and "<b>" not in page and "\u202e" not in page
+    assert "&lt;script&gt;" in page and "&lt;b&gt;" in page
+
+
+def test_chromium_shows_a_report_without_a_message_or_a_request(tmp_path: Path) -> None:
+    many(tmp_path / "out", 40)
+    summary = read(tmp_path / "docs", tmp_path / "out", **{f"d{at}": f"name=x{at}" for at in range(8)}, e="total=1")
+    assert summary.report is not None
+    found = opened(Path(summary.report), tmp_path)
+    assert found.console == [] and found.requests == []
+    assert found.dom.count("<svg") == 3 and "That is more than chance explains" in found.dom
+
+
+def test_drift_is_told_in_words_and_chance_is_not(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    many(out, 60, empty=0.1)
+    many(out, 60, empty=0.1)
+    calm = gather_run(out, many(out, 60, empty=0.15), {})
+    assert told(calm) == [] and calm.before == (2, 120) and calm.comparisons > 4
+    moved = told(gather_run(out, many(out, 60, empty=0.6, held=12, confidence=0.6), {}))
+    assert "/total is empty: 50.0% (24 of 48), in earlier runs 11.7% (21 of 180)" in moved
+    assert "Documents in quarantine: 20.0% (12 of 60), in earlier runs 0.0% (0 of 180)" in moved
+    assert "Confidence of records: 0.65 on average, in earlier runs 0.95" in moved
+    assert not any(sentence.startswith(("/name is empty", "Documents of the type")) for sentence in moved)
+
+
+def test_drift_is_told_in_the_same_sentences_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    many(out, 60)
+    summary = read(tmp_path / "docs", out, **{f"d{at}": f"name=d{at}" for at in range(8)})
+    assert summary.drift and all("That is more than chance explains (p = " in one for one in summary.drift)
+    assert any(one.startswith("/total is empty: 100.0% (8 of 8), in earlier runs 0.0%") for one in summary.drift)
+    page = html.unescape(report_of(summary))
+    assert all(one in page for one in summary.drift)
+    assert run(["report", "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["drift"] == [*summary.drift]
+    assert run(["report", "--out", str(out)]) == 0
+    assert all(f"Drift: {one}" in capsys.readouterr().out for one in summary.drift[:1])
+    assert read(tmp_path / "more", out, e="name=e", f="name=f\ntotal=3").drift == ()
+
+
+def test_a_list_that_stays_empty_is_compared_by_documents(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    read(tmp_path / "a", out, **{f"a{at}": f"name=a{at}\n- n=1\n- n=2\n- n={at}" for at in range(12)})
+    texts = {f"b{at}": f"name=b{at}" for at in range(12)}
+    summary = read(tmp_path / "b", out, **texts | {"b0": "name=b0\n- n=1"})
+    data = gather_run(out, summary.run_id, {})
+    (field,) = [one for one in data.fields if one.field == "/lines/*/n"]
+    assert (field.now, field.before) == ((1, 12), (12, 12))
+    assert any(sentence.startswith("/lines/*/n is empty: 91.7% (11 of 12)") for sentence in told(data))
+
+
+def test_a_report_does_not_grow_with_the_number_of_documents(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    few, lots = (reports.write_report(out, many(out, count, held=count // 2)).path for count in (60, 3_000))
+    assert lots.stat().st_size < few.stat().st_size + 4_000
+
+
+def test_a_run_over_finished_documents_has_a_report_too(tmp_path: Path) -> None:
+    read(tmp_path / "docs", tmp_path / "out", a="name=x")
+    page = report_of(read(tmp_path / "docs", tmp_path / "out"))
+    assert "Skipped: done 1" in page and "nothing to compare" in page
+
+
+def test_a_report_that_fails_does_not_fail_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Any:
+        raise ValueError("no")
+
+    monkeypatch.setattr(reports, "gather_run", failing)
+    summary = read(tmp_path / "docs", tmp_path / "out", a="name=x")
+    assert summary.written == 1 and summary.report is None
+    monkeypatch.undo()
+    assert reports.write_report(tmp_path / "out", summary.run_id).path.is_file()
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from cinnabar.extraction.run.report import reports
+from cinnabar.extraction.store import files
+folder = Path(sys.argv[1])
+replace = Path.replace
+def deadly(self, target):
+    if "reports" in str(target) and str(target).endswith(".html"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(self, target)
+Path.replace = deadly
+reports.write_report(folder, sys.argv[2])
+"""
+
+
+def test_a_process_that_is_killed_leaves_no_broken_report(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_id = many(out, 3)
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(out), run_id], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert [path.suffix for path in (out / "reports").iterdir() if not path.name.startswith(".part-")] == []
+    found = verify(out)
+    assert found.problems == [] and [Path(name).parent.name for name in found.leftovers] == ["reports"]
+    many(out, 1)
+    assert [*(out / "reports").iterdir()] == []
+    assert reports.write_report(out, run_id).path.is_file()
+
+
+def test_a_run_that_did_not_end_can_be_reported(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with Store.open(out) as store:
+        begun = Run(store, NOTE, compile_schema(NOTE.schema), "engine", {"effort": "low"})
+    page = reports.write_report(out, begun.id).path.read_text()
+    assert "did not end" in page
+    with pytest.raises(UsageError, match="no such run"):
+        reports.write_report(out, "20260101T000000000Z-00000000")
+    with pytest.raises(UsageError, match="expected the id of a run"):
+        reports.write_report(out, "../../x")
+
+
+def everything(out: Path) -> str:
+    """All cells of all Parquet files, and all other files but DuckDB's."""
+    cells = (str(pq.read_table(path).to_pydict()) for path in out.rglob("*.parquet"))
+    others = (p.read_bytes().decode("latin-1") for p in out.rglob("*") if p.is_file() and p.suffix != ".parquet")
+    return "\n".join([*cells, *others])
+
+
+def test_a_forgotten_document_is_in_no_report(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = read(tmp_path / "docs", out, a="name=x", b="total=1", c="name=z")
+    second = read(tmp_path / "other", out, d="name=w")
+    untouched = report_of(second)
+    found = forget(out, "b.txt", dry_run=True)
+    assert found.reports == (first.run_id,) and "b.txt" in report_of(first)
+    digest = found.digests[0]
+    forget(out, "b.txt")
+    assert digest not in everything(out) and digest[:12] not in everything(out)
+    assert re.search(r"\bb\.txt", everything(out)) is None
+    page = report_of(first)
+    assert "note: 2 documents read" in page and "a.txt" in page and report_of(second) == untouched
+
+
+def test_the_commands_name_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    run_id = many(out, 3)
+    assert run(["runs", "--out", str(out)]) == 0
+    assert "reports/" not in capsys.readouterr().out
+    assert run(["report", "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out / 'reports' / run_id}.html\n"
+    assert run(["runs", "--out", str(out)]) == 0
+    assert f"reports/{run_id}.html" in capsys.readouterr().out
+    assert run(["report", run_id, "--out", str(out), "--to", str(tmp_path / "r.html"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "run_id": run_id,
+        "report": str(tmp_path / "r.html"),
+        "drift": [],
+    }
+    assert (tmp_path / "r.html").is_file()
+    assert run(["report", "none", "--out", str(out)]) == 2
+
+
+def test_the_confidence_is_set_against_what_people_changed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_id = many(out, 5, confidence=0.55)
+    digests = [digest for (digest,) in query(out, "select document from records order by path").rows]
+    corrector = Corrector(out)
+    corrector.correct(digests[0], "note", [Change(Action.VALUE, "/name", '"right"')], "ann")
+    corrector.correct(digests[1], "note", [Change(Action.ACCEPT, "")], "ann")
+    undone = corrector.correct(digests[2], "note", [Change(Action.VALUE, "/name", '"wrong"')], "ann")
+    assert undone.corrections
+    corrector.undo(digests[2], "note", None, "ann")
+    data = gather_run(out, run_id, {})
+    assert data.bins[5] == 10 and data.reviewed[5] == 3 and data.corrected[5] == 1
+    assert sum(data.reviewed) == 3 and data.before == (0, 0)
+    page = reports.write_report(out, run_id).path.read_text()
+    assert "What people changed, by confidence" in page and "33%" in page
+    # The corrections are runs without a model: no run is compared with them, and the last report is not theirs.
+    later = gather_run(out, many(out, 5), {})
+    assert later.before == (1, 5)
+
+
+def test_the_report_of_the_last_run_is_not_that_of_a_correction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_id = many(tmp_path / "out", 3)
+    ((digest,), *_) = query(tmp_path / "out", "select document from records").rows
+    Corrector(tmp_path / "out").correct(digest, "note", [Change(Action.ABSENT, "/total")], "ann")
+    assert run(["report", "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run_id"] == run_id

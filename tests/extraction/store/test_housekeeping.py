@@ -1,0 +1,93 @@
+"""Housekeeping: the list of runs, the state of a folder, and compaction beside readers."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from cinnabar.extraction.people.verification import verify
+from cinnabar.extraction.store import housekeeping
+from cinnabar.extraction.store.files import is_locked
+from cinnabar.extraction.store.housekeeping import compact, runs, status
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.store import Store
+from cinnabar.schemas.errors import RunError, UsageError
+
+EVERYTHING = [
+    f"SELECT * FROM {view} ORDER BY ALL" for view in ("note", "fields", "outcomes", "documents", "runs")
+]
+
+
+def test_runs_are_listed_latest_first_with_unfinished_ones(out, workload):
+    workload.work(out)
+    with Store.open(out) as store:
+        workload.begin(store)
+    last, first = runs(out)
+    assert (last.written, last.seconds, first.written, first.quarantined) == (None, None, 5, 1)
+    assert first.schema == "note" and first.seconds >= 0 and first.started <= last.started
+    assert runs(out, limit=1) == [last]
+    with pytest.raises(UsageError, match="at least 1"):
+        runs(out, limit=0)
+
+
+def test_status_shows_the_results_and_a_running_run(out, workload):
+    workload.work(out)
+    found = status(out)
+    assert (found.runs, found.documents, found.records, found.quarantined) == (
+        1,
+        5,
+        {"note": 5},
+        {"not_pdf": 1},
+    )
+    assert (found.writing, found.snapshot, found.batches, found.replaced) == (False, True, 4, 0)
+    with Store.open(out):
+        assert status(out).writing
+    assert not is_locked(out) and not is_locked(out / "nowhere")
+
+
+def test_compaction_changes_no_row_and_breaks_no_reader(out, workload):
+    workload.work(out)
+    before = [query(out, sql).rows for sql in EVERYTHING]
+    with duckdb.connect(str(out / "cinnabar.duckdb"), read_only=True) as reader:
+        found = compact(out)
+        assert reader.execute("SELECT count(*) FROM note").fetchone() == (5,)
+    assert (found.batches_before, found.batches, found.files) == (4, 1, 5)
+    assert [query(out, sql).rows for sql in EVERYTHING] == before
+    assert compact(out).batches == 1
+    assert verify(out).problems == []
+    assert workload.work(out).skipped == 6
+
+
+def test_large_batches_are_not_written_again(out, workload, monkeypatch):
+    workload.work(out)
+    monkeypatch.setattr(housekeeping, "LARGE", 1)
+    found = compact(out)
+    assert found.batches == found.batches_before == 4
+
+
+def test_a_file_that_has_changed_is_not_merged_under_a_new_checksum(out, workload):
+    workload.work(out)
+    path = sorted((out / "outcomes").iterdir())[-1]
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(RunError, match="SHA-256"):
+        compact(out)
+
+
+def test_commands_on_an_empty_folder_say_that_it_has_no_results(tmp_path):
+    for command in (runs, status, compact):
+        with pytest.raises(UsageError, match="no results"):
+            command(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_commit_is_published_soon_without_a_further_batch(out, workload, monkeypatch):
+    monkeypatch.setattr("cinnabar.extraction.run.stored_run.PUBLISH_EVERY", 0.2)
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        for name in "ab":
+            run.commit_batch([workload.written(name)])
+        store._later.join()
+        with duckdb.connect(str(out / "cinnabar.duckdb"), read_only=True) as reader:
+            assert reader.execute("SELECT count(*) FROM note").fetchone() == (2,)

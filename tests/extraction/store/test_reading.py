@@ -1,0 +1,123 @@
+"""Reading results: documents with their evidence, and SQL queries that change nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from cinnabar.extraction.store.housekeeping import status
+from cinnabar.extraction.store.reading import query, show
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.store import Store
+from cinnabar.schemas.errors import RunError, UsageError
+
+
+def test_a_document_is_shown_with_its_evidence(out, workload):
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        run.commit_batch([workload.written("in/a.txt", {"size": 3, "name": "n"})])
+        run.finish()
+    digest = workload.written("in/a.txt").digest
+    for named in ("in/a.txt", "./in/a.txt", "a.txt", digest, digest[:6], digest[:8].upper()):
+        (shown,) = show(out, named)
+        assert (shown.path, shown.outcome, shown.record) == ("in/a.txt", "written", {"size": 3, "name": "n"})
+        assert [row["pointer"] for row in shown.fields] == ["/size", "/name"]
+        name = shown.fields[1]
+        assert (name["value"], name["page"], name["span_start"], name["span_end"]) == ("n", 2, 3, 12)
+        assert (name["x0"], name["bottom"], len(name["boxes"])) == (1.0, 4.0, 2)
+        assert name["evidence_text"] == "as it stands"
+
+
+def test_a_quarantined_document_is_shown_with_its_reason(out, workload):
+    workload.work(out)
+    (shown,) = show(out, "broken.pdf")
+    assert (shown.outcome, shown.code, shown.record, shown.fields) == ("quarantined", "not_pdf", None, [])
+
+
+def test_a_file_that_could_not_be_opened_is_shown_with_its_reason(out, workload):
+    for outcome in (workload.written("in/a.txt"), Outcome("in/a.txt", "quarantined", "unreadable", "gone")):
+        with Store.open(out) as store:
+            run = workload.begin(store)
+            run.commit_batch([outcome])
+            run.finish()
+    (shown,) = show(out, "a.txt")
+    assert (shown.document, shown.outcome, shown.code) == ("", "quarantined", "unreadable")
+
+
+def test_the_latest_content_of_a_path_is_shown(out, workload):
+    for content in ("one", "two"):
+        with Store.open(out) as store:
+            run = workload.begin(store)
+            run.commit_batch([workload.written("a.txt", content=content)])
+            run.finish()
+    (shown,) = show(out, "a.txt")
+    assert shown.document == workload.written("a.txt", content="two").digest
+
+
+def test_an_unknown_or_ambiguous_document_is_an_error(out, workload):
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        run.commit_batch([workload.written("x/a.txt"), workload.written("y/a.txt")])
+        run.finish()
+    with pytest.raises(UsageError, match="no document of this path or digest"):
+        show(out, "'; DROP TABLE x; --")
+    with pytest.raises(UsageError, match=r"fits 2 documents.*x/a.txt"):
+        show(out, "a.txt")
+
+
+def test_sql_gives_columns_and_rows(out, workload):
+    workload.work(out)
+    columns, rows = query(out, "SELECT name, size FROM note ORDER BY name LIMIT 1")
+    assert (columns, rows) == (["name", "size"], [("0.txt", 5)])
+    with pytest.raises(UsageError, match="no_such"):
+        query(out, "SELECT no_such FROM note")
+
+
+def test_a_broken_file_is_named_with_a_remedy_and_a_wrong_query_on_one_line(out, workload):
+    workload.work(out)
+    with pytest.raises(UsageError) as raised:
+        query(out, "SELECT no_such FROM note")
+    assert not {"LINE", "^"} & set(str(raised.value).split())
+    path = sorted((out / "data").rglob("*.parquet"))[-1]
+    path.write_bytes(b"x" * path.stat().st_size)
+    for ask in (lambda: query(out, "SELECT * FROM note"), lambda: status(out)):
+        with pytest.raises(RunError, match=f"{path.name}.* run `cinnabar verify` to set its batch aside"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("", "expected one query, got none"),
+        ("-- nothing", "expected one query, got none"),
+        ("SELECT 1; SELECT 2", "expected one query, got 2"),
+        ("DROP VIEW note", "expected a query, got DROP"),
+        ("COPY note TO 'copied.csv'", "expected a query, got COPY"),
+        ("EXPLAIN ANALYZE COPY note TO 'copied.csv'", "expected a query, got COPY"),
+        ("PIVOT note ON size", "expected PIVOT with its values"),
+        ("INSTALL httpfs", "expected a query, got LOAD"),
+        ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
+    ],
+)
+def test_sql_changes_nothing(out, workload, monkeypatch, sql, said):
+    workload.work(out)
+    monkeypatch.chdir(out)
+    with pytest.raises(UsageError, match=said):
+        query(out, sql)
+    assert not (out / "copied.csv").exists()
+
+
+def test_every_kind_of_query_is_answered(out, workload):
+    workload.work(out)
+    for sql in ("FROM note", "DESCRIBE note", "SHOW TABLES", "EXPLAIN FROM note", "PIVOT note ON size IN (5)"):
+        assert query(out, sql).rows, sql
+
+
+def test_a_folder_without_results_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match="the folder holds no results of Cinnabar"):
+        query(tmp_path, "SELECT 1")
+
+
+def test_reading_needs_no_lock(out, workload):
+    workload.work(out)
+    with Store.open(out):
+        assert query(out, "SELECT count(*) FROM note").rows == [(5,)]
