@@ -23,7 +23,7 @@ def test_each_room_of_extraction_is_named(room: str) -> None:
 
 
 def test_each_named_module_is_somewhere() -> None:
-    folders = ("src/cinnabar", "flows", "extraction", "engine", "kernels", "schemas", "training", "bench")
+    folders = ("src", "apps", "flows", "extraction", "engine", "kernels", "schemas", "training", "bench")
     names = {path.stem for folder in folders for path in (ROOT / folder).rglob("*.py")}
     code = {member for member in re.findall(r"`([a-z][a-z_]+)`", TEXT) if "_" in member}
     assert sorted(code - names - {"run_batch", "other_kind"}) == []
