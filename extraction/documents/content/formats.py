@@ -13,7 +13,7 @@ from cinnabar.extraction.documents.content.archive_kinds import packed_kind, zip
 from cinnabar.extraction.documents.content.document_in_making import Reader
 from cinnabar.schemas.errors import DocumentError
 
-_ROOM = "cinnabar.extraction.documents.ingest"
+_ROOM = "cinnabar.extraction.documents"
 _OPEN = "application/vnd.oasis.opendocument"
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 
