@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import torch
@@ -41,7 +40,7 @@ def columns() -> list[dict[str, list[str]]]:
     keys = ("names", *LANGUAGES)
     lines = [
         line.split("\t")
-        for path in sorted(Path(str(files(__package__) / "concepts")).glob("*.tsv"))
+        for path in sorted((Path(__file__).parent / "generator" / "concepts").glob("*.tsv"))
         for line in path.read_text(encoding="utf-8").splitlines()
     ]
     concepts = [dict(zip(keys, line, strict=True)) for line in lines]

@@ -69,7 +69,8 @@ def _name(said: object, integers: bool) -> str:
 def _code() -> str:
     """A digest of the code that decides a module's weights."""
     own = Path(__file__).parent
-    files = [*sorted(own.glob("*.py")), *sorted((own / "reader" / "network").glob("*.py"))]
+    reader = own / "reader"
+    files = [*sorted(own.glob("*.py")), reader / "loading.py", *sorted((reader / "network").glob("*.py"))]
     files += sorted((own / "sentences").glob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 

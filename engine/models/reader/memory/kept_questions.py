@@ -65,7 +65,7 @@ class KeptQuestions:
 @cache
 def _code() -> str:
     """A digest of the code that encodes questions."""
-    files = sorted((Path(__file__).parent / "network").glob("*.py"))
+    files = sorted((Path(__file__).parents[1] / "network").glob("*.py"))
     files += [Path(integer_products.__file__), Path(__file__)]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
