@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
-from cinnabar.engine.diffusion.lookahead import Constraint, Outlook, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, Lookahead, Span
 from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.kernels.block_scan_reference import block_scan_reference
@@ -84,9 +84,9 @@ def block_speed(device: torch.device, blocks: int = 8, tokens: int = 150_000, re
 
     scored = numpy_classes()
 
-    def numpy_scan() -> list[Outlook]:
+    def numpy_scan() -> list[Lookahead]:
         own = [scored.at(slice(at, at + POSITIONS)) for at in range(0, rows, POSITIONS)]
-        return [constraint.outlook(span, one) for one in own]
+        return [constraint.lookahead(span, one) for one in own]
 
     def reference_classes() -> object:
         kinds = torch.from_numpy(record.token_class).to(device)
@@ -102,7 +102,7 @@ def block_speed(device: torch.device, blocks: int = 8, tokens: int = 150_000, re
 
     pairs: tuple[tuple[Callable[[], object], Callable[[], object]], ...]
     if gpu:
-        from cinnabar.engine.diffusion.device_lookahead import outlooks
+        from cinnabar.engine.diffusion.device_lookahead import lookaheads
 
         floats, numbers = torch.float32, torch.int32
         sizes = ((rows * record.classes, floats), (rows * record.classes, floats), (rows * record.classes, numbers))
@@ -114,7 +114,7 @@ def block_speed(device: torch.device, blocks: int = 8, tokens: int = 150_000, re
         asked = [(constraint, span, found.at(slice(begin, begin + POSITIONS))) for begin in range(0, rows, POSITIONS)]
         pairs = (
             (lambda: classes.reduce(said, logits, placed, (), out), numpy_classes),
-            (lambda: outlooks(asked, 1.0), numpy_scan),
+            (lambda: lookaheads(asked, 1.0), numpy_scan),
         )
     else:
         pairs = ((numpy_classes, reference_classes), (numpy_scan, reference_scan))

@@ -168,7 +168,7 @@ class FewShot:
 
 
 @lru_cache(maxsize=4096)
-def told_record(example: Example, whole: Form, part: Form) -> str:
+def record_line(example: Example, whole: Form, part: Form) -> str:
     """Returns the line of an example's record, with the places of `part`, what is left to fill of the form."""
     if part is whole:
         return one_line(example.record)

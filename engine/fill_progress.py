@@ -35,7 +35,7 @@ class FormState:
 Watcher = Callable[[FormState], None]
 
 
-def tell(watcher: Watcher, state: FormState) -> None:
+def notify(watcher: Watcher, state: FormState) -> None:
     """Hands a state to the watcher; its failure is raised as RunError, not blamed on a request."""
     try:
         watcher(state)
@@ -76,4 +76,4 @@ class Watch:
             found = FormState(
                 request.id, step, state.kept[batch].record, tuple(committed), tuple(doubted), confidence
             )
-            tell(self._watcher, found)
+            notify(self._watcher, found)

@@ -193,8 +193,8 @@ class _Builder:
             self.used.add(pointer)
             text = self.known[pointer] or ""
             if not (slot.accepts(text.encode()) if text else optional or excusable):
-                said = f"the known value {text} is not allowed here" if text else "this place may not be left out"
-                raise EngineFailure("known", f"{pointer}: {said}")
+                fault = f"the known value {text} is not allowed here" if text else "this place may not be left out"
+                raise EngineFailure("known", f"{pointer}: {fault}")
         layout.slots.append(slot)
         layout.row_of.append(row)
         layout.excusable.append(excusable or optional or slot.nullable)

@@ -133,13 +133,13 @@ class _Search:
         for place, choices in writer.branches.items():
             if (far := _far(place, pointer)) >= 0:
                 for choice, taken in choices:
-                    told = {
+                    chances = {
                         value.text: chance for chance, value in self._others(choice.selector.instance, True)
                     }
                     options = [option.encode() for option in choice.selector.slot.options]
                     for at, option in enumerate(options):
                         if at != taken and choice.branches[at] is not None:
-                            cost = _cost(told.get(options[taken], 0.5), told.get(option, 0.0))
+                            cost = _cost(chances.get(options[taken], 0.5), chances.get(option, 0.0))
                             yield cost + 0.01 * far, Change(decided={id(choice.selector): at})
 
     def _states(

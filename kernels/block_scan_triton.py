@@ -396,24 +396,24 @@ def block_scan_triton(
             filled += len(block.part.packed)
     many = len(blocks)
     lengths = np.array([len(block.base) for block in blocks])
-    told = np.zeros((many, BLOCK_FIELDS), np.int64)
-    told[:, 0] = [begins[id(block.part)] for block in blocks]
-    told[:, 1] = [block.part.states for block in blocks]
-    told[:, 2] = [block.part.classes for block in blocks]
-    told[:, 3] = [block.part.edges for block in blocks]
-    told[:, 4], told[:, 5] = np.cumsum(lengths) - lengths, lengths
-    told[:, 6] = [block.start for block in blocks]
-    told[:, 7] = [block.left for block in blocks]
-    emissions, cells = told[:, 2] * lengths, told[:, 1] * (lengths + 1)
-    told[:, 8], told[:, 9] = np.cumsum(emissions) - emissions, np.cumsum(cells) - cells
+    fields = np.zeros((many, BLOCK_FIELDS), np.int64)
+    fields[:, 0] = [begins[id(block.part)] for block in blocks]
+    fields[:, 1] = [block.part.states for block in blocks]
+    fields[:, 2] = [block.part.classes for block in blocks]
+    fields[:, 3] = [block.part.edges for block in blocks]
+    fields[:, 4], fields[:, 5] = np.cumsum(lengths) - lengths, lengths
+    fields[:, 6] = [block.start for block in blocks]
+    fields[:, 7] = [block.left for block in blocks]
+    emissions, cells = fields[:, 2] * lengths, fields[:, 1] * (lengths + 1)
+    fields[:, 8], fields[:, 9] = np.cumsum(emissions) - emissions, np.cumsum(cells) - cells
     positions = int(lengths.sum())
     places = np.empty((positions, POSITION_FIELDS), np.int64)
     places[:, 0] = np.repeat(np.arange(many), lengths)
     places[:, 1] = np.concatenate([block.base for block in blocks])
     places[:, 2] = np.concatenate([block.kind for block in blocks])
     places[:, 3] = np.concatenate([block.row for block in blocks])
-    asked = uploaded(np.concatenate([told.ravel(), places.ravel()]), device)
-    where, at = asked[: told.size], asked[told.size :]
+    asked = uploaded(np.concatenate([fields.ravel(), places.ravel()]), device)
+    where, at = asked[: fields.size], asked[fields.size :]
     tables = packed[0] if len(packed) == 1 else torch.cat(packed)
     width, room = int(emissions.sum()), int(cells.sum())
     free, fixed, sharp = torch.empty(3, width, dtype=torch.float32, device=device).unbind()

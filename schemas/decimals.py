@@ -57,6 +57,6 @@ def _is_exact(step: int | float | Decimal) -> bool:
 def _warning(step: Decimal) -> str:
     sign, digits, exponent = step.normalize().as_tuple()
     places = -exponent if isinstance(exponent, int) else 0
-    told = f"multipleOf {step} is exact here, but validators with binary floats refuse numbers that meet it"
+    warning = f"multipleOf {step} is exact here, but validators with binary floats refuse numbers that meet it"
     power = not sign and digits == (1,) and 0 < places <= MOST
-    return f'{told}; write "{DECIMALS}": {places} instead' if power else told
+    return f'{warning}; write "{DECIMALS}": {places} instead' if power else warning

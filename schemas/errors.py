@@ -85,8 +85,8 @@ class Refused(UsageError):
         self, document: str, places: list[tuple[str, str]], fault: str = "would break its schema"
     ) -> None:
         self.places = places
-        said = "; ".join(f"{pointer or '/'}: {message}" for pointer, message in places[:5])
-        super().__init__(f"{document}: the corrected record {fault} at {said}; nothing was changed")
+        listed = "; ".join(f"{pointer or '/'}: {message}" for pointer, message in places[:5])
+        super().__init__(f"{document}: the corrected record {fault} at {listed}; nothing was changed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ class Overtaken(UsageError):
 
     def __init__(self, document: str, places: list[OvertakenPlace]) -> None:
         self.places = places
-        said = "; ".join(
+        listed = "; ".join(
             f"{one.pointer or '/'} is now {one.theirs or 'left out'} ({one.who or 'a run'})"[:200] for one in places[:5]
         )
         super().__init__(
-            f"{document}: has changed since it was seen: {said}; nothing was changed; look at it, and correct again"
+            f"{document}: has changed since it was seen: {listed}; nothing was changed; look at it, and correct again"
         )
 
 
@@ -126,8 +126,8 @@ class TooLarge(UsageError):
 
     def __init__(self, states: int, limit: int, advice: str = "") -> None:
         self.states, self.limit = states, limit
-        told = f"the automaton needs {states} states or more, expected at most {limit}"
-        super().__init__(told + (f" ({advice})" if advice else ""))
+        problem = f"the automaton needs {states} states or more, expected at most {limit}"
+        super().__init__(problem + (f" ({advice})" if advice else ""))
 
 
 class TooMuchWork(UsageError):

@@ -57,8 +57,8 @@ def _of_type(spec: Any, generator: type[GenerateJsonSchema]) -> dict[str, Any]:
             return _of_arguments(spec, generator)
         return TypeAdapter(spec).json_schema(schema_generator=generator)
     except (PydanticUserError, TypeError, ValueError, NameError) as problem:
-        told = str(problem).splitlines()[0]
-        raise SchemaError(f"{name}: expected a type with a JSON Schema, got {told}") from None
+        problem_line = str(problem).splitlines()[0]
+        raise SchemaError(f"{name}: expected a type with a JSON Schema, got {problem_line}") from None
 
 
 def _of_arguments(function: Callable[..., Any], generator: type[GenerateJsonSchema]) -> dict[str, Any]:

@@ -95,22 +95,22 @@ class Planner:
                 "messages",
             )
         # The end token is no part of an answer's tokens for the client.
-        told = None if request.max_tokens is None else request.max_tokens + 1
-        if told is not None and told < least:
+        limit = None if request.max_tokens is None else request.max_tokens + 1
+        if limit is not None and limit < least:
             raise RequestRefused(
                 "invalid_value",
                 f"max_tokens: expected at least {least - 1} for the shortest answer, got {request.max_tokens}",
                 "max_tokens",
             )
-        most = min(room, self._usual(request, kind, least) if told is None else told)
+        most = min(room, self._usual(request, kind, least) if limit is None else limit)
         task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends, _sampling(request))
         if isinstance(kind, FreeText | Region):
             task = replace(task, judge=None)
-        return self._with_thoughts(Plan(kind, task, None, most, document), least, room, told, most_thoughts)
+        return self._with_thoughts(Plan(kind, task, None, most, document), least, room, limit, most_thoughts)
 
-    def _with_thoughts(self, plan: Plan, least: int, room: int, told: int | None, most_thoughts: int) -> Plan:
+    def _with_thoughts(self, plan: Plan, least: int, room: int, limit: int | None, most_thoughts: int) -> Plan:
         """Returns a plan with thoughts, if there are to be any and room for both is there."""
-        whole = min(room, plan.most + most_thoughts if told is None else told)
+        whole = min(room, plan.most + most_thoughts if limit is None else limit)
         shortest = int(thoughts_graph(self._model.tokenizer).distance[0]) if most_thoughts else 0
         own = min(most_thoughts, whole - max(least, whole // 4))
         if not most_thoughts or own < shortest:

@@ -53,8 +53,8 @@ def _answer(request: ChatRequest, form: Form, thinks: bool) -> str:
     if request.any_json:
         return _ANY_JSON
     about = ". ".join(part.strip().rstrip(".") for part in (form.title, form.description) if part.strip())
-    said = f"\n\nThe record: {' '.join(about.split())}." if about else ""
-    return f"{_AFTER_THOUGHTS if thinks else _RECORD}{said}\n\nFields:\n{outline(form)}"
+    described = f"\n\nThe record: {' '.join(about.split())}." if about else ""
+    return f"{_AFTER_THOUGHTS if thinks else _RECORD}{described}\n\nFields:\n{outline(form)}"
 
 
 def _tools(tools: Sequence[Tool], must_call: bool) -> str:
@@ -81,8 +81,8 @@ def _turns(messages: Sequence[Message]) -> list[Rendered]:
             text = f"Result of {called[message.tool_call_id]}:\n{text}"
         for call in message.tool_calls:
             called[call.identity] = call.name
-            told = f'{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {call.arguments}}}'
-            text = f"{text}\n{told}" if text else told
+            call_text = f'{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {call.arguments}}}'
+            text = f"{text}\n{call_text}" if text else call_text
         role = "assistant" if message.role == "assistant" else "user"
         if roles and roles[-1] == role:
             texts[-1].append(text)

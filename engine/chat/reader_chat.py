@@ -113,12 +113,12 @@ class ReaderChat:
             vast = max(len(passage.word_start), len(passage.text) // _CHARACTERS) > self.context
             tokens = self.context + 1 if vast else self._model.count_tokens(passage.text)
             if tokens > self.context:
-                told = f"expected a document of at most {self.context} tokens; cut it, or send it to /v1/extract"
-                deliver(Failed("context_length_exceeded", told, "messages"))
+                reason = f"expected a document of at most {self.context} tokens; cut it, or send it to /v1/extract"
+                deliver(Failed("context_length_exceeded", reason, "messages"))
                 return
             if asked.tool is not None and not asked.tool.takes_an_object:
-                told = f"tools: {asked.tool.name}: expected an object as the arguments"
-                deliver(Failed("invalid_schema", told, "tools"))
+                reason = f"tools: {asked.tool.name}: expected an object as the arguments"
+                deliver(Failed("invalid_schema", reason, "tools"))
                 return
             filled = Request(request.identity, asked.schema.form, passage)
             with progress.lock:
@@ -173,12 +173,12 @@ _CALLS: FinishReason = "tool_calls"
 
 def _failure(result: engine_request.Failed) -> Failed:
     code = _CODES.get(result.code, "engine_error")
-    told = {
+    reasons = {
         "timeout": "the model worked on it for too long; send a shorter text",
         "cancelled": "the client gave the request up",
         "closed": "the server is shutting down",
     }
-    return Failed(code, told.get(code, f"the record could not be filled: {result.code}"))
+    return Failed(code, reasons.get(code, f"the record could not be filled: {result.code}"))
 
 
 def _asked(request: ChatRequest) -> _Asked | Failed:
@@ -196,23 +196,23 @@ def _asked(request: ChatRequest) -> _Asked | Failed:
         if schema is None:
             return _refused(f"the tool {called.name} has no parameters, so there is nothing to read", "tools")
     if schema is None:
-        told = "the reader fills schemas: give response_format with json_schema, or a tool that has to be called"
-        return _refused(f"{told}; for free text {_INSTEAD}", "response_format")
+        reason = "the reader fills schemas: give response_format with json_schema, or a tool that has to be called"
+        return _refused(f"{reason}; for free text {_INSTEAD}", "response_format")
     try:
         document = document_of(request.messages)
     except RequestRefused as refused:
         return refused.event
     if not document.strip():
-        told = "expected the document as text of the first user message, got none"
-        return Failed("invalid_value", told, "messages")
+        reason = "expected the document as text of the first user message, got none"
+        return Failed("invalid_value", reason, "messages")
     return _Asked(document, schema, tool)
 
 
 def _tool_of(request: ChatRequest) -> Tool | Failed:
     """Returns the one tool that the request wants called, or why there is none."""
     if request.tool_choice == "auto":
-        told = "the reader does not decide whether to call a tool: expected required, none, or the name of a tool"
-        return _refused(f"{told}; for auto {_INSTEAD}", "tool_choice")
+        reason = "the reader does not decide whether to call a tool: expected required, none, or the name of a tool"
+        return _refused(f"{reason}; for auto {_INSTEAD}", "tool_choice")
     if request.tool_choice != "required":
         return next(tool for tool in request.tools if tool.name == request.tool_choice)
     if len(request.tools) > 1:
@@ -220,5 +220,5 @@ def _tool_of(request: ChatRequest) -> Tool | Failed:
     return request.tools[0]
 
 
-def _refused(told: str, param: str | None) -> Failed:
-    return Failed("unsupported_parameter", told, param)
+def _refused(reason: str, param: str | None) -> Failed:
+    return Failed("unsupported_parameter", reason, param)

@@ -37,13 +37,13 @@ def read_answer(request: ChatRequest, filled: Filled, done: Done) -> Done:
     """Returns the answer with what is known of its values: a refusal if the document lacks one that is demanded."""
     missing = tuple(pointer for pointer, leaf in filled.leaves.items() if leaf.missing)
     confidence = {pointer: leaf.confidence for pointer, leaf in filled.leaves.items()}
-    told = replace(done, confidence=confidence, missing=missing)
+    answer = replace(done, confidence=confidence, missing=missing)
     if not missing or request.guesses:
-        return told
+        return answer
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     names = ", ".join(at or "/" for at in missing[:_NAMED])
     refusal = (
         f"The schema demands values that the text does not state: {names}{more}."
         " Send a text that has it, let the schema allow null there, or ask for guesses with on_missing: guess."
     )
-    return replace(told, text="", tool_calls=(), finish_reason="stop", refusal=refusal)
+    return replace(answer, text="", tool_calls=(), finish_reason="stop", refusal=refusal)

@@ -74,10 +74,10 @@ class SharedEngine:
         self,
         engine_of: Callable[[Effort], Observed],
         max_seconds: float | None = None,
-        told: BatchWatch | None = None,
+        on_batch: BatchWatch | None = None,
         kept: int = 16,
     ) -> None:
-        self._engine_of, self._max_seconds, self._told, self._kept = engine_of, max_seconds, told, kept
+        self._engine_of, self._max_seconds, self._on_batch, self._kept = engine_of, max_seconds, on_batch, kept
         self._engines: dict[Effort, Observed] = {}
         self._queue: deque[_Waiting] = deque()
         self._unprepared: deque[_Waiting] = deque()
@@ -252,8 +252,8 @@ class SharedEngine:
             results = [Failed(one.request.id, "engine_error", type(error).__name__) for one in batch]
         for one, result in zip(batch, results, strict=True):
             one.settle(result)
-        if self._told is not None:
-            self._told(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
+        if self._on_batch is not None:
+            self._on_batch(len(batch), sum(one.cost for one in batch), time.monotonic() - begun)
 
 
 def size_of(form: Form) -> int:

@@ -12,7 +12,7 @@ from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.decoded import Undecoded
 from cinnabar.engine.diffusion.graph_tables import GraphTables, Look
-from cinnabar.engine.diffusion.lookahead import Outlook
+from cinnabar.engine.diffusion.lookahead import Lookahead
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
 from cinnabar.engine.scheduler import NO_NUMBERS
 
@@ -28,9 +28,9 @@ class Commitment:
     def __init__(self, tables: GraphTables, end: int) -> None:
         self._tables, self._end = tables, end
 
-    def doubted(self, look: Look, outlook: Outlook, at: Ints) -> Ints:
+    def doubted(self, look: Look, lookahead: Lookahead, at: Ints) -> Ints:
         """Returns those of the positions `at` whose tokens the model no longer believes, given all others."""
-        now, other = grade(outlook.posterior[at - look.begin]), grade(outlook.runner_up[at - look.begin])
+        now, other = grade(lookahead.posterior[at - look.begin]), grade(lookahead.runner_up[at - look.begin])
         settings = look.sequence.settings
         low, apart = settings.doubt * GRAIN, settings.margin * GRAIN
         return at[(now < low) & (other - now >= apart)]
@@ -61,27 +61,27 @@ class Commitment:
                 at = scored[row]
                 begin = block.front if block.front <= int(at[0]) else block.first
                 opens[row] = Look(sequence, block, begin, block.stop, at, one.at(slice(many, None)))
-        found = self._tables.outlooks([*checks.values(), *opens.values()])
+        found = self._tables.lookaheads([*checks.values(), *opens.values()])
         ahead = dict(zip(opens, found[len(checks) :], strict=True))
         results: list[Undecoded | Block | None] = [None] * len(sequences)
-        for (row, look), outlook in zip(checks.items(), found, strict=False):
-            if not outlook.finite or (row in ahead and not ahead[row].finite):
+        for (row, look), lookahead in zip(checks.items(), found, strict=False):
+            if not lookahead.finite or (row in ahead and not ahead[row].finite):
                 results[row] = NOT_FINITE
                 continue
-            doubted = self.doubted(look, outlook, look.scored)
+            doubted = self.doubted(look, lookahead, look.scored)
             if len(doubted):
                 look.sequence.reopen(look.block, doubted)
                 results[row] = look.block
             look.sequence.checked = None
         again = dict[int, Ints]()
-        for row, outlook in ahead.items():
-            if results[row] is None and not outlook.finite:
+        for row, lookahead in ahead.items():
+            if results[row] is None and not lookahead.finite:
                 results[row] = NOT_FINITE
             if results[row] is None:
-                again[row] = self._masked(opens[row], outlook)
+                again[row] = self._masked(opens[row], lookahead)
         # The tokens beside doubted ones are weighed without these.
         anew = [row for row, doubted in again.items() if len(doubted)]
-        ahead.update(zip(anew, self._tables.outlooks([opens[row] for row in anew]), strict=True))
+        ahead.update(zip(anew, self._tables.lookaheads([opens[row] for row in anew]), strict=True))
         self._calm(opens, ahead, {row: undrawn[row] for row in again if row in undrawn}, checked)
         for row, doubted in again.items():
             results[row] = self._committed(opens[row], ahead[row], doubted)
@@ -90,7 +90,7 @@ class Commitment:
     def _calm(
         self,
         opens: Mapping[int, Look],
-        ahead: dict[int, Outlook],
+        ahead: dict[int, Lookahead],
         undrawn: Mapping[int, ClassScores | DeviceScores],
         checked: Sequence[Ints],
     ) -> None:
@@ -102,38 +102,38 @@ class Commitment:
             row: replace(opens[row], scores=scores.at(slice(len(checked[row]), None)))
             for row, scores in undrawn.items()
         }
-        for row, outlook in zip(looks, self._tables.outlooks([*looks.values()]), strict=True):
-            posterior = np.minimum(ahead[row].posterior, outlook.posterior)
+        for row, lookahead in zip(looks, self._tables.lookaheads([*looks.values()]), strict=True):
+            posterior = np.minimum(ahead[row].posterior, lookahead.posterior)
             ahead[row] = replace(ahead[row], posterior=posterior)
 
-    def _masked(self, look: Look, outlook: Outlook) -> Ints:
+    def _masked(self, look: Look, lookahead: Lookahead) -> Ints:
         """Masks the doubted tokens of an open block and returns their positions."""
         sequence, block = look.sequence, look.block
         block.passes += 1
         held = look.scored[sequence.tokens[look.scored] >= 0]
-        doubted = self.doubted(look, outlook, held) if block.passes < sequence.settings.passes else held[:0]
+        doubted = self.doubted(look, lookahead, held) if block.passes < sequence.settings.passes else held[:0]
         if len(doubted):
             sequence.mask(doubted)
             sequence.doubts[doubted] += 1
         return doubted
 
-    def _committed(self, look: Look, outlook: Outlook, doubted: Ints) -> Undecoded | None:
+    def _committed(self, look: Look, lookahead: Lookahead, doubted: Ints) -> Undecoded | None:
         """Commits the certain tokens of the witness of an open block, or the first open one."""
         sequence, block, begin = look.sequence, look.block, look.begin
-        if not outlook.complete:
+        if not lookahead.complete:
             return Undecoded("model", "expected committed tokens that a record can go on from")
         if block.log_mass is None:
-            block.log_mass = outlook.log_mass
+            block.log_mass = lookahead.log_mass
         tokens = sequence.tokens[begin : block.stop]
         opened = np.flatnonzero(tokens < 0)
-        sequence.witness[begin + opened] = outlook.witness[opened]
-        sequence.posterior[begin + opened] = outlook.posterior[opened]
-        eligible = (tokens < 0) & ~_tail(tokens, outlook.witness, self._end)
+        sequence.witness[begin + opened] = lookahead.witness[opened]
+        sequence.posterior[begin + opened] = lookahead.posterior[opened]
+        eligible = (tokens < 0) & ~_tail(tokens, lookahead.witness, self._end)
         # A doubted token is scored again when it is no longer visible.
         eligible[doubted - begin] = False
-        alone = eligible & (outlook.choices == 1)
+        alone = eligible & (lookahead.choices == 1)
         eligible &= ~alone
-        picked = eligible & (grade(outlook.posterior) >= round(sequence.settings.threshold * GRAIN))
+        picked = eligible & (grade(lookahead.posterior) >= round(sequence.settings.threshold * GRAIN))
         if block.passes >= sequence.settings.passes:
             picked = eligible
         elif not picked.any() and eligible.any():
@@ -143,7 +143,7 @@ class Commitment:
             picked[eligible.argmax()] = True
         for places, chosen in ((alone, False), (picked, True)):
             where = begin + np.flatnonzero(places)
-            sequence.commit(where, outlook.witness[places], outlook.posterior[places], chosen)
+            sequence.commit(where, lookahead.witness[places], lookahead.posterior[places], chosen)
         if len(doubted):
             block.rewind()
         return None

@@ -1,4 +1,4 @@
-"""The outlooks of many blocks at once, by the Triton kernels, from scores that stay on the device."""
+"""The lookaheads of many blocks at once, by the Triton kernels, from scores that stay on the device."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from cinnabar.engine.diffusion.class_scores import DeviceScores
-from cinnabar.engine.diffusion.lookahead import Constraint, Outlook, Span
+from cinnabar.engine.diffusion.lookahead import Constraint, Lookahead, Span
 from cinnabar.kernels.block_scan_triton import BlockResults, ScoredBlock, block_scan_triton
 
 #: States by positions that are scanned at a time; each takes 16 bytes.
 CELLS = 16_000_000
 
 
-def outlooks(asked: Sequence[tuple[Constraint, Span, DeviceScores]], local: float) -> list[Outlook]:
-    """Returns the outlook of each span; the scores are all of one pass, and `local` is that of the constraints."""
+def lookaheads(asked: Sequence[tuple[Constraint, Span, DeviceScores]], local: float) -> list[Lookahead]:
+    """Returns the lookahead of each span; the scores are all of one pass, and `local` is that of the constraints."""
     blocks = [_block(*one) for one in asked]
-    found, at = list[Outlook](), 0
+    found, at = list[Lookahead](), 0
     for part in _batches(blocks):
         scores = asked[at][2].scores
         results = block_scan_triton(
@@ -26,7 +26,7 @@ def outlooks(asked: Sequence[tuple[Constraint, Span, DeviceScores]], local: floa
         begin = 0
         for number in range(len(part)):
             span = asked[at][1]
-            found.append(_outlook(span, results, number, begin))
+            found.append(_lookahead(span, results, number, begin))
             begin, at = begin + len(span.tokens), at + 1
     return found
 
@@ -54,7 +54,7 @@ def _block(constraint: Constraint, span: Span, scores: DeviceScores) -> ScoredBl
     return ScoredBlock(part.on_device, int(part.state[span.state]), span.left, base, kind, row)
 
 
-def _outlook(span: Span, results: BlockResults, number: int, begin: int) -> Outlook:
+def _lookahead(span: Span, results: BlockResults, number: int, begin: int) -> Lookahead:
     tokens, at = span.tokens, span.scored
     placed, opened = begin + at, tokens[at] < 0
     witness, posterior = tokens.copy(), np.ones(len(tokens), np.float32)
@@ -64,4 +64,4 @@ def _outlook(span: Span, results: BlockResults, number: int, begin: int) -> Outl
     choices[at] = results.choices[placed]
     mass = float(results.mass[placed[opened]].sum())
     complete, finite = bool(results.complete[number]), bool(results.finite[placed].all())
-    return Outlook(mass, complete, finite, witness, posterior, runner_up, choices)
+    return Lookahead(mass, complete, finite, witness, posterior, runner_up, choices)

@@ -82,15 +82,15 @@ class DiffusionEngine:
 
         Raises UsageError if there is no room for any.
         """
-        told = self._planner.told(form) + self._thinker.most
-        if self.context_tokens - told < LEAST:
+        taken = self._planner.prompt_tokens(form) + self._thinker.most
+        if self.context_tokens - taken < LEAST:
             beside = "" if self.examples is None else ", with examples,"
             raise UsageError(
-                f"{self.model.folder}: the task and the schema{beside} take {told} tokens, expected at most"
+                f"{self.model.folder}: the task and the schema{beside} take {taken} tokens, expected at most"
                 f" {self.context_tokens - LEAST} of the model's {self.model.traits.window}; use a model with a larger"
                 " window, or a smaller schema"
             )
-        return self.context_tokens - told
+        return self.context_tokens - taken
 
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text, for chunking."""

@@ -16,7 +16,7 @@ from cinnabar.engine.diffusion.arrays import Bools, Floats, Ints
 from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.value_places import places_of
-from cinnabar.engine.fill_progress import FormState, Watcher, tell
+from cinnabar.engine.fill_progress import FormState, Watcher, notify
 
 # The least posterior that counts in a product.
 _LEAST = 1e-12
@@ -47,7 +47,7 @@ class TokenWatch:
     def begin(self, number: int, record: str, known: Iterable[str]) -> None:
         """Tells the state of a task before the first pass; `known` are the pointers of its frozen values."""
         frozen = tuple(known)
-        tell(self._watcher, FormState(self._ids[number], 0, record, frozen, (), dict.fromkeys(frozen, 1.0)))
+        notify(self._watcher, FormState(self._ids[number], 0, record, frozen, (), dict.fromkeys(frozen, 1.0)))
 
     def look(self, step: int, number: int, state: bytes, record: str) -> None:
         """Tells the state of a task if the pass worked on it: its record, and the text of that as the model has it."""
@@ -65,7 +65,7 @@ class TokenWatch:
         fresh = tuple(p for p in values if p in committed and (p not in seen.committed or p in doubted))
         confidence = {pointer: _sureness(posterior[at], chosen[at], tokens[at]) for pointer, at in values.items()}
         self._seen[number] = _Seen(tokens, posterior, values, committed)
-        tell(self._watcher, FormState(self._ids[number], step, record, fresh, doubted, confidence))
+        notify(self._watcher, FormState(self._ids[number], step, record, fresh, doubted, confidence))
 
     def _values(self, state: bytes, shown: Ints, end: int) -> dict[str, Ints]:
         """Returns the places of the tokens of each scalar; none for one that lies behind the tokens."""

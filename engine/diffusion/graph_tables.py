@@ -14,7 +14,7 @@ from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores, TokenClasses
 from cinnabar.engine.diffusion.forced import ForcedText
 from cinnabar.engine.diffusion.greedy_lookahead import GreedyConstraint
-from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, Outlook, Span, Unconstrained
+from cinnabar.engine.diffusion.lookahead import KEPT, Constraint, Lookahead, Span, Unconstrained
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sampling import Draws, Sampling
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence
@@ -27,7 +27,7 @@ CONSTRAINTS, TABLES = 16, KEPT
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Asks for the outlook of the positions [begin, stop) of a block; scored: those that have `scores`, absolute."""
+    """Asks for the lookahead of the positions [begin, stop) of a block; scored: those that have `scores`, absolute."""
 
     sequence: OpenSequence
     block: Block
@@ -161,20 +161,20 @@ class GraphTables:
             cell, place = cells.stop, places.stop
         return out
 
-    def outlooks(self, looks: Sequence[Look]) -> list[Outlook]:
-        """Returns the outlook of each; the scores are all of one pass. A GPU scans them together."""
+    def lookaheads(self, looks: Sequence[Look]) -> list[Lookahead]:
+        """Returns the lookahead of each; the scores are all of one pass. A GPU scans them together."""
         asked = [(self._constraint(look.sequence.task.graph if self._free is None else None), look) for look in looks]
         if not asked or self._backend == "plain" or self._free is not None:
-            return [constraint.outlook(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
-        from cinnabar.engine.diffusion.device_lookahead import outlooks
+            return [constraint.lookahead(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
+        from cinnabar.engine.diffusion.device_lookahead import lookaheads
 
         scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]
         together = [(own, span, scores) for own, span, scores in scored if isinstance(own, Constraint)]
-        found = iter(outlooks(together, self._local))
+        found = iter(lookaheads(together, self._local))
         return [
             next(found)
             if isinstance(own, Constraint)
-            else own.outlook(span, scores.own_on_host(own.classes.classes))
+            else own.lookahead(span, scores.own_on_host(own.classes.classes))
             for own, span, scores in scored
         ]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cinnabar.engine.diffusion.arrays import Bools, Floats
 from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
-from cinnabar.engine.diffusion.lookahead import Outlook, Span
+from cinnabar.engine.diffusion.lookahead import Lookahead, Span
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 
 
@@ -26,8 +26,8 @@ class GreedyConstraint:
         #: The states that edges leave, and where these begin.
         self._leaving = np.flatnonzero(np.diff(self._begin))
 
-    def outlook(self, span: Span, scores: ClassScores) -> Outlook:
-        """Returns the posterior and the witness of a span, as `Constraint.outlook` does.
+    def lookahead(self, span: Span, scores: ClassScores) -> Lookahead:
+        """Returns the posterior and the witness of a span, as `Constraint.lookahead` does.
 
         The posterior of a token is its share of the tokens that the text before it allows. Where that text is not
         settled yet, it is its share of all tokens.
@@ -41,7 +41,7 @@ class GreedyConstraint:
         row[span.scored] = np.arange(len(span.scored))
         finite, mass, settled, state = bool(scores.finite.all()), 0.0, True, span.state
         if not open_ways[0][state]:
-            return Outlook(0.0, False, finite, witness, posterior, runner_up, choices)
+            return Lookahead(0.0, False, finite, witness, posterior, runner_up, choices)
         for at in range(length):
             edges = np.arange(self._begin[state], self._begin[state + 1])
             kinds = graph.label[edges]
@@ -69,7 +69,7 @@ class GreedyConstraint:
                 kind = int(graph.token_class[held])
             (edge,) = edges[kinds == kind]
             state = int(graph.target[edge])
-        return Outlook(mass, True, finite, witness, posterior, runner_up, choices)
+        return Lookahead(mass, True, finite, witness, posterior, runner_up, choices)
 
     def _open_ways(self, span: Span) -> list[Bools]:
         """Returns for each position, and the end, the states from which the committed tokens behind can follow."""

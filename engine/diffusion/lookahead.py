@@ -39,7 +39,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Lookahead:
     """The tokens of a span under the constraint.
 
     log_mass: log share of the allowed tokens, expected and summed over the open positions. complete: whether a text is
@@ -93,7 +93,7 @@ class Constraint:
         """The edges of the tables that are kept."""
         return self._edges + (0 if self._all is None else len(self.graph.source))
 
-    def outlook(self, span: Span, scores: ClassScores) -> Outlook:
+    def lookahead(self, span: Span, scores: ClassScores) -> Lookahead:
         """Returns the posterior and the witness of a span; `scores` has a row for each of its scored positions."""
         graph, tokens = self.graph, span.tokens
         part = self.part(span)
@@ -126,7 +126,7 @@ class Constraint:
         runner_up[at] = np.minimum(np.exp((found.posterior + (best - free)).max(1)), 1.0)
         choices[at] = np.where(found.posterior > POSSIBLE, part.size, 0).sum(1)
         complete, finite = found.best > POSSIBLE, bool(scores.finite.all())
-        return Outlook(found.allowed, complete, finite, witness, posterior, runner_up, choices)
+        return Lookahead(found.allowed, complete, finite, witness, posterior, runner_up, choices)
 
     def part(self, span: Span) -> _Part:
         """Returns the tables of the part of the graph that the span can reach."""
@@ -181,7 +181,7 @@ class Unconstrained:
             kind[mask] = -1
         self.classes = TokenClasses(kind, 1)
 
-    def outlook(self, span: Span, scores: ClassScores) -> Outlook:
+    def lookahead(self, span: Span, scores: ClassScores) -> Lookahead:
         """Returns each position's best token and its probability."""
         witness, posterior = span.tokens.copy(), np.ones(len(span.tokens), np.float32)
         runner_up, at = np.zeros(len(span.tokens), np.float32), span.scored
@@ -191,4 +191,4 @@ class Unconstrained:
         posterior[at] = np.minimum(np.exp(own - scores.total[:, 0]), 1.0)
         runner_up[at] = np.minimum(np.exp(scores.best[:, 0] - scores.total[:, 0]), 1.0)
         choices = np.where(span.tokens < 0, len(self.classes.order), 1)
-        return Outlook(0.0, True, bool(scores.finite.all()), witness, posterior, runner_up, choices)
+        return Lookahead(0.0, True, bool(scores.finite.all()), witness, posterior, runner_up, choices)

@@ -13,7 +13,7 @@ from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.examples import Example, Examples
-from cinnabar.engine.few_shot import NONE, Chosen, FewShot, told_record
+from cinnabar.engine.few_shot import NONE, Chosen, FewShot, record_line
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
 from cinnabar.engine.scheduler import failure_of
@@ -51,7 +51,7 @@ class Planner:
         self._few_shot = FewShot(examples, model.traits.window, lambda text: len(model.tokenizer.encode(text)))
         self._beginning = lru_cache(maxsize=GRAPHS)(self._rendered_beginning)
 
-    def told(self, form: Form) -> int:
+    def prompt_tokens(self, form: Form) -> int:
         """Returns the tokens of the longest prompt for a form without a document.
 
         Raises ModelError if the chat template refuses examples.
@@ -65,7 +65,7 @@ class Planner:
         return [self._planned(request) for request in requests]
 
     def _rendered_beginning(self, whole: Form, form: Form, shown: tuple[Example, ...]) -> list[int]:
-        return self._model.chat.render(messages(form, {}, "", _told(whole, form, shown), self._thoughts > 0))
+        return self._model.chat.render(messages(form, {}, "", _example_texts(whole, form, shown), self._thoughts > 0))
 
     def _planned(self, request: Request) -> Plan | Failed:
         try:
@@ -85,7 +85,7 @@ class Planner:
         form, tokenizer = remaining.form, self._model.tokenizer
         assert form is not None
         graph = (kept_graph if form is request.form else fresh_graph)(form, tokenizer)
-        examples = _told(request.form, form, chosen.examples)
+        examples = _example_texts(request.form, form, chosen.examples)
         asked = messages(form, request.known, request.passage.text, examples, self._thoughts > 0)
         prompt = self._model.chat.render(asked)
         window, least = self._model.traits.window, int(graph.distance[0])
@@ -113,9 +113,9 @@ class Planner:
         return self._thoughts if room - self._thoughts >= share else 0
 
 
-def _told(whole: Form, form: Form, shown: Sequence[Example]) -> list[tuple[str, str]]:
+def _example_texts(whole: Form, form: Form, shown: Sequence[Example]) -> list[tuple[str, str]]:
     """Returns the texts of examples, each with its record as far as the form asks for it."""
-    return [(example.text, told_record(example, whole, form)) for example in shown]
+    return [(example.text, record_line(example, whole, form)) for example in shown]
 
 
 @dataclass(frozen=True, slots=True)

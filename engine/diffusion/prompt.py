@@ -98,24 +98,25 @@ def _members(node: ObjectNode, margin: str) -> Iterator[str]:
 def _lines(name: str, node: Node, margin: str, required: bool, described: bool = True) -> Iterator[str]:
     """Yields the lines of a field: its name, its kind and what the schema says of it, then the parts within."""
     marks = [] if required else ["optional"]
-    said = _said(name, node) if described else []
+    descriptions = _title_and_description(name, node) if described else []
     inner = f"{margin}  "
     head, null = f"{margin}{name}: ", _or_null(node)
     if isinstance(node, Slot):
-        yield ", ".join([head + _kind(node) + null, *marks, *_about(node), *said])
+        yield ", ".join([head + _kind(node) + null, *marks, *_about(node), *descriptions])
     elif isinstance(node, ObjectNode):
-        yield ", ".join([f"{head}object{null}", *marks, *said])
+        yield ", ".join([f"{head}object{null}", *marks, *descriptions])
         yield from _members(node, inner)
     elif isinstance(node, ChoiceNode):
-        yield ", ".join([f"{head}one of{null}", *marks, *said])
+        yield ", ".join([f"{head}one of{null}", *marks, *descriptions])
         for at, branch in enumerate(node.branches, 1):
             yield from _lines(str(at), branch, inner, required=True)
     elif isinstance(node.item, Slot) and not node.prefix:
         of = node.item
         items = f"{_kind(of)}{_or_null(of)}"
-        yield ", ".join([f"{head}list{null} of {items}", *marks, *_about(of), *said, *_said(name, of)])
+        of_item = _title_and_description(name, of)
+        yield ", ".join([f"{head}list{null} of {items}", *marks, *_about(of), *descriptions, *of_item])
     else:
-        yield ", ".join([f"{head}list{null} of", *marks, *said])
+        yield ", ".join([f"{head}list{null} of", *marks, *descriptions])
         for at, part in enumerate(node.prefix):
             yield from _lines(f"item {at + 1}", part, inner, required=True)
         if isinstance(node.item, ObjectNode) and not node.prefix and not node.item.nullable:
@@ -144,23 +145,23 @@ def _option(slot: Slot, at: int) -> str:
 
 def _about(slot: Slot) -> list[str]:
     """Returns what the schema says of a slot's values beyond their kind."""
-    said = []
+    parts = []
     if not slot.options:
-        said += [f"pattern {slot.pattern}"] if slot.pattern else []
-        said += [slot.bounds] if slot.bounds else []
-        said += [f"such as {', '.join(slot.examples[:2])}"] if slot.examples else []
-    return [*said, f"{slot.default} if there is none"] if slot.default else said
+        parts += [f"pattern {slot.pattern}"] if slot.pattern else []
+        parts += [slot.bounds] if slot.bounds else []
+        parts += [f"such as {', '.join(slot.examples[:2])}"] if slot.examples else []
+    return [*parts, f"{slot.default} if there is none"] if slot.default else parts
 
 
-def _said(name: str, node: Node) -> list[str]:
+def _title_and_description(name: str, node: Node) -> list[str]:
     """Returns title and description of a field as far as they say more than its name, each on one line."""
-    heard, said = {_plain(name)}, []
+    heard, kept = {_plain(name)}, []
     for text in (node.title, node.description):
         words = " ".join(text.split()).rstrip(".")
         if words and _plain(words) not in heard:
             heard.add(_plain(words))
-            said.append(words)
-    return said
+            kept.append(words)
+    return kept
 
 
 def _plain(text: str) -> str:

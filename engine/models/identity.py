@@ -24,8 +24,8 @@ def model_folder(name: str | Path) -> Path:
     """The folder of a model: `default` is the one that ships. UsageError where there is none."""
     folder = SHIPPED if str(name) == "default" else Path(name)
     if not (folder / "model.json").is_file():
-        if told := named_wrongly(name):
-            raise UsageError(f"--model {name}: {told}")
+        if wrong := named_wrongly(name):
+            raise UsageError(f"--model {name}: {wrong}")
         raise UsageError(
             f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it"
         )
@@ -38,12 +38,12 @@ def about(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ModelError(f"{folder}: expected a folder with model.json, as `cinnabar train --out` writes it")
     try:
-        said = dict(json.loads(path.read_text(encoding="utf-8")))
+        content = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise ModelError(f"{path}: expected a JSON object, found something else ({error})") from error
-    if not isinstance(said.get("files"), dict) or not isinstance(said.get("size"), dict):
-        raise ModelError(f"{path}: expected `files` and `size`, found {sorted(said)}")
-    return said
+    if not isinstance(content.get("files"), dict) or not isinstance(content.get("size"), dict):
+        raise ModelError(f"{path}: expected `files` and `size`, found {sorted(content)}")
+    return content
 
 
 def fingerprint_of(name: str | Path) -> str:
@@ -59,8 +59,8 @@ def weights_fingerprint(name: str | Path) -> str:
     """Names the weights of a model alone. ModelError where its base is not the one that it was made from."""
     folder = model_folder(name)
     base_of(folder)
-    said = about(folder)
-    key = json.dumps([_FORMAT, said["files"], said.get("base", {}).get("fingerprint", {})], sort_keys=True)
+    stated = about(folder)
+    key = json.dumps([_FORMAT, stated["files"], stated.get("base", {}).get("fingerprint", {})], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 

@@ -38,14 +38,14 @@ _ALIGNED = 64
 _END = struct.Struct("<Q32s")
 
 
-def mapped_module(said: object, integers: bool, empty: Callable[[], _M], load: Callable[[], _M]) -> _M:
+def mapped_module(identity: object, integers: bool, empty: Callable[[], _M], load: Callable[[], _M]) -> _M:
     """Returns the module of `load` in evaluation, with its weights mapped from the cache folder if there is one.
 
-    `repr(said)` names the stored weights; `empty` makes the module without values. With `integers` its linear layers
-    are in integers.
+    `repr(identity)` names the stored weights; `empty` makes the module without values. With `integers` its
+    linear layers are in integers.
     """
     folder = cache_folder()
-    path = None if folder is None else folder / FOLDER / _name(said, integers)
+    path = None if folder is None else folder / FOLDER / _name(identity, integers)
     held = None if path is None else _mapped(path)
     if path is None or held is None:
         made = load().eval()
@@ -60,9 +60,9 @@ def mapped_module(said: object, integers: bool, empty: Callable[[], _M], load: C
     return module
 
 
-def _name(said: object, integers: bool) -> str:
-    told = (said, integers, _code(), torch.__version__, sys.byteorder)
-    return hashlib.sha256(repr(told).encode()).hexdigest()
+def _name(identity: object, integers: bool) -> str:
+    parts = (identity, integers, _code(), torch.__version__, sys.byteorder)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 @cache

@@ -55,9 +55,9 @@ def unpacked(model: Carried, place: Path) -> str:
             (folder / name).write_bytes(data)
         if number + 1 < len(model.folders):
             # The base now lies beside it. Loading still checks the base's fingerprint.
-            said = about(folder)
-            said["base"]["name"] = f"../{number + 1}"
-            (folder / _ABOUT).write_text(json.dumps(said, indent=1, sort_keys=True) + "\n")
+            content = about(folder)
+            content["base"]["name"] = f"../{number + 1}"
+            (folder / _ABOUT).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
     name = str(place / "0") if model.folders else "default"
     found = fingerprint_of(name)
     if found != model.fingerprint:

@@ -84,7 +84,7 @@ def _shards(stored: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
     return shards
 
 
-def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, said: dict[str, Any]) -> None:
+def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, stated: dict[str, Any]) -> None:
     """Writes the folder of a model that was fine-tuned from `base`, a name or a folder.
 
     changed: the result of `differences.difference`. An earlier model in the folder stays whole until the new one is
@@ -100,7 +100,7 @@ def save_difference(folder: Path, changed: dict[str, Tensor], base: str | Path, 
         "size": about(model_folder(base))["size"],
         "files": {path.name: digest},
     }
-    part.write_text(json.dumps(said | whole, indent=1, sort_keys=True) + "\n")
+    part.write_text(json.dumps(stated | whole, indent=1, sort_keys=True) + "\n")
     part.replace(folder / "model.json")
     for old in folder.glob("*.safetensors"):
         if old != path:

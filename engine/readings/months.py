@@ -63,7 +63,7 @@ class Month:
 @dataclass(frozen=True, slots=True)
 class _Names:
     months: dict[str, Month]
-    letters: dict[str, str]
+    class_of: dict[str, str]
     """The class of each name of one word, by its key."""
     phrases: dict[str, re.Pattern[str]]
     """The rest of each name of several words, by the key of its first word."""
@@ -105,13 +105,13 @@ def _names() -> _Names:
     months = loose | months
     weekdays = {name for (name,) in rows_of("weekdays.tsv")}
     # If names clash, those of the tables above win, and a month wins over a weekday.
-    letters = dict.fromkeys([*map(loose_key, weekdays), *weekdays], WEEKDAY)
-    letters |= dict.fromkeys(months, OTHER) | dict.fromkeys(_COMMON_WEEKDAYS.split(), WEEKDAY)
-    letters |= dict.fromkeys(common, COMMON)
-    del letters[_GRAMMAR_WEEKDAY]
+    class_of = dict.fromkeys([*map(loose_key, weekdays), *weekdays], WEEKDAY)
+    class_of |= dict.fromkeys(months, OTHER) | dict.fromkeys(_COMMON_WEEKDAYS.split(), WEEKDAY)
+    class_of |= dict.fromkeys(common, COMMON)
+    del class_of[_GRAMMAR_WEEKDAY]
     # The first word of a longer name leads to a pattern of its other words.
     rests: dict[str, list[str]] = {}
-    for name in sorted(letters, key=lambda name: (-len(name), name)):
+    for name in sorted(class_of, key=lambda name: (-len(name), name)):
         first = _LETTERS_AND_MARKS.match(name)
         if first is not None and first.end() < len(name):
             rests.setdefault(first[0], []).append(name[first.end() :])
@@ -121,7 +121,7 @@ def _names() -> _Names:
         )
         for first, found in rests.items()
     }
-    return _Names(months, letters, phrases)
+    return _Names(months, class_of, phrases)
 
 
 def months_of(name: str) -> Month | None:
@@ -145,7 +145,7 @@ def _letter_of(word: str) -> str:
     key = exact_key(word)
     if key in names.phrases or loose_key(key) in names.phrases:
         return "|"
-    return names.letters.get(key) or names.letters.get(loose_key(key)) or ""
+    return names.class_of.get(key) or names.class_of.get(loose_key(key)) or ""
 
 
 @lru_cache(maxsize=8)
@@ -188,6 +188,6 @@ def _longest(text: str, start: int, end: int) -> tuple[str, int]:
     if match is not None and not text[match.end() : match.end() + 1].isalpha():
         whole = exact_key(" ".join(text[start : match.end()].split()))
         for form in (whole, whole.replace("'", "’"), loose_key(whole)):
-            if form in names.letters:
-                return names.letters[form], match.end()
-    return names.letters.get(key) or names.letters.get(loose_key(key)) or "", end
+            if form in names.class_of:
+                return names.class_of[form], match.end()
+    return names.class_of.get(key) or names.class_of.get(loose_key(key)) or "", end

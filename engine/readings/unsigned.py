@@ -29,10 +29,10 @@ _PHRASES = (
 )  # fmt: skip
 #: The same in scripts without blanks.
 _UNSPACED = ("绝对值", "不带符号", "絶対値", "符号なし")
-_SAYS = re.compile(rf"(?<!\w)(?<!not )(?<!nicht )(?:{'|'.join(_PHRASES)})|{'|'.join(_UNSPACED)}", re.IGNORECASE)
+_ASKS = re.compile(rf"(?<!\w)(?<!not )(?<!nicht )(?:{'|'.join(_PHRASES)})|{'|'.join(_UNSPACED)}", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
 def asks_unsigned(description: str) -> bool:
     """Returns whether a description says that a printed minus is not part of the value."""
-    return _SAYS.search(description) is not None
+    return _ASKS.search(description) is not None

@@ -85,41 +85,41 @@ class Wire:
     def answer(self, record: Any) -> str | None:
         """Returns the answer that says this record; None if the schema asks for rows of a known list."""
         try:
-            root = self._said(self.form.root, "", record)
+            root = self._answer_of(self.form.root, "", record)
         except LookupError:
             return None
         return json_text(root if isinstance(self.form.root, ObjectNode) else {ROOT: root})
 
-    def _said(self, node: Node, pointer: str, value: Any) -> Any:
+    def _answer_of(self, node: Node, pointer: str, value: Any) -> Any:
         if isinstance(node, Slot) or value is None:
             return value
         if isinstance(node, ChoiceNode):
             branch = branch_of(node, value)
-            return None if branch is None else self._said(node.branches[branch], pointer, value)
+            return None if branch is None else self._answer_of(node.branches[branch], pointer, value)
         if isinstance(node, ArrayNode):
-            return self._said_items(node, pointer, value)
+            return self._items_of(node, pointer, value)
         found: dict[str, Any] = {}
         for name, part, below in self.members(node, pointer):
-            found[name] = self._said(part, below, value.get(name))
+            found[name] = self._answer_of(part, below, value.get(name))
             if found[name] is None and isinstance(part, ArrayNode) and not part.prefix:
                 found[name] = []
         declared = {place.name for place in node.properties}
         for opened, rest in zip(open_names(node), node.rest, strict=True):
             mine = [name for name in value if name not in declared and group_of(node, name, value[name]) is rest]
             assert rest.item is not None
-            pairs = ((name, self._said(rest.item, f"{pointer}/*", value[name])) for name in mine)
-            found[opened] = [{"name": name, "value": said} for name, said in pairs]
+            pairs = ((name, self._answer_of(rest.item, f"{pointer}/*", value[name])) for name in mine)
+            found[opened] = [{"name": name, "value": answer} for name, answer in pairs]
         return found
 
-    def _said_items(self, node: ArrayNode, pointer: str, value: Any) -> Any:
+    def _items_of(self, node: ArrayNode, pointer: str, value: Any) -> Any:
         if self.pinned(pointer):
             raise LookupError(pointer)
         more = value[len(node.prefix) :] if node.item is not None else []
-        items = [self._said(node.item, f"{pointer}/*", item) for item in more] if node.item is not None else []
+        items = [self._answer_of(node.item, f"{pointer}/*", item) for item in more] if node.item is not None else []
         if not node.prefix:
             return items
         pairs = enumerate(zip(node.prefix, value, strict=False))
-        first = [self._said(part, f"{pointer}/{at}", one) for at, (part, one) in pairs]
+        first = [self._answer_of(part, f"{pointer}/{at}", one) for at, (part, one) in pairs]
         first += [None] * (len(node.prefix) - len(first))
         return {str(at): one for at, one in enumerate(first)} | ({MORE: items} if node.item is not None else {})
 
@@ -238,8 +238,8 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def _noted(schema: dict[str, Any], title: str, description: str, more: str = "") -> dict[str, Any]:
     """Returns the schema with a description of these texts."""
-    said = [part.strip().rstrip(".") for part in (title, description, more) if part.strip()]
-    return schema | {"description": ". ".join(dict.fromkeys(said)) + "."} if said else schema
+    parts = [part.strip().rstrip(".") for part in (title, description, more) if part.strip()]
+    return schema | {"description": ". ".join(dict.fromkeys(parts)) + "."} if parts else schema
 
 
 def _measure(schema: Any) -> tuple[int, int, int, int]:

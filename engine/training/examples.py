@@ -141,7 +141,7 @@ def draw_window(passage: LabelledPassage, rng: random.Random) -> Window:
 def is_held(target: SlotTarget, window: Window) -> bool:
     """Returns whether a window decides a slot outside of rows: it holds a value, or says most about the choice."""
     if target.chosen:
-        return window.first <= target.told < window.last
+        return window.first <= target.evident_at < window.last
     return any(window.first <= a and b < window.last for a, b in target.spans)
 
 

@@ -76,9 +76,9 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
         scores = torch.where(targets.choice_options >= 0, scores, FLOOR)
         out["choice"] = F.cross_entropy(scores, targets.choice, ignore_index=IGNORE)
     if (targets.boolean != IGNORE).any():
-        answers = network.answers(look.slots, supported)
+        booleans = network.boolean_scores(look.slots, supported)
         out["boolean"] = F.cross_entropy(
-            answers.flatten(0, 1), targets.boolean.flatten(), ignore_index=IGNORE
+            booleans.flatten(0, 1), targets.boolean.flatten(), ignore_index=IGNORE
         )
     if len(targets.rows):
         i, j = targets.rows_at.unbind(-1)

@@ -13,16 +13,16 @@ from cinnabar.engine.training.examples import LabelledPassage
 from cinnabar.engine.training.pool import Source
 
 
-def with_told(source: Source, words: Tensor, wordpieces: WordPieces) -> Source:
-    """Returns the source with `SlotTarget.told` filled in; words: [V, H], the vectors of the vocabulary."""
+def with_evidence(source: Source, words: Tensor, wordpieces: WordPieces) -> Source:
+    """Returns the source with `SlotTarget.evident_at` filled in; words: [V, H], the vectors of the vocabulary."""
     return replace(
         source,
-        train=[_told(p, words, wordpieces) for p in source.train],
-        held_back=[_told(p, words, wordpieces) for p in source.held_back],
+        train=[_with_evidence(p, words, wordpieces) for p in source.train],
+        held_back=[_with_evidence(p, words, wordpieces) for p in source.held_back],
     )
 
 
-def _told(passage: LabelledPassage, words: Tensor, wordpieces: WordPieces) -> LabelledPassage:
+def _with_evidence(passage: LabelledPassage, words: Tensor, wordpieces: WordPieces) -> LabelledPassage:
     chosen = [s for s in passage.scalars if s.chosen]
     if len(passage.windows) == 1 or not chosen:
         return passage
@@ -30,5 +30,5 @@ def _told(passage: LabelledPassage, words: Tensor, wordpieces: WordPieces) -> La
     cores = [(w.core_first, w.core_last) for w in passage.windows]
     (found,) = covering_pieces(words, asked.label, asked.note, [(passage.pieces.ids, cores)])
     places = iter(found.tolist())
-    scalars = tuple(replace(s, told=next(places)) if s.chosen else s for s in passage.scalars)
+    scalars = tuple(replace(s, evident_at=next(places)) if s.chosen else s for s in passage.scalars)
     return replace(passage, scalars=scalars)

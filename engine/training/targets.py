@@ -23,7 +23,7 @@ class SlotTarget:
     anchor, until: pieces of the passage, -1 outside of rows. spans: (first, last) pieces of the passage, both
     inclusive. allowed: pieces at which a typed slot's values start, None for slots that take any words. option: index
     of the true option, -1 if there is none. absent: whether the document has no value. known: whether the truth was
-    found at all. told: for an option outside of rows, the piece around which the passage says most about it
+    found at all. evident_at: for an option outside of rows, the piece around which the passage says most about it
     (engine/training/option_places.py). default: for an absent value, or for one that is also printed at `spans`, the
     number of the question's named value that stands for it, -1 for none. unsigned: whether the printed number's minus
     sign is not part of the value; None without a sign.
@@ -41,7 +41,7 @@ class SlotTarget:
     printed: tuple[bool, ...] = ()
     option: int = -1
     words: tuple[int, ...] = ()
-    told: int = 0
+    evident_at: int = 0
     default: int = -1
     unsigned: bool | None = None
 

@@ -21,7 +21,7 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.precision import precision_asked
 from cinnabar.engine.training.batches import Batch, Targets, collate
 from cinnabar.engine.training.objective import WEIGHTS, losses, total
-from cinnabar.engine.training.option_places import with_told
+from cinnabar.engine.training.option_places import with_evidence
 from cinnabar.engine.training.pool import Mix, Source
 from cinnabar.engine.training.stopping import Stopping
 
@@ -158,7 +158,7 @@ def train(
 
     rng = random.Random(config.seed * 1_000_003 + step)
     words = network.encoder.words.weight.detach().cpu()
-    mix = Mix([with_told(source, words, wordpieces) for source in sources], rng)
+    mix = Mix([with_evidence(source, words, wordpieces) for source in sources], rng)
     called = time.monotonic()
     begun = called - spent
     saved = time.monotonic()

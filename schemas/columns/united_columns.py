@@ -31,7 +31,7 @@ def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType
         return pa.list_(united(old.value_type, new.value_type, f"{pointer}/*"))
     found = _number(old, new)
     if found is None:
-        raise NotUnited(pointer, _said(old), _said(new))
+        raise NotUnited(pointer, _in_words(old), _in_words(new))
     return found
 
 
@@ -74,10 +74,10 @@ def _digits(kind: pa.DataType) -> tuple[int, int] | None:
     return None
 
 
-def _said(kind: pa.DataType) -> str:
+def _in_words(kind: pa.DataType) -> str:
     """The name of a type for the author of a schema."""
     if pa.types.is_list(kind):
-        return f"a list ({_said(kind.value_type)})"
+        return f"a list ({_in_words(kind.value_type)})"
     if isinstance(kind, pa.Decimal128Type):
         return f"a number with {kind.scale} decimals" if kind.scale else "an integer"
     return "an object" if pa.types.is_struct(kind) else _PLAIN[str(kind)]

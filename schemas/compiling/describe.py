@@ -52,7 +52,7 @@ def describe(compiled: CompiledSchema, source: SchemaSource) -> list[Row]:
     for pointer, what in compiled.unenforced:
         kind = "not checked" if what.endswith("not checked") else "not in the form"
         rows.append(Row(pointer or "/", kind, what))
-    rows += [Row(pointer, "warning", told) for pointer, told in inexact_multiples(source.schema)]
+    rows += [Row(pointer, "warning", warning) for pointer, warning in inexact_multiples(source.schema)]
     for one in proposals(form):
         what = f'"{BINDING}": "{one.fact}" would take it from the document\'s facts (docs/facts.md)'
         rows.append(Row(one.pointer, "may be a fact", what))

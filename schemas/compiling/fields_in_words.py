@@ -67,8 +67,8 @@ def _below(name: str, inner: str) -> str:
 
 
 def _described(what: str, node: Node) -> str:
-    told = " ".join((node.description or node.title).split())
-    return f"{what}: {told}" if told else what
+    description = " ".join((node.description or node.title).split())
+    return f"{what}: {description}" if description else what
 
 
 def _list(node: ArrayNode) -> str:

@@ -177,8 +177,8 @@ class Form:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the content of the form without its judge: equal forms have equal fingerprints."""
-        said = _content((self.title, self.description, self.instance, self.root))
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+        content = _content((self.title, self.description, self.instance, self.root))
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
     def __hash__(self) -> int:
         # Caches hash a form at every look-up, and a walk through the tree takes as long as some of them save.

@@ -74,9 +74,9 @@ class Layout:
 
     def _explained(self, item: Slot, description: str) -> Slot:
         """Returns the item of a list of options; the list's description may explain them as the item's own would."""
-        told = meanings(tuple(map(_plain, item.options)), description)
-        if any(told):
-            item = self.slots[item.index] = replace(item, option_notes=told)
+        explained = meanings(tuple(map(_plain, item.options)), description)
+        if any(explained):
+            item = self.slots[item.index] = replace(item, option_notes=explained)
         return item
 
     def _array(self, shape: Array, path: str, nullable: bool, notes: Notes) -> ArrayNode:
@@ -133,7 +133,7 @@ class Layout:
         self.choices.append(None)
         names = _names_of(kinds)
         selector = self._slot(
-            Enum(tuple(scalar_text(n) for n, _ in names), tuple(told for _, told in names), notes), path
+            Enum(tuple(scalar_text(n) for n, _ in names), tuple(note for _, note in names), notes), path
         )
         branches = tuple(self.node(kind, path) for kind in kinds)
         made = ChoiceNode(index, path, selector, branches, nullable, notes.title, notes.description)
@@ -261,15 +261,15 @@ def _names_of(kinds: list[Shape]) -> list[tuple[str, str]]:
         for kind in kinds
     ]
     shared = [n for n in constants[0] if all(n in c for c in constants)] if constants else []
-    telling = next((n for n in shared if len({c[n] for c in constants}) == len(kinds)), None)
+    distinguishing = next((n for n in shared if len({c[n] for c in constants}) == len(kinds)), None)
     names: list[tuple[str, str]] = []
     taken: set[str] = set()
     for kind, own in zip(kinds, constants, strict=True):
-        name = kind.notes.title or (_plain(own[telling]) if telling is not None else _words_for(kind))
+        name = kind.notes.title or (_plain(own[distinguishing]) if distinguishing is not None else _words_for(kind))
         unique = next(n for n in chain((name,), (f"{name} {i}" for i in count(2))) if n not in taken)
         taken.add(unique)
-        told = _words_for(kind)
-        names.append((unique, kind.notes.description or (told if name != told else "")))
+        words = _words_for(kind)
+        names.append((unique, kind.notes.description or (words if name != words else "")))
     return names
 
 
@@ -293,9 +293,9 @@ _KINDS: dict[type, str] = {Boolean: "yes or no", Number: "number", Enum: "choice
 def make_slot(shape: Shape, path: str, index: int) -> Slot:
     """The slot of a scalar shape."""
     notes, nullable, others = notes_of(shape), is_nullable(shape), without_null(shape)
-    options, told = _options(others)
-    if options and not any(told):
-        told = meanings(tuple(_plain(text) for text in options), notes.description)
+    options, notes_of_options = _options(others)
+    if options and not any(notes_of_options):
+        notes_of_options = meanings(tuple(_plain(text) for text in options), notes.description)
     strings = [b for b in others if isinstance(b, String)]
     only = strings[0] if len(others) == len(strings) == 1 else None
     minimal = "null" if nullable else smallest(shape)
@@ -308,7 +308,7 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         nullable=nullable,
         minimal=minimal,
         options=options,
-        option_notes=told if any(told) else (),
+        option_notes=notes_of_options if any(notes_of_options) else (),
         format=only.formats[0] if only and only.formats else "",
         pattern=only.patterns[0] if only and only.patterns else "",
         free=any(not b.patterns and not b.formats for b in strings),

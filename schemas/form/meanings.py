@@ -34,8 +34,8 @@ def meanings(options: tuple[str, ...], description: str) -> tuple[str, ...]:
     named = re.compile(rf"(?<![\w-]){_QUOTE}({'|'.join(map(re.escape, names))}){_QUOTE}(?![\w-])")
     hits = [(hit[1], hit.start(), hit.end()) for hit in named.finditer(description)]
     found: dict[str, str] = {}
-    for told in (_behind, _beside, _before):
-        for own, meaning in told(hits, description):
+    for reading in (_behind, _beside, _before):
+        for own, meaning in reading(hits, description):
             if meaning:
                 found.setdefault(own, meaning)
     return tuple(found.get(option, "") for option in options) if found else ()

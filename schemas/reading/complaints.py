@@ -34,8 +34,8 @@ def complaint(problem: jsonschema_rs.ValidationError) -> str:
     got = schema_text(value, ensure_ascii=False)
     place = "".join(f"/{escape(str(part))}" for part in path) or "/"
     advice = _advice(keyword, value)
-    said = f"{place}: expected {_expected(keyword, problem)}, got {got if len(got) < 80 else got[:77] + '…'}"
-    return f"{said} ({advice})" if advice else said
+    text = f"{place}: expected {_expected(keyword, problem)}, got {got if len(got) < 80 else got[:77] + '…'}"
+    return f"{text} ({advice})" if advice else text
 
 
 def _expected(keyword: str, problem: jsonschema_rs.ValidationError) -> str:

@@ -83,7 +83,7 @@ def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shap
         if (last or reader.full) and not needed:
             cut = True
             continue
-        told, before = len(reader.left_out), reader.problem
+        left_before, before = len(reader.left_out), reader.problem
         try:
             shape = _property(reader, schema, name, frame, level)
         except TooMany as stopped:
@@ -99,7 +99,7 @@ def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shap
             reader.problem = before
             # Without such a pattern the keywords beside it would take the name for an undeclared one.
             denied.append(forbidden(name))
-        if shape is None and declared[name] is not False and len(reader.left_out) == told:
+        if shape is None and declared[name] is not False and len(reader.left_out) == left_before:
             place = f"{schema.pointer('properties')}/{escape(name)}"
             reader.left_out.append((place, "left out, because no value can be written here"))
     if cut:

@@ -75,8 +75,8 @@ def read_yaml(text: str) -> YamlText:
         value = reader.document()
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
-        said = ", ".join(filter(None, (problem.context, problem.problem))) or "no YAML"
-        raise YamlError(1 if mark is None else mark.line + 1, said + _advice(text, mark)) from None
+        reason = ", ".join(filter(None, (problem.context, problem.problem))) or "no YAML"
+        raise YamlError(1 if mark is None else mark.line + 1, reason + _advice(text, mark)) from None
     except yaml.reader.ReaderError as problem:
         line = text.count("\n", 0, problem.position) + 1
         raise YamlError(line, f"the character {chr(ord(text[problem.position]))!a} is not allowed") from None

@@ -16,7 +16,7 @@ from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.examples import Example, Examples
-from cinnabar.engine.few_shot import FewShot, told_record
+from cinnabar.engine.few_shot import FewShot, record_line
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas.errors import UsageError
@@ -135,12 +135,12 @@ def test_an_example_is_a_question_with_its_answer_before_the_document(model: Lan
 def test_the_record_of_an_example_has_the_places_that_are_asked_for() -> None:
     lines = [{"what": "figs", "price": 3}, {"what": "pears"}, {"what": "nuts", "price": 1}]
     one = example("", number="N", kind="a", lines=lines, more={"left": 2})
-    assert told_record(one, FORM, FORM).startswith('{"number": "N", "lines": [{"what": "figs", "price": 3}, ')
+    assert record_line(one, FORM, FORM).startswith('{"number": "N", "lines": [{"what": "figs", "price": 3}, ')
 
     def told(**known: str | None) -> Any:
         remaining = Remaining(asked("a", "", **known)).form
         assert remaining is not None
-        return json.loads(told_record(one, FORM, remaining))
+        return json.loads(record_line(one, FORM, remaining))
 
     assert told(number='"X"', kind=None) == {"lines": lines, "more": {"left": 2}}
     prices = [{"price": 3}, {}, {"price": 1}]

@@ -126,16 +126,16 @@ def load_template(folder: Path, variables: Mapping[str, Any]) -> Template:
         except (OSError, UnicodeDecodeError) as error:
             raise ModelError(f"{path}: cannot be read: {error}") from error
     settings = tokenizer_settings(folder)
-    said = settings.values.get("chat_template")
-    if isinstance(said, list):
-        named = {one.get("name"): one.get("template") for one in said if isinstance(one, dict)}
-        said = named.get("default")
-    if not isinstance(said, str):
+    template = settings.values.get("chat_template")
+    if isinstance(template, list):
+        named = {one.get("name"): one.get("template") for one in template if isinstance(one, dict)}
+        template = named.get("default")
+    if not isinstance(template, str):
         raise ModelError(
             f"{folder}: expected chat_template.jinja, or `chat_template` in tokenizer_config.json; a base model has"
             " none, so take an instruct or chat release"
         )
-    return Template(said, settings.path, variables)
+    return Template(template, settings.path, variables)
 
 
 def _any_of(names: Sequence[str]) -> re.Pattern[str]:

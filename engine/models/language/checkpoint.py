@@ -217,12 +217,12 @@ def _tensors(
     with ExitStack() as opened:
         files: dict[Path, Any] = {}
         for path in {stored.path for stored in contents.stored.values()}:
-            with _told(path):
+            with _naming_file(path):
                 files[path] = opened.enter_context(safe_open(path, "pt"))
 
         def read(part: Part) -> torch.Tensor:
             stored = contents.stored[part.name]
-            with _told(stored.path):
+            with _naming_file(stored.path):
                 whole: torch.Tensor = files[stored.path].get_tensor(stored.name)
             return whole if part.rows is None else whole[part.begin : part.begin + part.rows]
 
@@ -239,7 +239,7 @@ def _tensors(
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _naming_file(path: Path) -> Iterator[None]:
     try:
         yield
     except SafetensorError as error:

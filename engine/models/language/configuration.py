@@ -110,8 +110,8 @@ def checkpoint_folder(folder: str | Path) -> Path:
     """Returns the folder of a checkpoint. Raises UsageError if it is none."""
     path = Path(folder)
     if not (path / CONFIG).is_file():
-        if told := named_wrongly(folder):
-            raise UsageError(f"{folder}: {told}")
+        if wrong := named_wrongly(folder):
+            raise UsageError(f"{folder}: {wrong}")
         raise UsageError(
             f"{folder}: expected a folder with {CONFIG}, *.safetensors and tokenizer.json, as"
             " `cinnabar model fetch ORG/NAME` makes it"

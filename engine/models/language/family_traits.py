@@ -31,9 +31,9 @@ def _body(settings: Settings, family: str) -> Traits:
     sliding = settings.flag("use_sliding_window") and settings.whole("max_window_layers", default=layers) < layers
     if sliding or any(kind != "full_attention" for kind in kinds):
         raise ModelError(f"{settings.path}: layers with sliding-window attention cannot be run in this version")
-    said = rope_settings(settings)
-    theta = said.number("rope_theta", default=settings.number("rope_theta", default=10_000.0))
-    rope = rope_of(said, settings)
+    rotary = rope_settings(settings)
+    theta = rotary.number("rope_theta", default=settings.number("rope_theta", default=10_000.0))
+    rope = rope_of(rotary, settings)
     return Traits(
         family=family,
         vocabulary=settings.whole("vocab_size"),
@@ -44,7 +44,7 @@ def _body(settings: Settings, family: str) -> Traits:
         head_width=settings.whole("head_dim", default=width // heads),
         inner=settings.whole("intermediate_size"),
         epsilon=settings.number("rms_norm_eps", default=1e-6),
-        window=window_of(rope, said, settings),
+        window=window_of(rope, rotary, settings),
         visibility="causal",
         block=1,
         mask=None,

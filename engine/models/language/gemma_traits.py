@@ -94,14 +94,14 @@ def _sliding(text: Settings, layers: int) -> tuple[bool, ...]:
 
 def _full_layers(text: Settings, sliding: tuple[bool, ...], key_heads: int) -> tuple[int, int]:
     """Returns width and number of the key heads of layers without a window, which two forms of config.json tell."""
-    told = text.table("per_layer_config")
-    if not told:
+    by_layer = text.table("per_layer_config")
+    if not by_layer:
         return text.whole("global_head_dim", default=512), text.whole("num_global_key_value_heads", default=key_heads)
-    full = [told.get(str(layer)) for layer, near in enumerate(sliding) if not near]
-    if len(told) != len(full) or not isinstance(full[0], dict) or any(one != full[0] for one in full):
+    full = [by_layer.get(str(layer)) for layer, near in enumerate(sliding) if not near]
+    if len(by_layer) != len(full) or not isinstance(full[0], dict) or any(one != full[0] for one in full):
         raise ModelError(
             f"{text.path}: expected `per_layer_config` to say the same of all layers without a window and nothing of"
-            f" others, found {json.dumps(told)[:80]}"
+            f" others, found {json.dumps(by_layer)[:80]}"
         )
     one = Settings(full[0], text.path)
     return one.whole("head_dim"), one.whole("num_key_value_heads", default=key_heads)

@@ -96,9 +96,11 @@ def fetch_checkpoint(name: str, out: Path, revision: str | None = None) -> Fetch
     except CinnabarError:
         raise
     except Exception as error:  # of the library, of its HTTP client, of the disk
-        said = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
         hub = endpoint or "huggingface.co"
-        raise RunError(f"{name}: fetching from {hub} failed: {said}; run the same command again, it goes on") from error
+        raise RunError(
+            f"{name}: fetching from {hub} failed: {reason}; run the same command again, it goes on"
+        ) from error
     return Fetched(out, commit, len(files), sum(file.size for file in files))
 
 

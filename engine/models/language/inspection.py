@@ -52,7 +52,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
         return found
     texts = _attempt(found, lambda: load_texts(path))
     traits = read if texts is None else texts[0]
-    found.facts.update(_told(path, traits))
+    found.facts.update(_stated_facts(path, traits))
     if texts is not None:
         found.facts.update({"tokens": texts[1].size, "end of turn": texts[1].end, "mask token": traits.mask})
     contents = _attempt(found, lambda: read_contents(path, traits))
@@ -88,22 +88,22 @@ def _ignored(names: Sequence[str]) -> str | None:
     return f"{len(names)} that read images or audio, such as {names[0]}; documents come as text" if names else None
 
 
-def _told(path: Path, traits: Traits) -> dict[str, Any]:
+def _stated_facts(path: Path, traits: Traits) -> dict[str, Any]:
     family = family_of(traits)
-    said = read_settings(path / CONFIG).values
-    told = CONFIG
-    if traits.visibility != "causal" and not any(said.get(key) for key in _BLOCK_KEYS):
+    config = read_settings(path / CONFIG).values
+    source = CONFIG
+    if traits.visibility != "causal" and not any(config.get(key) for key in _BLOCK_KEYS):
         # A release that was trained with other blocks than its family's first one runs badly and says nothing.
-        told = f"the family: {CONFIG} has no `block_size`"
+        source = f"the family: {CONFIG} has no `block_size`"
         named = _BLOCK_NAME.search(path.resolve().name)
-        told += f", and the folder is named {named[0]}" if named else ""
+        source += f", and the folder is named {named[0]}" if named else ""
     return {
         "family": family.title,
         "licence": licences(path),
         "attention": traits.visibility.replace("_", "-"),
         "noise": traits.noise,
         "block": traits.block,
-        "block told by": told,
+        "block told by": source,
         "window": traits.window,
         "calibrated": (path / CALIBRATION).is_file(),
     }

@@ -104,8 +104,8 @@ def _render(job: Mapping[str, Any], seconds: int, memory: int) -> dict[str, Any]
 
 
 def _line(error: Exception) -> str:
-    said = " ".join(str(error)[: 10 * LONGEST_ERROR].split()).rstrip(".") or type(error).__name__
-    return said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}…"
+    message = " ".join(str(error)[: 10 * LONGEST_ERROR].split()).rstrip(".") or type(error).__name__
+    return message if len(message) <= LONGEST_ERROR else f"{message[:LONGEST_ERROR]}…"
 
 
 def main() -> None:

@@ -29,15 +29,15 @@ def rope_settings(settings: Settings) -> Settings:
 
     The latter may be an object for each kind of layer, of which these families have one.
     """
-    said = settings.table("rope_parameters") or settings.table("rope_scaling")
-    if isinstance(said.get("full_attention"), dict):
-        said = said["full_attention"]
-    return Settings(said, settings.path)
+    rotary = settings.table("rope_parameters") or settings.table("rope_scaling")
+    if isinstance(rotary.get("full_attention"), dict):
+        rotary = rotary["full_attention"]
+    return Settings(rotary, settings.path)
 
 
-def rope_of(said: Settings, settings: Settings) -> dict[str, Any]:
+def rope_of(rotary: Settings, settings: Settings) -> dict[str, Any]:
     """Returns the scaling of the rotary embedding with `rope_type` and its numbers; an empty one if there is none."""
-    values = said.values
+    values = rotary.values
     kind = values.get("rope_type", values.get("type", "default"))
     if not isinstance(kind, str) or kind not in ROPES:
         raise ModelError(
@@ -50,7 +50,7 @@ def rope_of(said: Settings, settings: Settings) -> dict[str, Any]:
     numbers = {key: value for key, value in values.items() if key not in _BESIDE_SCALING}
     original = settings.values.get(_ORIGINAL)
     if original is not None or values.get(_ORIGINAL) is not None or kind in ("llama3", "yarn"):
-        numbers[_ORIGINAL] = settings.whole(_ORIGINAL, default=said.whole(_ORIGINAL, default=trained))
+        numbers[_ORIGINAL] = settings.whole(_ORIGINAL, default=rotary.whole(_ORIGINAL, default=trained))
     if kind == "yarn" and values.get("factor") is None and numbers[_ORIGINAL] < trained:
         numbers["factor"] = trained / numbers[_ORIGINAL]
     missing = [key for key in ROPES[kind] if numbers.get(key) is None]
@@ -62,13 +62,13 @@ def rope_of(said: Settings, settings: Settings) -> dict[str, Any]:
     return {"rope_type": kind, **numbers}
 
 
-def window_of(rope: Mapping[str, Any], said: Settings, settings: Settings) -> int:
+def window_of(rope: Mapping[str, Any], rotary: Settings, settings: Settings) -> int:
     """Returns the most positions: `max_position_embeddings`, or more where the scaling says so.
 
     Models are scaled in two ways: their makers write the scaled window, and users of Qwen's and SDAR's releases add
     `rope_scaling` with the first window and a factor, as the cards tell them, and leave the rest as it is.
     """
-    told = settings.whole("max_position_embeddings")
-    if rope.get("rope_type") in ("linear", "yarn") and said.values.get(_ORIGINAL) is not None:
-        return max(told, int(rope[_ORIGINAL] * rope["factor"]))
-    return told
+    stated = settings.whole("max_position_embeddings")
+    if rope.get("rope_type") in ("linear", "yarn") and rotary.values.get(_ORIGINAL) is not None:
+        return max(stated, int(rope[_ORIGINAL] * rope["factor"]))
+    return stated

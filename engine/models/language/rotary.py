@@ -78,30 +78,30 @@ def scaled_frequencies(traits: Traits) -> tuple[torch.Tensor, float]:
     return _yarn(plain, factor, traits.rope, width, traits.rope_theta)
 
 
-def _llama3(plain: torch.Tensor, factor: float, said: Mapping[str, Any]) -> torch.Tensor:
-    low, high = float(said["low_freq_factor"]), float(said["high_freq_factor"])
+def _llama3(plain: torch.Tensor, factor: float, scaling: Mapping[str, Any]) -> torch.Tensor:
+    low, high = float(scaling["low_freq_factor"]), float(scaling["high_freq_factor"])
     # How often the wave of each frequency turns within the window of the first training.
-    turns = said["original_max_position_embeddings"] * plain / (2 * math.pi)
+    turns = scaling["original_max_position_embeddings"] * plain / (2 * math.pi)
     return _between(plain, factor, ((turns - low) / (high - low)).clamp(0, 1))
 
 
 def _yarn(
-    plain: torch.Tensor, factor: float, said: Mapping[str, Any], width: int, theta: float
+    plain: torch.Tensor, factor: float, scaling: Mapping[str, Any], width: int, theta: float
 ) -> tuple[torch.Tensor, float]:
-    window = said["original_max_position_embeddings"]
+    window = scaling["original_max_position_embeddings"]
 
     def place(turns: float) -> float:
         """The place among the frequencies at which a wave turns so often within the window."""
         return width * math.log(window / (turns * 2 * math.pi)) / (2 * math.log(theta))
 
-    low, high = place(said.get("beta_fast") or 32.0), place(said.get("beta_slow") or 1.0)
-    if said.get("truncate", True):
+    low, high = place(scaling.get("beta_fast") or 32.0), place(scaling.get("beta_slow") or 1.0)
+    if scaling.get("truncate", True):
         low, high = math.floor(low), math.ceil(high)
     low, high = max(low, 0), min(high, width - 1)
     ramp = (torch.arange(width // 2, dtype=torch.float32, device="cpu") - low) / max(high - low, 0.001)
-    scale = said.get("attention_factor")
+    scale = scaling.get("attention_factor")
     if scale is None:
-        one, other = said.get("mscale"), said.get("mscale_all_dim")
+        one, other = scaling.get("mscale"), scaling.get("mscale_all_dim")
         scale = _sharper(factor, one) / _sharper(factor, other) if one and other else _sharper(factor, 1.0)
     return _between(plain, factor, 1 - ramp.clamp(0, 1)), float(scale)
 

@@ -49,13 +49,13 @@ class TokenizerFile:
         self.path = folder / "tokenizer.json"
         if not self.path.is_file():
             raise ModelError(f"{folder}: expected tokenizer.json, found none; `cinnabar model fetch` brings it")
-        self.said: dict[str, Any] = dict(read_settings(self.path).values)
+        self.content: dict[str, Any] = dict(read_settings(self.path).values)
         try:
             self.added = {
                 str(one["content"]): AddedToken(
                     int(one["id"]), str(one["content"]), bool(one.get("lstrip")), bool(one.get("rstrip"))
                 )
-                for one in self.said.get("added_tokens") or ()
+                for one in self.content.get("added_tokens") or ()
             }
             numbers = [one.id for one in self.added.values()]
             if min(numbers, default=0) < 0 or len(set(numbers)) < len(numbers):
@@ -64,18 +64,18 @@ class TokenizerFile:
             raise ModelError(f"{self.path}: expected `added_tokens` with id and content ({error})") from error
         self.names = special_names(folder)
 
-    def mask(self, told: int | None) -> int:
+    def mask(self, stated: int | None) -> int:
         """Returns the mask token, which config.json may tell.
 
         Raises ModelError if the tokenizer does not have it among its added tokens.
         """
-        if told is not None:
-            if all(one.id != told for one in self.added.values()):
+        if stated is not None:
+            if all(one.id != stated for one in self.added.values()):
                 raise ModelError(
-                    f"{self.path}: expected the token {told}, `mask_token_id` of config.json, among the added tokens;"
+                    f"{self.path}: expected the token {stated}, `mask_token_id` of config.json, among the added tokens;"
                     " take the tokenizer of the same release"
                 )
-            return told
+            return stated
         found = self.added.get(self.names.get("mask_token", ""))
         if found is None:
             raise ModelError(
@@ -187,13 +187,13 @@ def _backends(file: TokenizerFile) -> tuple[tokenizers.Tokenizer, tokenizers.Tok
     """
     bare: dict[str, Any] = {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
     changed = {
-        "normalizer": _kept(file.said.get("normalizer")),
-        "pre_tokenizer": _without_prefix(file.said.get("pre_tokenizer")),
+        "normalizer": _kept(file.content.get("normalizer")),
+        "pre_tokenizer": _without_prefix(file.content.get("pre_tokenizer")),
         "model": {"type": "BPE", "vocab": {}, "merges": []},
     }
     try:
-        published = tokenizers.Tokenizer.from_str(json.dumps(file.said | bare))
-        shell = tokenizers.Tokenizer.from_str(json.dumps(file.said | bare | changed))
+        published = tokenizers.Tokenizer.from_str(json.dumps(file.content | bare))
+        shell = tokenizers.Tokenizer.from_str(json.dumps(file.content | bare | changed))
     except Exception as error:  # the library raises nothing more special
         raise ModelError(f"{file.path}: cannot be read as a tokenizer: {error}; fetch the file again") from error
     # Both share one model, which takes most of the time to read.
@@ -225,8 +225,8 @@ def _without_prefix(pre: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _spelled(file: TokenizerFile) -> dict[int, bytes]:
     """Returns the bytes of each token that spells some."""
-    said = file.said
-    model = said.get("model") or {}
+    content = file.content
+    model = content.get("model") or {}
     vocabulary = model.get("vocab")
     if isinstance(vocabulary, list):
         texts = {place: str(entry[0]) for place, entry in enumerate(vocabulary)}
@@ -235,7 +235,7 @@ def _spelled(file: TokenizerFile) -> dict[int, bytes]:
     else:
         raise ModelError(f"{file.path}: expected a vocabulary in `model`, found none")
     special = {one.id for one in file.added.values()}
-    kinds = _kinds(said.get("decoder")) | _kinds(said.get("pre_tokenizer"))
+    kinds = _kinds(content.get("decoder")) | _kinds(content.get("pre_tokenizer"))
     found: dict[int, bytes] = {}
     if "ByteLevel" in kinds:
         # Each sign becomes the character of its byte's number, so that Latin-1 gives the bytes; others it cannot write.

@@ -82,8 +82,8 @@ def weight_files(folder: Path) -> list[Path]:
                 f"{folder}: the weights are pickles ({pickles[0]}), which can run code when they are read; take a"
                 " release with *.safetensors, or convert them where you trust their source"
             )
-        if told := named_wrongly(folder):
-            raise ModelError(f"{folder}: {told}")
+        if wrong := named_wrongly(folder):
+            raise ModelError(f"{folder}: {wrong}")
         raise ModelError(
             f"{folder}: expected model.safetensors, or {INDEX} with its files; found neither; `cinnabar model fetch`"
             " brings them"
@@ -100,7 +100,7 @@ def _header(path: Path) -> dict[str, Stored]:
             length = int.from_bytes(file.read(8), "little")
             if not 0 < length <= min(size - 8, _LONGEST):
                 raise ValueError(f"a header of {length} bytes in a file of {size}")
-            said = json.loads(file.read(length))
+            header = json.loads(file.read(length))
         found = {
             name: Stored(
                 path,
@@ -110,7 +110,7 @@ def _header(path: Path) -> dict[str, Stored]:
                 8 + length + int(one["data_offsets"][0]),
                 8 + length + int(one["data_offsets"][1]),
             )
-            for name, one in said.items()
+            for name, one in header.items()
             if name != "__metadata__"
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:

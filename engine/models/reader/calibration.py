@@ -131,9 +131,9 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
         signs["default"] = float(leaf.origin == "default")
         signs["row"], signs["row_odds"] = float(row != ""), log_odds(filled.rows[row][1]) if row else 0.0
         signs["options"] = math.log1p(len(slot.options)) if slot is not None else 0.0
-        # The spans of an option are the passage that told it; one passage may tell many.
-        told = leaf.origin == "chosen" and bool(leaf.spans)
-        signs["told"], signs["told_odds"] = float(told), signs["posterior"] if told else 0.0
+        # The spans of an option are the passage that shows it; one passage may show many.
+        by_passage = leaf.origin == "chosen" and bool(leaf.spans)
+        signs["told"], signs["told_odds"] = float(by_passage), signs["posterior"] if by_passage else 0.0
         signs["shared"] = float(any(spans[span] > 1 for span in leaf.spans))
         label = questions[leaf.slot].label if slot is not None else ""
         signs["label"] = _label_before(label, passage, leaf)
@@ -207,15 +207,15 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
         return None
     advice = "run `cinnabar calibrate` for this model, or remove the file"
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
         scales = {
-            name: Scale(float(said[name]["bias"]), {k: float(w) for k, w in said[name]["weights"].items()})
+            name: Scale(float(content[name]["bias"]), {k: float(w) for k, w in content[name]["weights"].items()})
             for name in ("values", "absences", "rows", "lists")
             # A calibration may have been fitted without lists.
-            if name != "lists" or said.get(name) is not None
+            if name != "lists" or content.get(name) is not None
         }
-        version = int(said["values_version"])
-        found = Calibration(**scales, model=str(said["model"]), about=dict(said["about"]), values_version=version)
+        version = int(content["values_version"])
+        found = Calibration(**scales, model=str(content["model"]), about=dict(content["about"]), values_version=version)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
             f"{path}: expected a calibration, found something else ({error!r}); {advice}"
@@ -243,8 +243,8 @@ def carry_calibration(base: Path, folder: Path, model: str) -> None:
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
     """Writes a calibration into its model's folder."""
-    said = asdict(calibration)
-    text = json.dumps(said, indent=1, sort_keys=True) + "\n"
+    content = asdict(calibration)
+    text = json.dumps(content, indent=1, sort_keys=True) + "\n"
     temporary = folder / f"{CALIBRATION}.new"
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(folder / CALIBRATION)

@@ -380,8 +380,8 @@ class WindowDecoder:
         if found is None:
             if self._words is None:
                 tables = (self.network.encoder.words.weight, self.network.letters.weight)
-                vectors, letters = (table.detach().float().cpu().numpy() for table in tables)
-                self._words = WordVectors(vectors, letters, self.wordpieces)
+                vectors, ngrams = (table.detach().float().cpu().numpy() for table in tables)
+                self._words = WordVectors(vectors, ngrams, self.wordpieces)
             page = Page.of(memory.passage.text, memory.columns, self._words)
             found = memory.priors[form.fingerprint] = Priors(PriorInput(form, page, self.config))
         return found

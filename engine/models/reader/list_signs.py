@@ -234,7 +234,7 @@ def _sums(rows: Sequence[_Row], text: _Text) -> float:
             number = None if leaf.text is None else _as_number(leaf.text)
             if number is not None and leaf.spans:
                 columns[leaf.slot].append(number)
-    said = 0.0
+    agreement = 0.0
     for values in columns.values():
         total = round(abs(math.fsum(values)), 2)
         if len(values) < max(2, len(rows) - 1) or len(set(values)) < 2:
@@ -244,8 +244,8 @@ def _sums(rows: Sequence[_Row], text: _Text) -> float:
         own = sum(round(abs(value), 2) == total for value in values)
         if text.numbers[total] > own:
             return 1.0
-        said = -1.0
-    return said
+        agreement = -1.0
+    return agreement
 
 
 def _as_number(text: str) -> float | None:

@@ -71,12 +71,12 @@ def _loaded(name: str | Path, device: str, config: PriorConfig, precision: Preci
 
 def _mapped_network(folder: Path, integers: bool) -> tuple[Network, WordPieces]:
     """The network of a whole model with weights that processes share, and its word pieces."""
-    said = about(folder)
-    weights.check_files(folder, said["files"])
+    stated = about(folder)
+    weights.check_files(folder, stated["files"])
     network = mapped_module(
-        (weights_fingerprint(folder), said["size"]),
+        (weights_fingerprint(folder), stated["size"]),
         integers,
-        lambda: Network(Size(**said["size"])),
+        lambda: Network(Size(**stated["size"])),
         lambda: load_network(folder)[0],
     )
     return network, WordPieces(folder / "vocab.txt")

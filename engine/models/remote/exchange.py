@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 #: Characters of a server's message that are kept.
-SAID = 300
+KEPT_MESSAGE = 300
 #: The two names of the limit of an answer's tokens; some servers know only one of them.
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
 #: A key with fewer characters is a placeholder; it is hidden as a whole word only, not within other words.
@@ -151,12 +151,12 @@ def retry_after(value: str | None, milliseconds: str | None = None, now: float |
 
 
 def scrubbed(text: str, key: str) -> str:
-    """Returns a server's message on one line, cut to SAID characters, and without the key."""
+    """Returns a server's message on one line, cut to KEPT_MESSAGE characters, and without the key."""
     hidden = re.escape(key)
     if len(key) < SHORT:
         hidden = rf"(?<!\w){hidden}(?!\w)"
     line = " ".join((re.sub(hidden, "***", text) if key else text).split())
-    return line.encode("utf-8", "backslashreplace").decode()[:SAID]
+    return line.encode("utf-8", "backslashreplace").decode()[:KEPT_MESSAGE]
 
 
 def _broken(error: Exception, settings: Settings) -> Transient:
@@ -177,7 +177,7 @@ def _broken(error: Exception, settings: Settings) -> Transient:
 def _refused(error: Any, served: Served, key: str) -> Exception:
     """Returns the exception for the status of a response."""
     status, headers = int(error.status_code), error.response.headers
-    said = scrubbed(str(error.message), key)
+    message = scrubbed(str(error.message), key)
     code = error.code if isinstance(error.code, str) else ""
     where = served.where
     if code == "insufficient_quota" or status == 402:
@@ -186,14 +186,14 @@ def _refused(error: Any, served: Served, key: str) -> Exception:
         wait = retry_after(headers.get("retry-after"), headers.get("retry-after-ms"))
         # After a gateway's timeout the service behind it may still have worked on the request.
         sent = status in (408, 502, 504) or status >= 520
-        return Transient(f"HTTP {status}: {said}", wait=wait, sent=sent, limited=status in (429, 503))
+        return Transient(f"HTTP {status}: {message}", wait=wait, sent=sent, limited=status in (429, 503))
     if status in (401, 403):
         return RunError(f"{where}: the server refused the key in {served.key_name} (HTTP {status})")
     if status == 404 or status < 400:
         return RunError(f"{where}: not found (HTTP {status}); check --base-url and the model's name")
     if code == "context_length_exceeded" or status == 413:
-        return EngineFailure("too_long", f"HTTP {status}: {said}; try a smaller --context")
-    return EngineFailure("request_refused", f"HTTP {status}: {said}")
+        return EngineFailure("too_long", f"HTTP {status}: {message}; try a smaller --context")
+    return EngineFailure("request_refused", f"HTTP {status}: {message}")
 
 
 def _read(content: bytes) -> Answer:

@@ -134,8 +134,8 @@ class RemoteFiller:
         except RunError:
             raise
         except Exception as error:
-            said = scrubbed(f"{type(error).__name__}: {error}", self._key)
-            return Failed(request.id, "engine_error", said)
+            reason = scrubbed(f"{type(error).__name__}: {error}", self._key)
+            return Failed(request.id, "engine_error", reason)
 
     async def _ask(self, client: AsyncOpenAI, request: Request) -> Result:
         """Asks for a form until an answer makes a record; each further ask lists the problems of the last answer."""
@@ -193,8 +193,8 @@ class RemoteFiller:
                     return await self._sent(client, body, key)
         except Transient as failure:
             if self._is_nowhere(failure):
-                said = f"{self._served.where}: {scrubbed(failure.reason, self._key)}"
-                raise RunError(f"{said}; check the address in --base-url") from None
+                reason = f"{self._served.where}: {scrubbed(failure.reason, self._key)}"
+                raise RunError(f"{reason}; check the address in --base-url") from None
             self._unanswered(failure)
             raise EngineFailure("unavailable", f"{settings.attempts} attempts: {failure.reason}") from None
         raise AssertionError("an attempt returns or raises")
@@ -232,8 +232,8 @@ class RemoteFiller:
                     self._doubt(key, most)
                 if failure.wait is not None and failure.wait > self._settings.patience:
                     self._unanswered(failure)
-                    said = f"the service asks to wait {failure.wait:.0f} s: {failure.reason}"
-                    raise EngineFailure("unavailable", said) from None
+                    reason = f"the service asks to wait {failure.wait:.0f} s: {failure.reason}"
+                    raise EngineFailure("unavailable", reason) from None
                 if failure.limited and failure.wait:
                     self._pace.pause(failure.wait)
                 raise
@@ -255,8 +255,8 @@ class RemoteFiller:
         """Raises RunError if the server refused every request so far: no document would fare better."""
         self._refusals += failure.code == "request_refused"
         if self._refusals >= REFUSALS and not self.ledger.answers and not self.ledger.from_journal:
-            said = f"{self._served.where}: the server refused the first {REFUSALS} requests: {failure.detail}"
-            raise RunError(f"{said}; check that the model supports the response format json_schema") from None
+            reason = f"{self._served.where}: the server refused the first {REFUSALS} requests: {failure.detail}"
+            raise RunError(f"{reason}; check that the model supports the response format json_schema") from None
 
     def _doubt(self, key: str, most: Decimal) -> None:
         self.ledger.doubt(most)

@@ -107,7 +107,7 @@ class Budget:
         """
         while not self._fits(most):
             if self.stopped or not self._under_way:
-                self.stopped = self.stopped or self._told(most)
+                self.stopped = self.stopped or self._exhausted(most)
                 raise EngineFailure("budget", f"not asked: {self._told(most)}")
             self._freed.clear()
             await self._freed.wait()
@@ -118,7 +118,7 @@ class Budget:
             self._under_way -= most
             self._freed.set()
 
-    def _told(self, most: Decimal) -> str:
+    def _exhausted(self, most: Decimal) -> str:
         spent = money(self._ledger.spent)
         return f"a request may cost ${money(most)}, and ${spent} of the budget of ${self._limit} is spent"
 

@@ -91,7 +91,7 @@ def test_tokens_of_prompts_that_were_found_in_the_cache_are_counted(model: Langu
     engine.fill([asked("a")])
     shared = engine.counts["cached"]
     assert shared > 0 and shared % 64 == 0
-    assert Planner(model).told(FORM) // 64 * 64 <= shared
+    assert Planner(model).prompt_tokens(FORM) // 64 * 64 <= shared
 
 
 def test_every_state_that_is_shown_is_a_whole_valid_record_with_the_frozen_values(model: LanguageModel) -> None:
@@ -174,8 +174,8 @@ def test_requests_share_the_beginning_of_their_prompts_whatever_is_frozen(model:
         return next(at for at, tokens in enumerate(zip(*prompts, strict=False)) if len({*tokens}) > 1)
 
     alone = shared(asked("a"), asked("b", "other text"))
-    told = model.tokenizer.decode(prompt_of(Planner(model), asked("a"))[:alone]).decode()
-    assert told.endswith("Document:\n") and "lines: list of" in told
+    prompt_tokens = model.tokenizer.decode(prompt_of(Planner(model), asked("a"))[:alone]).decode()
+    assert prompt_tokens.endswith("Document:\n") and "lines: list of" in prompt_tokens
     same = shared(asked("a", number='"X"'), asked("b", number='"Y"'))
     various = shared(asked("a", number='"X"'), asked("b", kind=None))
     assert alone > same > various > len("You write a record") / 2

@@ -55,9 +55,9 @@ def drawn(seed: int, length: int) -> np.ndarray:
     return np.random.RandomState(seed).standard_normal((length, VOCABULARY.size)) * 2
 
 
-def outlook(graph: RecordGraph, tokens: Ints, logits: np.ndarray, left: int = 9):  # type: ignore[no-untyped-def]
+def lookahead(graph: RecordGraph, tokens: Ints, logits: np.ndarray, left: int = 9):  # type: ignore[no-untyped-def]
     span = Span(0, tokens, np.arange(len(tokens)), left)
-    return GreedyConstraint(graph).outlook(span, scores_of(graph, logits, tokens))
+    return GreedyConstraint(graph).lookahead(span, scores_of(graph, logits, tokens))
 
 
 def test_the_end_comes_where_it_is_the_likeliest_token_and_not_since_a_text_is_unlikely() -> None:
@@ -65,10 +65,10 @@ def test_the_end_comes_where_it_is_the_likeliest_token_and_not_since_a_text_is_u
     letter = TOKENIZER.encode("x")[0]
     # All tokens are about as likely, but for the first three and the end behind them.
     logits[:3, letter], logits[3, END] = 2.0, 3.0
-    found = outlook(GRAPH, empty, logits)
+    found = lookahead(GRAPH, empty, logits)
     assert found.witness.tolist() == [letter] * 3 + [END] * 5
     assert found.choices[3] > 1
-    whole = Constraint(GRAPH, 1.0).outlook(Span(0, empty, np.arange(8), 9), scores_of(GRAPH, logits, empty))
+    whole = Constraint(GRAPH, 1.0).lookahead(Span(0, empty, np.arange(8), 9), scores_of(GRAPH, logits, empty))
     assert whole.witness[0] == END
 
 
@@ -78,7 +78,7 @@ def test_the_witness_is_a_text_that_agrees_with_committed_tokens(seed: int, leng
     for one in (graph, GRAPH):
         tokens, logits = np.full(length, -1, np.int64), drawn(seed, length)
         while (tokens < 0).any():
-            found = outlook(one, tokens, logits, left)
+            found = lookahead(one, tokens, logits, left)
             if not found.complete:
                 # Only at the beginning there may be too little room.
                 assert (tokens < 0).all() and one.distance[0] > length + left
@@ -99,10 +99,10 @@ def test_a_forced_token_behind_an_open_one_is_not_forced_yet() -> None:
     logits = np.zeros((3, VOCABULARY.size))
     logits[0, lead] = 9.0
     empty = np.full(3, -1, np.int64)
-    found = outlook(GRAPH, empty, logits)
+    found = lookahead(GRAPH, empty, logits)
     assert found.witness[0] == lead and found.choices[1] > 1 and found.posterior[1] < 0.1
     settled = np.array([lead, -1, -1])
-    after = outlook(GRAPH, settled, logits)
+    after = lookahead(GRAPH, settled, logits)
     assert after.posterior[1] > found.posterior[1] and 1 < after.choices[1] <= 64
 
 
@@ -110,14 +110,14 @@ def test_an_end_that_an_open_token_forces_is_not_forced_yet() -> None:
     graph = graph_of(text_until(b"a"), VOCABULARY)
     logits, letter = np.zeros((3, VOCABULARY.size)), TOKENIZER.encode("a")[0]
     logits[0, letter] = 9.0
-    found = outlook(graph, np.full(3, -1, np.int64), logits)
+    found = lookahead(graph, np.full(3, -1, np.int64), logits)
     assert found.witness.tolist() == [letter, END, END] and (found.choices > 1).all()
-    assert outlook(graph, np.array([letter, -1, -1]), logits).choices.tolist()[1:] == [1, 1]
+    assert lookahead(graph, np.array([letter, -1, -1]), logits).choices.tolist()[1:] == [1, 1]
 
 
 def test_a_committed_token_is_judged_beside_the_others() -> None:
     letter, other = TOKENIZER.encode("x")[0], TOKENIZER.encode("y")[0]
     logits = np.zeros((2, VOCABULARY.size))
     logits[0, other] = 9.0
-    found = outlook(GRAPH, np.array([letter, -1]), logits)
+    found = lookahead(GRAPH, np.array([letter, -1]), logits)
     assert found.posterior[0] < 0.01 and found.runner_up[0] > 0.9

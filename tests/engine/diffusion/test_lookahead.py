@@ -1,4 +1,4 @@
-"""The outlook of a block, against a sum over all token sequences that a record allows."""
+"""The lookahead of a block, against a sum over all token sequences that a record allows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sequences(state: int, length: int, left: int) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("local", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("seed", range(24))
-def test_the_outlook_is_a_sum_over_all_texts(seed: int, local: float) -> None:
+def test_the_lookahead_is_a_sum_over_all_texts(seed: int, local: float) -> None:
     draw = np.random.default_rng(seed)
     length, left = int(draw.integers(1, 5)), int(draw.integers(0, 4))
     state = int(draw.integers(0, len(GRAPH.distance) - 1)) if seed % 3 else 0
@@ -64,7 +64,7 @@ def test_the_outlook_is_a_sum_over_all_texts(seed: int, local: float) -> None:
     if not len(scored_at):
         return
     span = Span(state, tokens, scored_at, left)
-    found = Constraint(GRAPH, local).outlook(span, scored(logits[scored_at], tokens[scored_at]))
+    found = Constraint(GRAPH, local).lookahead(span, scored(logits[scored_at], tokens[scored_at]))
     share = torch.from_numpy(logits).double().log_softmax(-1).numpy()
 
     def allowed(row: tuple[int, ...], at: int) -> float:
@@ -106,9 +106,11 @@ def test_the_outlook_is_a_sum_over_all_texts(seed: int, local: float) -> None:
 def test_tokens_that_no_record_has_leave_no_text() -> None:
     tokens = np.array([TEXTS.index(b"b"), -1])
     span = Span(0, np.array([TEXTS.index(b"bc"), TEXTS.index(b"bc"), -1]), np.array([2]), 3)
-    assert not Constraint(GRAPH, 1.0).outlook(span, scored(np.zeros((1, END + 1), np.float32), np.array([-1]))).complete
+    nothing = scored(np.zeros((1, END + 1), np.float32), np.array([-1]))
+    assert not Constraint(GRAPH, 1.0).lookahead(span, nothing).complete
     span = Span(0, tokens, np.array([1]), 0)
-    assert not Constraint(GRAPH, 1.0).outlook(span, scored(np.zeros((1, END + 1), np.float32), np.array([-1]))).complete
+    nothing = scored(np.zeros((1, END + 1), np.float32), np.array([-1]))
+    assert not Constraint(GRAPH, 1.0).lookahead(span, nothing).complete
 
 
 def test_without_a_constraint_each_position_has_its_own_best_token() -> None:
@@ -117,7 +119,7 @@ def test_without_a_constraint_each_position_has_its_own_best_token() -> None:
     logits[0, 3], logits[1, TEXTS.index(b"cab")], logits[2, 1] = 5.0, 9.0, 2.0
     tokens = np.array([-1, -1, 4])
     scores = free.classes.scores(Said(BLOCK), torch.from_numpy(logits), tokens)
-    found = free.outlook(Span(0, tokens, np.arange(3), 0), scores)
+    found = free.lookahead(Span(0, tokens, np.arange(3), 0), scores)
     # The mask token is never written, and a committed token stays.
     assert found.witness.tolist() == [3, 0, 4]
     assert found.posterior[0] == pytest.approx(math.exp(5) / (math.exp(5) + 7), abs=1e-4)
@@ -134,7 +136,7 @@ def test_the_tables_of_a_whole_graph_are_made_only_if_a_part_is_most_of_it(monke
     def look(state: int, length: int) -> None:
         empty = np.full(length, -1, np.int64)
         scores = constraint.classes.scores(Said(BLOCK), torch.zeros(length, 22), empty)
-        constraint.outlook(Span(state, empty, np.arange(length), 99), scores)
+        constraint.lookahead(Span(state, empty, np.arange(length), 99), scores)
 
     look(0, 2)
     assert 0 < constraint.edges < edges / 2

@@ -86,7 +86,7 @@ def test_any_subset_of_a_witness_can_be_completed(chunk: int, local: float) -> N
             while (tokens < 0).any():
                 logits = torch.randn(length, VOCABULARY.size, generator=noise) * scale
                 scores = TokenClasses(graph.token_class, graph.classes).scores(_Said(BLOCK), logits, tokens)
-                found = constraint.outlook(Span(0, tokens, np.arange(length), 0), scores)
+                found = constraint.lookahead(Span(0, tokens, np.arange(length), 0), scores)
                 assert found.complete
                 fixed = tokens >= 0
                 assert (found.witness[fixed] == tokens[fixed]).all()

@@ -8,7 +8,7 @@ import torch
 from tests.tiny_network import labelled, wordpieces
 
 from cinnabar.engine.training.examples import draw_window, is_held
-from cinnabar.engine.training.option_places import with_told
+from cinnabar.engine.training.option_places import with_evidence
 from cinnabar.engine.training.pool import Source
 
 SCHEMA = {
@@ -24,7 +24,7 @@ def _source() -> Source:
     passage = labelled(TEXT, SCHEMA, {"title": "Supply agreement", "audit_rights": True})
     torch.manual_seed(1)
     words = torch.randn(wordpieces().size, 64)
-    return with_told(Source("agreements", 1.0, [passage], [passage]), words, wordpieces())
+    return with_evidence(Source("agreements", 1.0, [passage], [passage]), words, wordpieces())
 
 
 def test_the_windows_with_most_of_a_choices_words_hold_it() -> None:

@@ -209,8 +209,8 @@ def question_tensors(questions: Sequence[Question], pieces: WordPieces) -> Quest
     label = _padded((pieces.ids(q.label) for q in questions), len(texts), LABEL_PIECES)
     note = _padded((pieces.ids(q.note) for q in questions), len(texts), NOTE_PIECES)
     named = _named(questions, [len(t) - 1 for t in texts], pieces)
-    letters = torch.from_numpy(spelt_names([pieces.ids(q.label) for q in questions], pieces))
-    return Questions(ids, mask, label, note, named, letters)
+    spelt = torch.from_numpy(spelt_names([pieces.ids(q.label) for q in questions], pieces))
+    return Questions(ids, mask, label, note, named, spelt)
 
 
 def _named(questions: Sequence[Question], until: Sequence[int], pieces: WordPieces) -> torch.Tensor:

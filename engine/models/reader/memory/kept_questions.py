@@ -53,8 +53,8 @@ class KeptQuestions:
         machine = (
             torch.cuda.get_device_name(device) if device.type == "cuda" else torch.backends.cpu.get_cpu_capability()
         )
-        said = (self._fingerprint, _code(), torch.__version__, device.type, machine, torch.get_num_threads())
-        digest = hashlib.sha256(repr(said).encode())
+        parts = (self._fingerprint, _code(), torch.__version__, device.type, machine, torch.get_num_threads())
+        digest = hashlib.sha256(repr(parts).encode())
         for field in fields(Questions):
             tensor: Tensor = getattr(questions, field.name).cpu().contiguous()
             digest.update(f"{field.name} {tensor.dtype} {tuple(tensor.shape)} ".encode())

@@ -34,7 +34,7 @@ _MOST = (3.0, 3.0, 3.0, 1.0)
 
 def signals(
     words: Tensor,
-    letters: Tensor,
+    ngrams: Tensor,
     sheet: Sheet,
     phrases: Phrases,
     board: Board,
@@ -43,7 +43,7 @@ def signals(
 ) -> tuple[Tensor, Tensor]:
     """Returns the similarity of each slot's words to each piece: [N, S, BESIDE, T] and [N, S, ABOVE, T], float32.
 
-    words: [V, H], the vectors of the vocabulary; letters: [BUCKETS, VALUES], those of letter n-grams; of_document:
+    words: [V, H], the vectors of the vocabulary; ngrams: [BUCKETS, VALUES], those of letter n-grams; of_document:
     [N, A], all questions asked of each window's document, which decide its telling words; None for those of the board.
     """
     width = sheet.ids.shape[1]
@@ -58,7 +58,7 @@ def signals(
     # The similarities of each slot to each piece: [N, S, C + T, BESIDE - 1].
     pairs = slots[..., None] * len(distinct) + at[:, None]
     found = F.embedding(pairs, alike.flatten(0, 1))
-    by_phrase = _unrivalled(phrase_matches(letters, questions.spelt[asked], slots, phrases), board)
+    by_phrase = _unrivalled(phrase_matches(ngrams, questions.spelt[asked], slots, phrases), board)
     by_phrase = F.pad(by_phrase, (0, before - by_phrase.shape[-1]))
     channels = torch.cat([found[:, :, :before], by_phrase[..., None]], -1)
     # [CLS] stands before the window's first piece.
@@ -68,9 +68,9 @@ def signals(
     beside = torch.cat([found[:, :, before:], within[..., None]], -1) * sheet.mask[:, None, :, None]
     # A label is similar to few words of a window, so the others are left out. Counts of questions are exact sums.
     members = torch.zeros(len(every), len(asked), device=seen.device).scatter_(1, every, 1.0)
-    telling = torch.matmul(members, (alike.amax(-1) >= _FAINT).float()).gather(1, at[:, :before]) > 0
-    telling = (telling | (by_phrase.amax(1) >= _FAINT)) & (seen > 0)
-    return beside.transpose(2, 3), _above(channels, telling, sheet)
+    similar = torch.matmul(members, (alike.amax(-1) >= _FAINT).float()).gather(1, at[:, :before]) > 0
+    similar = (similar | (by_phrase.amax(1) >= _FAINT)) & (seen > 0)
+    return beside.transpose(2, 3), _above(channels, similar, sheet)
 
 
 def _unrivalled(by_phrase: Tensor, board: Board) -> Tensor:
@@ -105,16 +105,16 @@ def weight_of(pieces: Tensor) -> Tensor:
     return ((pieces - 1996).float() / 3000).clamp(0.1, 1.0) * (pieces > 0)
 
 
-def _above(channels: Tensor, telling: Tensor, sheet: Sheet) -> Tensor:
+def _above(channels: Tensor, similar: Tensor, sheet: Sheet) -> Tensor:
     """Returns the similarities of the pieces above each piece, summed over each column: [N, S, ABOVE, T].
 
-    channels: [N, S, C, BESIDE], of the pieces of `sheet.above`; telling: [N, C] bool, those that count.
+    channels: [N, S, C, BESIDE], of the pieces of `sheet.above`; similar: [N, C] bool, those that count.
     """
     n, s, _, size = channels.shape
-    # The telling pieces of each window, P at most, in their order; others beyond the last have no weight.
-    most = int(telling.sum(1).amax())
-    source = telling.logical_not().int().argsort(dim=1, stable=True)[:, :most]
-    counts = telling.gather(1, source)
+    # The similar pieces of each window, P at most, in their order; others beyond the last have no weight.
+    most = int(similar.sum(1).amax())
+    source = similar.logical_not().int().argsort(dim=1, stable=True)[:, :most]
+    counts = similar.gather(1, source)
     picked = sheet.above.gather(1, source[..., None].expand(-1, -1, sheet.above.shape[-1])).float()
     channels = channels.gather(2, source[:, None, :, None].expand(n, s, most, size)) * counts[:, None, :, None]
     line, edges = picked[..., 1, None], picked[..., 2:]

@@ -170,9 +170,9 @@ class Network(nn.Module):
         of_document: as in `signals`.
         """
         (n, s), width = board.question.shape, sheet.ids.shape[1]
-        words, letters = self.encoder.words.weight, self.letters.weight
+        words, ngrams = self.encoder.words.weight, self.letters.weight
         with torch.no_grad(), torch.autocast(words.device.type, enabled=False):
-            beside, above = signals(words, letters, sheet, phrases, board, questions, of_document)
+            beside, above = signals(words, ngrams, sheet, phrases, board, questions, of_document)
             beside = F.pad(beside, (20, 3)).view(n * s, BESIDE, -1)
             # A convolution as a product of matrices for each slot: a library's may depend on the batch.
             near = beside.unfold(-1, self.match.kernel_size[0], 1).transpose(2, 3).reshape(n * s, -1, width)
@@ -295,7 +295,7 @@ class Network(nn.Module):
         scores = scores + self.choice_bias(options)[..., 0] + (supported * self.choice_support).sum(-1)
         return scores + self.choice_printed * printed  # type: ignore[no-any-return]
 
-    def answers(self, slots: Tensor, supported: Tensor) -> Tensor:
+    def boolean_scores(self, slots: Tensor, supported: Tensor) -> Tensor:
         """Returns the logits of BOOLEANS, [..., 2], of slots in the states [..., H]; supported: [..., SIGNS]."""
         # Sums of products in a fixed order, so that no slot's answer depends on the other slots.
         logits = (slots[..., None, :] * self.boolean.weight).sum(-1).float() + self.boolean.bias

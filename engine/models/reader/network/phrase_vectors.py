@@ -75,15 +75,15 @@ def phrase_likeness(names: _Floats, phrases: _Floats) -> _Floats:
     return found
 
 
-def phrase_matches(letters: Tensor, asked: Tensor, slots: Tensor, phrases: Phrases) -> Tensor:
+def phrase_matches(ngrams: Tensor, asked: Tensor, slots: Tensor, phrases: Phrases) -> Tensor:
     """Returns the similarity of each slot's name to the phrases around each piece of `Sheet.above`: [N, S, C], 0 to 1.
 
-    letters: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names' words as rows of the table; slots: [N, S], the
+    ngrams: [BUCKETS, VALUES]; asked: [Q, NAME_WORDS, RUNS], the names' words as rows of the table; slots: [N, S], the
     name of each slot.
     """
-    names = name_vectors(letters, asked)[slots]
+    names = name_vectors(ngrams, asked)[slots]
     # The vector behind the last one is that of no word.
-    words = F.pad(word_vectors(letters, phrases.spelt), (0, 0, 0, 1))[phrases.word]
+    words = F.pad(word_vectors(ngrams, phrases.spelt), (0, 0, 0, 1))[phrases.word]
     found = F.pad(_word_matches(names, words, phrases.run), (0, 1))
     at = torch.where(phrases.of_piece < 0, found.shape[-1] - 1, phrases.of_piece)
     return found.gather(2, at[:, None].expand(-1, slots.shape[1], -1))
@@ -106,11 +106,11 @@ def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
         together = run[:, : count - more] == run[:, more:]
         alike = torch.where(together[:, None], near, _UNLIKE)
         # A phrase leaves out words that lower its similarity.
-        telling = torch.where(alike >= best, _scaled(alike), 0.0)
+        better = torch.where(alike >= best, _scaled(alike), 0.0)
         best = torch.maximum(alike, best)
         for k in range(more + 1):
             at = out[..., k : count - more + k]
-            torch.maximum(at, telling, out=at)
+            torch.maximum(at, better, out=at)
     return out
 
 

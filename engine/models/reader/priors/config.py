@@ -358,8 +358,8 @@ class PriorConfig:
         """Returns the fingerprint of a model under these weights; under the default weights it is the model's own."""
         if self == DEFAULT_PRIORS:
             return model
-        said: dict[str, Any] = asdict(self) | {"without": sorted(self.without)}
-        return hashlib.sha256(json.dumps([model, said], sort_keys=True).encode()).hexdigest()[:16]
+        content: dict[str, Any] = asdict(self) | {"without": sorted(self.without)}
+        return hashlib.sha256(json.dumps([model, content], sort_keys=True).encode()).hexdigest()[:16]
 
 
 #: The rules that can be switched off.

@@ -98,11 +98,11 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
 class WordVectors:
     """The vectors by which words are compared, as arrays: the priors are the same on every device.
 
-    vectors: [V, H], those of the vocabulary; letters: those of letter n-grams (network/phrase_vectors.py).
+    vectors: [V, H], those of the vocabulary; ngrams: those of letter n-grams (network/phrase_vectors.py).
     """
 
     vectors: Floats
-    letters: Floats
+    ngrams: Floats
     wordpieces: WordPieces
 
 
@@ -137,7 +137,7 @@ class Naming:
         ours = sorted({word for own in (*names, *notes) for word in own})
         theirs = sorted({word for own in self.cells for word in own})
         self._row = {word: i for i, word in enumerate(ours)}
-        self._tells = {word: _tells(words.wordpieces.ids(word)) for word in ours}
+        self._telling = {word: _is_telling(words.wordpieces.ids(word)) for word in ours}
         # The last column is for words that a cell does not have.
         near = _alike(ours, theirs, words.vectors, words.wordpieces, config)
         self._near = np.pad(near, ((0, 0), (0, 1)))
@@ -146,7 +146,7 @@ class Naming:
         at = [[*(column[w] for w in own), *[len(theirs)] * (most - len(own))] for own in self.cells]
         self._words = np.asarray(at, np.int64).reshape(len(self.cells), most)
         self._count = np.asarray([len(own) for own in self.cells], np.float32)
-        self._phrases = _alike_phrases(sorted(set(names)), self.cells, words.letters, words.wordpieces)
+        self._phrases = _alike_phrases(sorted(set(names)), self.cells, words.ngrams, words.wordpieces)
 
     def shares(self, name: Words) -> tuple[Floats, Floats]:
         """Returns the share of the name's words in each cell, and the share of the cell's in the name: [C] each."""
@@ -169,13 +169,13 @@ class Naming:
 
     def noted(self, note: Words) -> Floats:
         """Returns how surely each cell's words are those of a description: [C]. Frequent words say nothing."""
-        telling = tuple(word for word in note if self._tells[word])
+        telling = tuple(word for word in note if self._telling[word])
         if not telling:
             return np.zeros(len(self.cells), np.float32)
         return self._config.noted * self.shares(telling)[1]
 
 
-def _tells(pieces: Sequence[int]) -> bool:
+def _is_telling(pieces: Sequence[int]) -> bool:
     """Returns whether a word of these pieces says something: a word of several pieces is not frequent."""
     return len(pieces) > 1 or (len(pieces) == 1 and pieces[0] >= _FREQUENT)
 
@@ -230,14 +230,14 @@ def _alike(
 
 
 def _alike_phrases(
-    names: Sequence[Words], cells: Sequence[Words], letters: Floats, wordpieces: WordPieces
+    names: Sequence[Words], cells: Sequence[Words], ngrams: Floats, wordpieces: WordPieces
 ) -> dict[Words, Floats]:
     """Returns the similarity of names and C cells as phrases, 0 to 1: [C] for each name."""
     if not names or not cells:
         return {}
-    asked = vectors_of(letters, [" ".join(name) for name in names], wordpieces)
+    asked = vectors_of(ngrams, [" ".join(name) for name in names], wordpieces)
     near = [
-        phrase_likeness(asked, vectors_of(letters, [" ".join(words) for words in part], wordpieces))
+        phrase_likeness(asked, vectors_of(ngrams, [" ".join(words) for words in part], wordpieces))
         for first in range(0, len(cells), _CELLS_AT_ONCE)
         if (part := cells[first : first + _CELLS_AT_ONCE])
     ]

@@ -33,8 +33,10 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         texts = BOOLEANS if kind_of(slot) == KINDS.index("boolean") else slot.options
         if d.passages:
             out.classes.add(k)
-        told: list[tuple[tuple[int, int], ...]] = [(passage,) for passage in d.passages] or [()] * len(texts)
-        out.candidates[k] = [Candidate(text.encode(), spans, "chosen") for text, spans in zip(texts, told, strict=True)]
+        evidence: list[tuple[tuple[int, int], ...]] = [(passage,) for passage in d.passages] or [()] * len(texts)
+        out.candidates[k] = [
+            Candidate(text.encode(), spans, "chosen") for text, spans in zip(texts, evidence, strict=True)
+        ]
         out.logits[k] = [log + here for log in mixed]
         return
     typed = kind_of(slot) in TYPED

@@ -169,7 +169,7 @@ def option_scores(
     states: [C, H], the slot's; printed: from `printed_options`; found: [C, O, SIGNS] from `option_support`.
     """
     if kind_of(slot) == KINDS.index("boolean"):
-        scores = network.answers(states, found[:, 0])
+        scores = network.boolean_scores(states, found[:, 0])
     else:
         at = torch.tensor(questions.options[slot.index], device=states.device)
         marks = torch.tensor(printed, dtype=torch.float32, device=states.device)

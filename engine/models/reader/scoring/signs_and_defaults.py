@@ -28,7 +28,7 @@ _NUMBER = KINDS.index("number")
 #: weights, and half of the negative numbers lost their sign.
 _KEPT = -4.0
 #: The log odds where the description says it.
-_SAID = 6.0
+_STATED = 6.0
 
 
 def unsigned_odds(network: Network, states: torch.Tensor) -> torch.Tensor:
@@ -49,9 +49,9 @@ def settle_signs(
     ]
     if not signed:
         return
-    said = [asks_unsigned(canvas.instances[k].slot.description) for k in signed]
+    stated = [asks_unsigned(canvas.instances[k].slot.description) for k in signed]
     odds = unsigned_odds(network, torch.stack([scores[k].likeliest_state() for k in signed]))
-    odds = odds.masked_fill(torch.tensor(said, device=odds.device), _SAID)
+    odds = odds.masked_fill(torch.tensor(stated, device=odds.device), _STATED)
     for k, unsigned, negative in zip(
         signed, F.logsigmoid(odds).tolist(), F.logsigmoid(-odds).tolist(), strict=True
     ):
