@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,62 +78,62 @@ def correct(
     from cinnabar.apps.cli.console import tell_unread
     from cinnabar.extraction.corrections import Corrector
 
-    changes = _seen(_changes(values or (), absent or (), accept or (), other_kind), saw or ())
+    changes = _changes(values or (), absent or (), accept or (), other_kind, saw or ())
     if bool(changes) + bool(undo) + list_them != 1:
         raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
     tell_unread(out)
-    digest, name = _found(out, document, schema)
+    digest, name = _digest_and_schema(out, document, schema)
     corrector = Corrector(out)
     if changes:
-        found = corrector.correct(digest, name, changes, who or getpass.getuser())
+        reviewed = corrector.correct(digest, name, changes, who or getpass.getuser())
     elif undo:
         identities = None if "all" in undo else undo
-        found = corrector.undo(digest, name, identities, who or getpass.getuser())
+        reviewed = corrector.undo(digest, name, identities, who or getpass.getuser())
     else:
-        found = corrector.state(digest, name)
+        reviewed = corrector.state(digest, name)
     if as_json:
-        print(json.dumps(_told(found), ensure_ascii=False))
+        print(json.dumps(_as_json(reviewed), ensure_ascii=False))
         return
-    _print(found)
+    _print(reviewed)
 
 
 def _changes(
-    values: Sequence[str], absent: Sequence[str], accept: Sequence[str], other_kind: bool
+    values: Sequence[str], absent: Sequence[str], accept: Sequence[str], other_kind: bool, saw: Sequence[str]
 ) -> list[Change]:
+    """Returns the changes, each with the digest of the value that the person saw there."""
     from cinnabar.extraction.corrections import Action, Change
 
-    found = []
+    changes = []
     for one in values:
         pointer, equals, text = one.partition("=")
         if not equals:
             raise UsageError(f"--set {one}: expected a JSON pointer, = and a JSON value, such as '/number=\"R-17\"'")
-        found.append(Change(Action.LIST if text.lstrip().startswith("[") else Action.VALUE, pointer, text))
-    found += [Change(Action.ABSENT, pointer) for pointer in absent]
-    found += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
-    return found + ([Change(Action.OTHER_KIND, "")] if other_kind else [])
+        changes.append(Change(Action.LIST if text.lstrip().startswith("[") else Action.VALUE, pointer, text))
+    changes += [Change(Action.ABSENT, pointer) for pointer in absent]
+    changes += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
+    changes += [Change(Action.OTHER_KIND, "")] if other_kind else []
+    seen = _seen(saw, {change.pointer for change in changes})
+    return [replace(change, seen=seen.get(change.pointer)) for change in changes]
 
 
-def _seen(changes: Sequence[Change], saw: Sequence[str]) -> list[Change]:
-    """Returns the changes with the values that the person saw."""
+def _seen(saw: Sequence[str], places: Collection[str]) -> dict[str, str]:
+    """Returns the digests of the values that the person saw, by the places of their changes."""
     from cinnabar.extraction.corrections.seen import sight
     from cinnabar.schemas.automata.canonical import json_text, parse
 
-    found = list(changes)
+    seen = {}
     for one in saw:
         pointer, _, text = one.partition("=")
-        own = [number for number, change in enumerate(found) if change.pointer == pointer]
-        if not own:
+        if pointer not in places:
             raise UsageError(f"--saw {one}: expected the place of a change, such as --set {pointer}=…")
         try:
-            seen = sight(parse(json_text(parse(text))))
+            seen[pointer] = sight(parse(json_text(parse(text))))
         except ValueError as error:
             raise UsageError(f"--saw {one}: expected a JSON pointer, = and a JSON value ({error})") from error
-        for number in own:
-            found[number] = replace(found[number], seen=seen)
-    return found
+    return seen
 
 
-def _found(out: Path, document: str, schema: str | None) -> tuple[str, str]:
+def _digest_and_schema(out: Path, document: str, schema: str | None) -> tuple[str, str]:
     """Returns the digest of this document and the name of the schema of its record."""
     from cinnabar.extraction.store.names import meant
     from cinnabar.extraction.store.reading import show
@@ -150,17 +150,17 @@ def _found(out: Path, document: str, schema: str | None) -> tuple[str, str]:
     return next(one.document for one in shown if one.document), name
 
 
-def _told(found: Reviewed) -> dict[str, Any]:
+def _as_json(reviewed: Reviewed) -> dict[str, Any]:
     return {
-        "document": found.document,
-        "path": found.path,
-        "schema": found.schema_name,
-        "outcome": found.outcome,
-        "code": found.code,
-        "detail": found.detail,
-        "pointers": list(found.pointers),
-        "record": None if found.record is None else json.loads(found.record.text),
-        "corrections": [_row(one) for one in found.corrections],
+        "document": reviewed.document,
+        "path": reviewed.path,
+        "schema": reviewed.schema_name,
+        "outcome": reviewed.outcome,
+        "code": reviewed.code,
+        "detail": reviewed.detail,
+        "pointers": list(reviewed.pointers),
+        "record": None if reviewed.record is None else json.loads(reviewed.record.text),
+        "corrections": [_row(one) for one in reviewed.corrections],
     }
 
 
@@ -185,7 +185,7 @@ def _shortened(text: str | None) -> str:
     return "" if text is None else short(json.loads(text))
 
 
-def _print(found: Reviewed) -> None:
+def _print(reviewed: Reviewed) -> None:
     from cinnabar.apps.cli.console import standard_output, table
 
     rows = [
@@ -199,16 +199,16 @@ def _print(found: Reviewed) -> None:
             f"{one.made:%Y-%m-%d %H:%M:%S}",
             "taken back" if one.undone else "",
         )
-        for one in found.corrections
+        for one in reviewed.corrections
     ]
     console = standard_output()
     if rows:
         console.print(table(("correction", "action", "place", "before", "after", "who", "made", ""), rows))
-    force = sum(one.undone is None for one in found.corrections)
-    said = f"{found.path}: {found.outcome} {found.code}".rstrip()
-    print(harmless(f"{said}, {counted(force, 'correction')} in force"))
-    if found.detail:
-        print(harmless(found.detail))
-    if found.guesses and force:
-        told = ", ".join(sorted(found.guesses)[:10])
-        print(harmless(f"left open, because it was guessed: {told}; accept each by name, or --set its value"))
+    force = sum(one.undone is None for one in reviewed.corrections)
+    outcome = f"{reviewed.path}: {reviewed.outcome} {reviewed.code}".rstrip()
+    print(harmless(f"{outcome}, {counted(force, 'correction')} in force"))
+    if reviewed.detail:
+        print(harmless(reviewed.detail))
+    if reviewed.guesses and force:
+        guesses = ", ".join(sorted(reviewed.guesses)[:10])
+        print(harmless(f"left open, because it was guessed: {guesses}; accept each by name, or --set its value"))

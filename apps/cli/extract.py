@@ -104,7 +104,7 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     Raises UsageError for wrong use before Prefect starts its server.
     """
     from cinnabar.apps.cli.plans import check_plan, flow_parameters
-    from cinnabar.extraction.corrections.committing import open_folder
+    from cinnabar.extraction.corrections.waiting_commits import open_folder
     from cinnabar.extraction.run.batched_run import Summary
     from cinnabar.flows.prefect_server import check_server
 

@@ -1,19 +1,21 @@
-"""Makes a person's changes in a record, and tells the place that each of them fixes."""
+"""Makes the entry of what a person asks for: their changes in a record, or corrections that are taken back."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.corrections.changes import Action, Change
-from cinnabar.extraction.corrections.revising import Rules, spelled_record
+from cinnabar.extraction.corrections.changes import Action, Change, Correction, Undo
+from cinnabar.extraction.corrections.journal import WaitingCorrection, new_identity
+from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of, spelled_record
+from cinnabar.extraction.corrections.stored import CorrectedState
 from cinnabar.extraction.corrections.units import (
     HUMAN,
     OUT,
     RecordInWork,
-    Unit,
     at,
     lies_within,
     lists_in,
@@ -25,63 +27,97 @@ from cinnabar.extraction.corrections.units import (
 )
 from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
-from cinnabar.extraction.store.records import LeafRow, Record
+from cinnabar.extraction.store.manifest import now
+from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, Refused, UsageError
 from cinnabar.schemas.pointers import index_of, unescape
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """A change with the values before and after it, its evidence, and the places that it fixes."""
+def entry_of_changes(
+    out: Path, state: CorrectedState, changes: Sequence[Change], who: str, document: Document | None = None
+) -> WaitingCorrection:
+    """Returns the entry of these changes, made one after the other; it is empty if there is nothing to change.
 
-    change: Change
-    before: str | None
-    after: str | None
-    evidence: Evidence | None
-    units: tuple[Unit, ...]
-
-
-def edited(
-    record: Record,
-    changes: Sequence[Change],
-    rules: Rules,
-    document: Document | None,
-    name: str,
-    guesses: Collection[str] = (),
-) -> list[Edited]:
-    """Returns what these changes, one after the other, make of a record.
-
-    Whoever accepts an object leaves its `guesses` open. Raises Refused, with the places, if the record does not satisfy
-    its schema then where it did before, UsageError for a change that makes no sense; `name` is the document's in
-    messages.
+    Whoever accepts an object leaves its guesses open. Without `document` the words of spans are not stored. Raises
+    Refused, with the places, if the record breaks its schema then where it did not before, UsageError for a change that
+    makes no sense.
     """
+    identity = new_identity(state.last_identity)
+    entry = WaitingCorrection(identity, state.document, state.schema_name)
+    names = state.document, state.schema_name, state.schema_fingerprint
+    new = Correction(identity, *names, Action.OTHER_KIND, "", None, None, None, who, now())
+    if any(change.action is Action.OTHER_KIND for change in changes):
+        if len(changes) > 1:
+            raise UsageError("correct: expected other_kind alone, because it stands for the whole document")
+        corrections = [] if state.other_kind else [replace(new, pointer=changes[0].pointer)]
+    else:
+        corrections = _corrections(out, state, changes, document, new) if changes else []
+    numbered = (replace(one, identity=f"{identity}-{number}") for number, one in enumerate(corrections))
+    return replace(entry, corrections=tuple(numbered))
+
+
+def entry_of_undo(state: CorrectedState, identities: Sequence[str] | None, who: str) -> WaitingCorrection:
+    """Returns the entry that takes back these corrections, None for all; it is empty if none of them is in force.
+
+    Raises UsageError for an unknown identity.
+    """
+    known = {one.identity for one in state.corrections}
+    unknown = [one for one in identities or () if one not in known]
+    if unknown:
+        some = ", ".join(sorted(known)) or "none"
+        raise UsageError(f"{state.path}: has no correction {unknown[0]}, expected one of {some}")
+    gone = [one for one in state.in_force if identities is None or one.identity in identities]
+    identity, made = new_identity(state.last_identity), now()
+    undone = tuple(Undo(f"{identity}-{number}", one.identity, who, made) for number, one in enumerate(gone))
+    return WaitingCorrection(identity, state.document, state.schema_name, (), undone)
+
+
+def _corrections(
+    out: Path, state: CorrectedState, changes: Sequence[Change], document: Document | None, new: Correction
+) -> list[Correction]:
+    """Returns the corrections that changes of values become; `new` has what they share."""
+    if (record := state.record) is None:
+        raise UsageError(
+            f"{state.path}: there is no record to correct ({state.code or state.status}); read it again first"
+        )
+    rules = rules_of(out, state.schema_name, state.schema_fingerprint)
     draft = RecordInWork(record)
-    done: list[tuple[Change, str | None, Evidence | None, list[str]]] = []
-    editing = _Editing(draft, rules, document, frozenset(guesses))
-    for asked in changes:
-        done += [editing.make(change) for change in editing.stored(asked)]
+    editing = _Editing(draft, rules, document, guesses_of(state))
+    fixes = [editing.make(change) for asked in changes for change in editing.stored(asked)]
     try:
         text = spelled_record(draft, record, rules)
     except NotAccepted as problem:
-        violations = rules.validator.check(json_text(draft.value))
+        violations = rules.violations(json_text(draft.value))
         places = [(one.pointer, one.message) for one in violations] or [(problem.pointer, str(problem))]
-        raise Refused(name, places) from problem
-    before = rules.validator.check(record.text)
-    places = [(one.pointer, one.message) for one in rules.validator.check(text) if one not in before]
+        raise Refused(state.path, places) from problem
+    before = rules.violations(record.text)
+    places = [(one.pointer, one.message) for one in rules.violations(text) if one not in before]
     if places:
-        raise Refused(name, places)
+        raise Refused(state.path, places)
     draft.value = parse(text)
     return [
-        Edited(
-            change,
-            old,
-            text_at(draft.value, change.pointer),
-            evidence,
-            tuple(draft.unit(pointer) for pointer in places),
+        replace(
+            new,
+            action=fix.change.action,
+            pointer=fix.change.pointer,
+            before=fix.before,
+            after=text_at(draft.value, fix.change.pointer),
+            evidence=fix.evidence,
+            units=tuple(map(draft.unit, fix.places)),
         )
-        for change, old, evidence, places in done
+        for fix in fixes
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fix:
+    """A change that is made: the value before, the words behind it, and the places that it fixes."""
+
+    change: Change
+    before: str | None
+    evidence: Evidence | None
+    places: list[str]
 
 
 @dataclass(slots=True)
@@ -119,8 +155,8 @@ class _Editing:
         leaves = self.draft.leaves
         return {one for one in self.guesses if one not in leaves or leaves[one].origin != HUMAN}
 
-    def make(self, change: Change) -> tuple[Change, str | None, Evidence | None, list[str]]:
-        """Makes one change; returns it with the value before, its evidence and its places."""
+    def make(self, change: Change) -> _Fix:
+        """Makes one change in the draft."""
         draft, pointer = self.draft, change.pointer
         if pointer and not pointer.startswith("/"):
             raise UsageError(f"correct: expected a JSON pointer such as /total or /lines/0/price, got {pointer!r}")
@@ -143,7 +179,7 @@ class _Editing:
         # A correction within a list fixes the list; an accepted object has several places.
         several = place == pointer and (pointer == "" or change.action is Action.ACCEPT)
         places = places_in(draft.value, pointer, draft.leaves.values()) if several else []
-        return change, before, evidence, places or [place]
+        return _Fix(change, before, evidence, places or [place])
 
     def _accept(self, pointer: str) -> Evidence | None:
         draft, left = self.draft, self._open() - {pointer}

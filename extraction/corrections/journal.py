@@ -119,30 +119,33 @@ def write(out: Path, entry: WaitingCorrection) -> None:
             raise
 
 
-def waiting(out: Path) -> list[WaitingCorrection]:
-    """Returns the entries that wait for their commit, oldest first, without those of `broken`."""
-    return _all(out)[0]
+def waiting(out: Path, own: WaitingCorrection | None = None) -> list[WaitingCorrection]:
+    """Returns the entries that wait for their commit, oldest first, without those of `broken`.
+
+    `own` is an entry that this process wrote, which is not read again.
+    """
+    return _entries(out, own)[0]
 
 
 def broken(out: Path) -> dict[Path, str]:
     """Returns the files that no entry can be read from, with the reasons; they stay where they are."""
-    return _all(out)[1]
+    return _entries(out, None)[1]
 
 
-def _all(out: Path) -> tuple[list[WaitingCorrection], dict[Path, str]]:
-    found: list[WaitingCorrection] = []
-    wrong: dict[Path, str] = {}
+def _entries(out: Path, own: WaitingCorrection | None) -> tuple[list[WaitingCorrection], dict[Path, str]]:
+    entries: list[WaitingCorrection] = []
+    reasons: dict[Path, str] = {}
     for path in waiting_files(out):
         try:
-            found.append(_read(path))
+            entries.append(own if own is not None and path.stem == own.identity else _read(path))
         except FileNotFoundError:  # committed meanwhile
             continue
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            wrong[path] = (
+            reasons[path] = (
                 f"expected a waiting correction of Cinnabar, found something else ({error}); it counts once the file"
                 " can be read: mend it, or move it away"
             )
-    return found, wrong
+    return entries, reasons
 
 
 def set_correction_aside(out: Path, entry: WaitingCorrection, path: str, why: Exception) -> None:

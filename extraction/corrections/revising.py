@@ -46,6 +46,10 @@ class Rules:
     #: The folder, in which other versions of the schema are found.
     out: Path | None = None
 
+    def violations(self, text: str) -> tuple[Violation, ...]:
+        """Returns where a record's text breaks the schema; a text is judged once while its correction is made."""
+        return _violations(self.validator, text)
+
     def carried(self, unit: Unit, record: Record, fingerprint: str) -> Carried:
         """Returns a place that was fixed under the version with this fingerprint as this one can hold it."""
         if fingerprint == self.source.fingerprint:
@@ -56,6 +60,12 @@ class Rules:
             with suppress(RunError):
                 older = rules_of(self.out, self.source.name, fingerprint).compiled.form
         return carried(unit, RecordInWork(record).unit(unit.pointer), self.compiled.form, older)
+
+
+# The text before a correction, the one after it, and as many of another document.
+@lru_cache(maxsize=4)
+def _violations(validator: Validator, text: str) -> tuple[Violation, ...]:
+    return tuple(validator.check(text))
 
 
 def rules_of(out: Path, name: str, fingerprint: str) -> Rules:
@@ -77,13 +87,20 @@ class Revised:
     record: Record
     left_out: tuple[tuple[Correction, str], ...] = ()
 
+    def detail(self, detail: str) -> str:
+        """Returns the detail of the record's outcome, with what was left out and why."""
+        reasons = [
+            f"correction {one.identity} at {one.pointer or '/'} left out: {why}" for one, why in self.left_out[:5]
+        ]
+        return "; ".join(filter(None, (detail, *reasons)))
+
 
 def with_corrections(record: Record, corrections: Sequence[Correction], rules: Rules) -> Revised:
     """Returns a record with these corrections, oldest first; those that its schema cannot hold are left out.
 
     A record that breaks its schema, as in quarantine, may break it afterwards where it did before.
     """
-    before = _violations(record.text, rules)
+    before = rules.violations(record.text)
     counting: list[tuple[Correction, Unit]] = []
     left: dict[str, tuple[Correction, str]] = {}
     for one, unit in counting_of(corrections):
@@ -94,7 +111,7 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
     try:
         found = _with_units(record, [unit for _, unit in counting], rules)
         if not _new(before, found.text, rules):
-            return _told(found, left)
+            return _revised(found, left)
     except NotAccepted:
         pass
     for one, unit in counting:
@@ -107,15 +124,15 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
                 continue
             wrong = _new(before, found.text, rules)
             if not wrong:
-                record, before, reason = found, _violations(found.text, rules), ""
+                record, before, reason = found, rules.violations(found.text), ""
                 break
             reason = reason or f"{wrong[0].pointer or '/'}: {wrong[0].message}"
         if reason:
             left[one.identity] = one, reason
-    return _told(record, left)
+    return _revised(record, left)
 
 
-def _told(record: Record, left: Mapping[str, tuple[Correction, str]]) -> Revised:
+def _revised(record: Record, left: Mapping[str, tuple[Correction, str]]) -> Revised:
     if left:
         record = replace(record, flags=tuple(sorted({*record.flags, LEFT_OUT})))
     return Revised(record, tuple(left.values()))
@@ -144,18 +161,14 @@ def spelled_record(draft: RecordInWork, record: Record, rules: Rules) -> str:
     try:
         return rules.compiled.canonical(draft.value)
     except NotAccepted:
-        if not rules.validator.check(record.text):
+        if not rules.violations(record.text):
             raise
         return json_text(draft.value)
 
 
-def _violations(text: str, rules: Rules) -> list[Violation]:
-    return rules.validator.check(text)
-
-
 def _new(before: Sequence[Violation], text: str, rules: Rules) -> list[Violation]:
     """Returns the violations of this text that were not there before."""
-    return [one for one in _violations(text, rules) if one not in before]
+    return [one for one in rules.violations(text) if one not in before]
 
 
 def without_units(
@@ -206,7 +219,7 @@ def judged_again(outcome: Outcome, base: Base, rules: Rules) -> Outcome:
     held = base.status == "quarantined"
     if held and base.code not in _VALUE_CODES:
         return _held(outcome, base.code, base.detail, base.pointers, rules)
-    violations = rules.validator.check(record.text)
+    violations = rules.violations(record.text)
     if violations:
         detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
         pointers = tuple(dict.fromkeys(v.pointer for v in violations))

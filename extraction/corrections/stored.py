@@ -114,6 +114,11 @@ class CorrectedState:
         return in_force(self.corrections)
 
     @property
+    def last_identity(self) -> str:
+        """Returns the identity of the last correction, "" if there is none."""
+        return max((one.identity for one in self.corrections), default="")
+
+    @property
     def other_kind(self) -> bool:
         """Returns True if a person said that the document is not of this schema."""
         return any(one.action is Action.OTHER_KIND for one in self.in_force)
@@ -259,7 +264,7 @@ class _Last:
     """The last answer, and the commits that it is of: a correction is looked at, made and committed in turn."""
 
     # One object, because threads share it.
-    answer: tuple[tuple[Any, ...], Mapping[Pair, CorrectedState]] = ((), {})
+    answer: tuple[tuple[Any, ...], Mapping[Pair, CorrectedState], CorrectionRows] = ((), {}, CorrectionRows())
 
 
 _LAST = _Last()
@@ -267,22 +272,20 @@ _LAST = _Last()
 
 def states(
     out: Path, committed: Sequence[Manifest], pairs: Collection[Pair], rows: CorrectionRows | None = None
-) -> dict[Pair, CorrectedState]:
-    """Returns the states of these documents; one without an outcome of the schema has no record.
+) -> tuple[dict[Pair, CorrectedState], CorrectionRows]:
+    """Returns the states of these documents, and their stored corrections.
 
-    `rows` are the stored corrections, if they are read already.
+    A document without an outcome of the schema has no record. `rows` are the stored corrections, if they are read
+    already.
     """
-    documents = {document for document, _ in pairs}
     commits = str(out), *((entry.number, entry.created) for entry in committed)
-    last, known = _LAST.answer
+    last, known, known_rows = _LAST.answer
     if commits == last and all(pair in known for pair in pairs):
-        return {pair: known[pair] for pair in pairs}
+        return {pair: known[pair] for pair in pairs}, known_rows
+    documents = {document for document, _ in pairs}
     rows = rows or correction_rows(out, committed, documents)
     bases = _bases(out, committed, documents)
-    found: dict[Pair, CorrectedState] = {}
-    for pair in pairs:
-        state = CorrectedState(*pair, corrections=rows.of(pair))
-        found[pair] = state
+    by_pair = {pair: CorrectedState(*pair, corrections=rows.of(pair)) for pair in pairs}
     for name in {name for _, name in pairs}:
         own = [entry for entry in committed if entry.schema_name == name]
         for state in _outcomes(out, own, {document for document, other in pairs if other == name}, name):
@@ -293,9 +296,9 @@ def states(
                 # A later run may have written the record anew while no correction was in force.
                 if run_id >= state.run_id or state.run_id in rows.runs[pair]:
                     whole = replace(whole, base=base, base_run=run_id)
-            found[pair] = _with_held_values(whole)
-    _LAST.answer = commits, found
-    return found
+            by_pair[pair] = _with_held_values(whole)
+    _LAST.answer = commits, by_pair, rows
+    return by_pair, rows
 
 
 def _bases(

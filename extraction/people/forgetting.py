@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.models.remote.journal import Journal
-from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.corrections.unread import aside_of
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
 from cinnabar.extraction.documents.ocr.page_store import PAGES

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.corrections.committing import open_folder, renew_corrected
 from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.corrections.waiting_commits import open_folder, renew_corrected
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import FileProblem, set_aside, within

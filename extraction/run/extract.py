@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.filler import Metered
-from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.inputs import Message
 from cinnabar.extraction.documents.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.records.validation import Validator, exact

@@ -15,9 +15,10 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.corrections.committing import CorrectedRun, commit_waiting, corrected_again
+from cinnabar.extraction.corrections.corrected_run import CorrectedRun, corrected_again
 from cinnabar.extraction.corrections.revising import Rules
 from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.codes import CODES, told
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.reading.checks.checks import Checks

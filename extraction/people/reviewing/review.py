@@ -64,7 +64,7 @@ class Review:
         self.out, self.who = out, who
         self._listing = Listing(out)
         self._contents = Contents(out, settings)
-        self._corrector = Corrector(out, self._found)
+        self._corrector = Corrector(out)
         self._forms: dict[str, dict[str, Any]] = {}
         self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -125,7 +125,7 @@ class Review:
 
     def text(self, document: str, schema: str, start: int, end: int) -> dict[str, Any]:
         """Returns an interval of a document's text with its words. Raises UsageError if it cannot be read."""
-        return block_text(self._document(document, schema), start, end)
+        return block_text(self._document(self._listing.row(document, schema)), start, end)
 
     def picture(self, document: str, schema: str, part: int) -> bytes | None:
         """Returns the picture of a page as a JPEG; None if there is none."""
@@ -138,8 +138,8 @@ class Review:
     def readings(self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]]) -> list[str]:
         """Returns the values, as JSON texts, that these words may stand for at this place, the likeliest first."""
         row = self._listing.row(document, schema)
-        spans = self._spans(row, asked)
-        return picked_values(place_at(self._form(row), pointer), self._document(document, schema).text, spans)
+        content = self._document(row)
+        return picked_values(place_at(self._form(row), pointer), content.text, _spans_of(content, asked))
 
     def correct(self, document: str, schema: str, asked: Sequence[AskedChange]) -> dict[str, Any]:
         """Applies changes together and returns the new state, with `moved` (`Reviewed`).
@@ -148,18 +148,19 @@ class Review:
         record would break its schema, and UsageError for a change that is malformed.
         """
         row = self._listing.row(document, schema)
-        changes = self._changes(row, asked)
-        with self._telling(row):
-            return self._after(row, self._corrector.correct(document, schema, changes, self.who))
+        content = self._document(row) if any(one.spans for one in asked) else None
+        changes = [self._change(row, one, content) for one in asked]
+        with self._forgetting_if_overtaken(row):
+            return self._after(row, self._corrector.correct(document, schema, changes, self.who, content))
 
     def undo(self, document: str, schema: str, identities: Sequence[str] | None, seen: str) -> dict[str, Any]:
         """Takes corrections of a document back, all without `identities`, and returns the new state."""
         row = self._listing.row(document, schema)
-        with self._telling(row):
+        with self._forgetting_if_overtaken(row):
             return self._after(row, self._corrector.undo(document, schema, identities, self.who, seen))
 
     @contextmanager
-    def _telling(self, row: Mapping[str, Any]) -> Iterator[None]:
+    def _forgetting_if_overtaken(self, row: Mapping[str, Any]) -> Iterator[None]:
         """Forgets the kept state if it turns out to be old."""
         try:
             yield
@@ -168,28 +169,16 @@ class Review:
                 self._states.pop((row["document"], row["schema_name"]), None)
             raise
 
-    def _changes(self, row: Mapping[str, Any], asked: Sequence[AskedChange]) -> list[Change]:
-        found: list[Change] = []
-        for one in asked:
-            if (action := _ACTIONS.get(one.action)) is None:
-                raise UsageError(f"action: expected one of {', '.join(_ACTIONS)}, got {one.action[:40]!r}")
-            if one.pointer.count("/") > _DEEPEST:
-                raise UsageError(f"pointer: expected at most {_DEEPEST} steps, got {one.pointer[:80]!r}")
-            after = None if one.after is None else _canonical(one.pointer, one.after)
-            if after is None and action is Action.INSERT:
-                after = json_text(blank_of(place_at(self._form(row), one.pointer)))
-            found.append(Change(action, one.pointer, after, self._spans(row, one.spans), one.seen))
-        return found
-
-    def _spans(self, row: Mapping[str, Any], asked: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
-        """Returns spans of the document's text. Raises UsageError for others."""
-        if not asked:
-            return ()
-        whole = len(self._document(row["document"], row["schema_name"]).text)
-        for start, end in asked:
-            if not 0 <= start < end <= whole:
-                raise UsageError(f"spans: expected a start and an end within {whole:,} characters, got {start}, {end}")
-        return tuple(Span(start, end) for start, end in asked)
+    def _change(self, row: Mapping[str, Any], asked: AskedChange, content: Document | None) -> Change:
+        if (action := _ACTIONS.get(asked.action)) is None:
+            raise UsageError(f"action: expected one of {', '.join(_ACTIONS)}, got {asked.action[:40]!r}")
+        if asked.pointer.count("/") > _DEEPEST:
+            raise UsageError(f"pointer: expected at most {_DEEPEST} steps, got {asked.pointer[:80]!r}")
+        after = None if asked.after is None else _canonical(asked.pointer, asked.after)
+        if after is None and action is Action.INSERT:
+            after = json_text(blank_of(place_at(self._form(row), asked.pointer)))
+        spans = () if content is None else _spans_of(content, asked.spans)
+        return Change(action, asked.pointer, after, spans, asked.seen)
 
     def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
         self._listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
@@ -252,16 +241,12 @@ class Review:
         hidden = reads_hidden_text(self._listing.arguments(row))
         return Wanted(row["document"] if row["opened"] else "", tuple(paths), row["size"] or None, hidden)
 
-    def _document(self, document: str, schema: str) -> Document:
-        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
-        if isinstance(found, Missing):
-            raise UsageError(found.reason)
-        return found
-
-    def _found(self, document: str, schema: str) -> Document | None:
-        """Returns a document as its run read it, for the words of its corrections; None if it cannot be read."""
-        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
-        return None if isinstance(found, Missing) else found
+    def _document(self, row: Mapping[str, Any]) -> Document:
+        """Returns a document as its run read it. Raises UsageError if it cannot be read."""
+        document = self._contents.document(self._wanted(row))
+        if isinstance(document, Missing):
+            raise UsageError(document.reason)
+        return document
 
     def _stored_marks(self) -> dict[tuple[str, str], Marks]:
         by_document: dict[tuple[str, str], list[Correction]] = {}
@@ -275,6 +260,15 @@ class Review:
                 self._listing.mark(self._stored_marks())
                 with self._lock:
                     self._states.clear()
+
+
+def _spans_of(document: Document, asked: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+    """Returns spans of a document's text. Raises UsageError for others."""
+    whole = len(document.text)
+    for start, end in asked:
+        if not 0 <= start < end <= whole:
+            raise UsageError(f"spans: expected a start and an end within {whole:,} characters, got {start}, {end}")
+    return tuple(Span(start, end) for start, end in asked)
 
 
 def _canonical(pointer: str, text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.documents.parser_settings import parser_settings

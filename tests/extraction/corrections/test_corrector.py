@@ -12,7 +12,7 @@ import pytest
 from corrected_folder import LATER, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
-from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.document import Span
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.verification import verify

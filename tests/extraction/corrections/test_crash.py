@@ -17,7 +17,7 @@ from bench.faulty_disk import Faults
 from corrected_folder import digest_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
-from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.reading import query
 

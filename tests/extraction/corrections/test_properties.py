@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
-from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.store.housekeeping import compact

@@ -9,8 +9,8 @@ import pytest
 from corrected_folder import digest_of, outcome_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
-from cinnabar.extraction.corrections.committing import open_folder
 from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.diagnosis.results_folder import results_folder
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.verification import verify

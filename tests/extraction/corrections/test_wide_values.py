@@ -15,7 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
-from cinnabar.extraction.corrections.committing import open_folder
+from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.store.housekeeping import compact
 from cinnabar.extraction.store.reading import query
