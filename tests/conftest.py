@@ -78,6 +78,27 @@ def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
+def whole_runs() -> None:
+    """The runs of this test publish their snapshot and write their report, as users' do."""
+
+
+@pytest.fixture(autouse=True)
+def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs leave out what only tests of `whole_runs`, of storage and of reports look at: half of a small run's time.
+
+    That a report cannot be written fails no run, and a query defines the same views as a snapshot.
+    """
+    runs = {"extraction", "flows", "interface"} & {*request.path.parts}
+    if not runs or {"storage", "watching", "ingest"} & {*request.path.parts} or "whole_runs" in request.fixturenames:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cinnabar.extraction.watching.reports.report_of_run", lambda *_: None)
+        patch.setattr("cinnabar.extraction.storage.store.publish", lambda *_: None)
+        yield
+
+
+@pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A server that speaks Mercury's contract, with its key (mercury_server.py)."""
     import mercury_server as mercury

@@ -93,6 +93,8 @@ def connect(out: Path, asked: str = "", zone: str | None = None) -> Iterator[duc
     settings = OFFLINE | {"temp_directory": spilled, "python_enable_replacements": False}
     with hold(out, newest), duckdb.connect(config=settings) as connection:
         try:
+            # As in a snapshot: each view binds the same files, which no longer change.
+            connection.execute("SET parquet_metadata_cache = true")
             define_views(connection, out.absolute(), committed)
             if zone is not None:
                 connection.execute(f"SET TimeZone = {literal(zone)}")

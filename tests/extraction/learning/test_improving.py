@@ -85,17 +85,18 @@ def test_documents_are_measured_by_models_that_were_not_trained_on_them(
 
 
 def test_the_candidate_is_a_model_and_nothing_else_is_left(tmp_path: Path, wanted: str) -> None:
-    found = improve(corrected(tmp_path, wanted), tmp_path, steps=10)
+    found = improve(corrected(tmp_path, wanted), tmp_path, steps=1)
     assert Path(found.model) == candidate(tmp_path, "post")
     assert (candidate(tmp_path, "post") / "model.json").is_file()
     assert not [*tmp_path.rglob("checkpoint.pt")] and not [*(models_of(tmp_path, "post") / "training").glob("*")]
     assert json.loads((candidate(tmp_path, "post") / "improvement.json").read_text())["after"] == found.after
 
 
+@pytest.mark.parametrize("steps", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_training_that_was_interrupted_goes_on(
-    tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
-    whole = improve(corrected(tmp_path / "whole", wanted), tmp_path / "whole", steps=20)
+    whole = improve(corrected(tmp_path / "whole", wanted), tmp_path / "whole", steps=steps)
     calls: list[str] = []
     real: Callable[..., None] = improving.train
 
@@ -107,8 +108,8 @@ def test_a_training_that_was_interrupted_goes_on(
 
     monkeypatch.setattr(improving, "train", counted)
     with pytest.raises(KeyboardInterrupt):
-        improve(corrected(tmp_path, wanted), tmp_path, steps=20)
-    found = improve(corrected(tmp_path, wanted), tmp_path, steps=20)
+        improve(corrected(tmp_path, wanted), tmp_path, steps=steps)
+    found = improve(corrected(tmp_path, wanted), tmp_path, steps=steps)
     assert calls == ["fold-0", "fold-1", "fold-2", "fold-2", "fold-3", "whole"]
     assert _figures(found) == _figures(whole)
 
@@ -160,6 +161,7 @@ def test_the_pace_of_this_machine_is_measured_once(
     assert found.documents == 12 and not [*tmp_path.rglob("pace")]
 
 
+@pytest.mark.slow
 def test_the_minutes_are_those_of_the_clock_also_if_steps_become_slow(
     tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
