@@ -28,6 +28,7 @@ def letters(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_rule_and_a_column_for_each_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from bench.hostile_report import main
 
 
+@pytest.mark.slow
 def test_the_report_counts_outcomes_texts_and_what_a_mail_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from bench.parsing_speed import best, lines, main, measured
 from drawn_pages import drawn
 
 
+@pytest.mark.slow
 def test_pages_are_counted_with_the_code_of_a_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.pdf").write_bytes(drawn(lambda page: page.drawString(72, 700, "one"), lambda _: None))
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-")

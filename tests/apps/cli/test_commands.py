@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import chdir, suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -237,27 +238,40 @@ def test_an_interrupted_command_ends_with_the_documented_status(monkeypatch: pyt
     assert run(["schema", "check", "x"]) == 1
 
 
-def completed(shell: str, line: str, cwd: Path) -> list[str]:
+def said_to_shell(env: dict[str, str], cwd: Path) -> tuple[str, str]:
+    """What the command prints with these variables, on standard output and as errors."""
+    with pytest.MonkeyPatch.context() as patch, io.StringIO() as out, io.StringIO() as err:
+        patch.chdir(cwd)
+        for name, value in env.items():
+            patch.setenv(name, value)
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit):
+            run([])
+        return out.getvalue(), err.getvalue()
+
+
+def said_by_process(env: dict[str, str], cwd: Path) -> tuple[str, str]:
+    """The same, of a process as a shell starts it."""
+    command = [sys.executable, "-c", "from cinnabar.flows.cli.main import main; main()"]
+    done = subprocess.run(command, cwd=cwd, env=ENV | env, capture_output=True, text=True, check=False)
+    return done.stdout, done.stderr
+
+
+def completed(shell: str, line: str, cwd: Path, say: Any = said_to_shell) -> list[str]:
     """What a shell is given for the last word of this line."""
     words = line.split(" ")
     given = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_TYPER_COMPLETE_ARGS": line}
     if shell == "fish":
         given["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
-    env = ENV | {"_CINNABAR_COMPLETE": f"complete_{shell}"} | given
-    code = "from cinnabar.apps.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=cwd, env=env, capture_output=True, text=True, check=False
-    )
-    assert not done.stderr
-    return re.findall(r'"([^":]+)', done.stdout) if shell == "zsh" else [
-        word.split("\t")[0] for word in done.stdout.splitlines()
-    ]  # fmt: skip
+    told, errors = say({"_CINNABAR_COMPLETE": f"complete_{shell}"} | given, cwd)
+    assert not errors
+    return re.findall(r'"([^":]+)', told) if shell == "zsh" else [word.split("\t")[0] for word in told.splitlines()]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_commands_and_schemas(shell: str, tmp_path: Path) -> None:
     (tmp_path / "invite.yaml").write_text("{}")
-    assert {"schema", "show", "sql", "status", "serve"} <= set(completed(shell, "cinnabar s", tmp_path))
+    say = said_by_process if shell == "bash" else said_to_shell
+    assert {"schema", "show", "sql", "status", "serve"} <= set(completed(shell, "cinnabar s", tmp_path, say))
     assert {"invoice", "invite.yaml"} <= set(completed(shell, "cinnabar schema check inv", tmp_path))
 
 
@@ -273,12 +287,10 @@ def test_documents_and_views_of_a_folder_are_completed(done: Path) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_a_shell_is_printed_and_is_one(shell: str) -> None:
-    code = "from cinnabar.apps.cli.main import main; main()"
-    env = ENV | {"_CINNABAR_COMPLETE": f"source_{shell}"}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
-    assert f"complete_{shell}" in done.stdout, done.stderr
+    told, errors = said_to_shell({"_CINNABAR_COMPLETE": f"source_{shell}"}, Path.cwd())
+    assert f"complete_{shell}" in told, errors
     if shutil.which(shell):
-        subprocess.run([shell, "-n"], input=done.stdout, text=True, check=True)
+        subprocess.run([shell, "-n"], input=told, text=True, check=True)
 
 
 def on_a_terminal(words: list[str], **env: str) -> str:

@@ -23,6 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_checkpoint(tmp_path_factory.mktemp("checkpoint"), block=8, window=4096)
 
 
+@pytest.mark.slow
 def test_the_table_of_a_device_has_a_line_for_each_number_of_rows(folder: Path) -> None:
     known = load_language_model(folder, "cpu", "float32").tokenizer
     name = {"type": "string", "pattern": "^[a-z]{40}$"}

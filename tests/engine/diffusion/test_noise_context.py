@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from effort import first
 from published_gemma import CANVAS, published
 from tiny_checkpoint import write_texts
 from tiny_models import END, UNIFORM, decoder
@@ -80,7 +81,7 @@ def wanted(one: OpenSequence) -> Ints:
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("prefill", [4, 16, 256])
+@pytest.mark.parametrize("prefill", first(1, [16, 4, 256]))
 def test_every_pass_of_a_folder_says_what_transformers_says(
     prefill: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

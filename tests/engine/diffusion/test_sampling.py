@@ -10,12 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from effort import some
 from test_denoiser import INVOICE, RECORD, accepted, answering, certain_of, form_of, scripted, task
 from tiny_models import KINDS, TOKENIZER, decoder
 
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sampling import Sampling, draw
+from cinnabar.engine.effort import EFFORTS
 
 LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0, -9.0])
 
@@ -52,7 +54,10 @@ def test_equal_tokens_are_drawn_equally_often_in_any_precision(precision: torch.
 CHOICES = {"ab": 0.4, "the": 0.25, "null": 0.2, "total": 0.1, "kind": 0.05}
 
 
-@pytest.mark.parametrize(("temperature", "top_p"), [(1.0, 1.0), (2.0, 1.0), (1.0, 0.5), (0.5, 0.9)])
+@pytest.mark.parametrize(
+    ("temperature", "top_p"),
+    [(0.5, 0.9), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1.0, 1.0), (2.0, 1.0), (1.0, 0.5)))],
+)
 @pytest.mark.parametrize("kind", ["block", "revising"])
 def test_a_choice_follows_the_models_probabilities(kind: str, temperature: float, top_p: float) -> None:
     one = task(form_of({"kind": {"enum": [*CHOICES]}}))
@@ -88,7 +93,7 @@ def test_the_noise_is_of_the_seed_and_the_place_alone() -> None:
     assert not torch.equal(rows[1], rows[3]) and not torch.equal(rows[1], Sampling(1.0, seed=2).drawn(LOGITS, 5))
 
 
-@pytest.mark.parametrize("effort", ["instant", "low", "medium", "high"])
+@pytest.mark.parametrize("effort", some(("low",), EFFORTS))
 @pytest.mark.parametrize("kind", KINDS)
 def test_drawn_answers_are_records_that_depend_on_no_other_request(kind: str, effort: str) -> None:
     form = form_of(INVOICE)

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from effort import some
 
 from cinnabar.extraction.store import exporting, spreadsheet
 from cinnabar.extraction.store.exporting import export, format_of
@@ -166,12 +167,12 @@ def test_the_format_is_named_or_known_by_the_ending(tmp_path):
         format_of(tmp_path / "x.txt", None)
 
 
-def test_every_view_can_be_exported(rich):
+@pytest.mark.parametrize("form", some(("xlsx",), exporting.FORMATS))
+def test_every_view_can_be_exported(rich, form):
     views = [row[0] for row in query(rich, "SHOW TABLES").rows if not row[0].startswith("_")]
     assert "history" in views
     for view in views:
-        for form in exporting.FORMATS:
-            export(rich, view, form, io.BytesIO())
+        export(rich, view, form, io.BytesIO())
 
 
 def test_json_is_one_array_of_the_same_objects_as_json_lines(rich):

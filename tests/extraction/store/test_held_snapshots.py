@@ -54,17 +54,19 @@ def counting(store):
     return {file.path for entry in store.committed() for file in entry.files}
 
 
-def test_without_readers_a_run_keeps_nothing_that_it_replaced(out, workload):
+@pytest.mark.parametrize("last", [22, pytest.param(60, marks=pytest.mark.slow)])
+def test_without_readers_a_run_keeps_nothing_that_it_replaced(out, workload, last):
     with Store.open(out) as store:
         run = workload.begin(store)
-        commit(store, run, workload, range(60))
+        commit(store, run, workload, range(last))
         assert there(out) == counting(store)
         assert {entry.number for entry in manifests.read_all(out)} == {entry.number for entry in store.committed()}
         run.finish()
     assert verify(out).problems == []
 
 
-def test_a_program_reads_its_snapshot_while_the_run_replaces_every_batch_of_it(out, workload):
+@pytest.mark.parametrize("last", [24, pytest.param(70, marks=pytest.mark.slow)])
+def test_a_program_reads_its_snapshot_while_the_run_replaces_every_batch_of_it(out, workload, last):
     with Store.open(out) as store:
         run = workload.begin(store)
         commit(store, run, workload, range(7))
@@ -72,7 +74,7 @@ def test_a_program_reads_its_snapshot_while_the_run_replaces_every_batch_of_it(o
         with program(out) as reader:
             first = int(reader.stdout.readline())
             assert first > 0
-            commit(store, run, workload, range(7, 70))
+            commit(store, run, workload, range(7, last))
             assert named <= there(out) and not named & counting(store)
             reader.stdin.write("\n")
             reader.stdin.flush()
@@ -80,13 +82,14 @@ def test_a_program_reads_its_snapshot_while_the_run_replaces_every_batch_of_it(o
             # Of what came after the snapshot, only the batches that replaced its own are kept.
             assert len(there(out) - named - counting(store)) <= 2 * len(named)
             reader.stdin.close()
-        commit(store, run, workload, [70])
+        commit(store, run, workload, [last])
         assert there(out) == counting(store)
         run.finish()
 
 
+@pytest.mark.parametrize("last", [24, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", ["snapshot", "manifests"])
-def test_a_reader_in_the_same_process_keeps_its_files(out, workload, way):
+def test_a_reader_in_the_same_process_keeps_its_files(out, workload, way, last):
     with Store.open(out) as store:
         run = workload.begin(store)
         commit(store, run, workload, range(7))
@@ -94,22 +97,23 @@ def test_a_reader_in_the_same_process_keeps_its_files(out, workload, way):
         opened = duckdb.connect(str(out / DATABASE), read_only=True) if way == "snapshot" else connect(out)
         with opened as reader:
             before = reader.execute("SELECT * FROM fields ORDER BY ALL").fetchall()
-            commit(store, run, workload, range(7, 40))
+            commit(store, run, workload, range(7, last))
             assert reader.execute("SELECT * FROM fields ORDER BY ALL").fetchall() == before
             assert named <= there(out)
-        commit(store, run, workload, [40])
+        commit(store, run, workload, [last])
         assert there(out) == counting(store)
         run.finish()
 
 
-def test_a_reader_of_an_earlier_runs_snapshot_keeps_its_files(out, workload):
+@pytest.mark.parametrize("last", [24, pytest.param(40, marks=pytest.mark.slow)])
+def test_a_reader_of_an_earlier_runs_snapshot_keeps_its_files(out, workload, last):
     with Store.open(out) as store:
         commit(store, workload.begin(store), workload, range(7))
         named = counting(store)
     with program(out) as reader:
         first = reader.stdout.readline()
         with Store.open(out) as store:
-            commit(store, workload.begin(store), workload, range(7, 40))
+            commit(store, workload.begin(store), workload, range(7, last))
             assert named <= there(out)
             reader.stdin.write("\n")
             reader.stdin.flush()
