@@ -105,7 +105,10 @@ def fail_a_run(out, workload):
         workload.begin(store).finish()
 
 
-@pytest.mark.parametrize(("place", "way"), first(2, [(0, "cut"), (2, "emptied"), (1, "emptied"), (3, "cut")]))
+@pytest.mark.parametrize(
+    ("place", "way"),
+    [(0, "cut"), (2, "emptied"), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, "emptied"), (3, "cut")))],
+)
 def test_a_broken_manifest_stops_a_run_until_it_is_set_aside(out, workload, way, place):
     workload.work(out)
     before = query(out, ROWS).rows
