@@ -84,12 +84,14 @@ def whole_runs() -> None:
 
 @pytest.fixture(autouse=True)
 def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Runs leave out what only tests of `whole_runs`, of storage and of reports look at: half of a small run's time.
+    """Runs of quick tests leave out what only tests of `whole_runs`, of storage and of reports look at.
 
-    That a report cannot be written fails no run, and a query defines the same views as a snapshot.
+    It is half of a small run's time. That a report cannot be written fails no run, and a query defines the same views
+    as a snapshot.
     """
-    runs = {"extraction", "flows", "interface"} & {*request.path.parts}
-    if not runs or {"storage", "watching", "ingest"} & {*request.path.parts} or "whole_runs" in request.fixturenames:
+    folders = {*request.path.parts}
+    whole = "whole_runs" in request.fixturenames or request.node.get_closest_marker("slow") is not None
+    if whole or not {"extraction", "flows", "interface"} & folders or {"storage", "watching", "ingest"} & folders:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:

@@ -96,6 +96,7 @@ def test_an_inferred_schema_is_written_once_and_can_be_used(tmp_path: Path, caps
     assert printed["properties"]["day"]["format"] == "date"
 
 
+@pytest.mark.usefixtures("whole_runs")
 def test_doctor_checks_this_machine_and_a_folder(done: Path, capsys: CaptureResult) -> None:
     found = asked(capsys, "doctor", "--out", str(done))
     states = {one["check"]: one["state"] for one in found["checks"]}
