@@ -33,11 +33,11 @@ MACHINES = r"(?<![\w./])/(?:work|tmp|home|root|opt|mnt|Users|var)/|file://|\b(?:
 
 
 def marked(language: str, mark: str) -> list[Any]:
-    """Fences of a language with this mark; shell fences are slow, except for those of the README."""
+    """Fences of a language with this mark; they are slow but for Python of the README, whose shell has a test below."""
     found = [f for page in PAGES for f in fences(page) if f.language == language and mark in f.marks]
     slow = (pytest.mark.slow,)
     return [
-        pytest.param(f, id=f.name, marks=slow if language == "sh" and f.page.name != "README.md" else ())
+        pytest.param(f, id=f.name, marks=slow if language == "sh" or f.page.name != "README.md" else ())
         for f in found
     ]
 
@@ -148,7 +148,7 @@ def test_shell_snippets_run(fence: Fence, tmp_path: Path) -> None:
     run_shell(fence, tmp_path)
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("precision", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_the_example_of_the_readme_reads_all_four_values(
     tmp_path: Path, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

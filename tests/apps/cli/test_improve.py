@@ -112,6 +112,7 @@ def test_events_tell_the_progress_and_the_result_a_line_each(out: Path, capsys: 
     assert Path(result["model"]) == out / "models" / "bill" / "candidate"
 
 
+@pytest.mark.slow
 def test_a_silent_stage_is_told_again_with_the_time_left(
     out: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

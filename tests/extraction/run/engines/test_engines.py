@@ -121,6 +121,7 @@ def test_a_batch_whose_engine_dies_once_is_filled_by_another(folder: Path, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_document_whose_engines_die_is_quarantined_and_no_other(folder: Path, tmp_path: Path) -> None:
     (folder / "03.txt").write_text("name=N3\nDIE\n")
     found = extract([folder], SOURCE, tmp_path / "out", source(), options("2"))
@@ -136,6 +137,7 @@ def test_a_model_that_cannot_be_loaded_fails_the_run_as_in_one_process(folder: P
     assert not query(tmp_path / "out", "select * from outcomes where outcome = 'written'").rows
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_a_backfill_with_engines_writes_the_rows_of_one(folder: Path, tmp_path: Path) -> None:
     for engines in ("1", "2"):

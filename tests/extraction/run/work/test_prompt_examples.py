@@ -132,6 +132,7 @@ def test_engines_elsewhere_get_the_same_examples(checkpoint: Path, tmp_path: Pat
     assert alone or job.tier.filler.examples is not None
 
 
+@pytest.mark.slow
 def test_engine_processes_write_the_same_records(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
     own = labelled(tmp_path / "set")
     options = quick(own)
