@@ -74,35 +74,41 @@ def wanted(base: Path) -> str:
     return next(kind for kind in KINDS if kind != guess(base))
 
 
-def test_a_model_that_measures_better_is_written_and_can_be_used(base: Path, tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
+@pytest.fixture(scope="module")
+def better(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, FineTuned, list[dict[str, float]]]:
+    """A training that helps: a folder with its set `letters` and its model `own`, what it found, and its reports."""
+    folder = tmp_path_factory.mktemp("better")
+    letters = write_set(folder / "letters", {"kind": wanted(base)})
     reported: list[dict[str, float]] = []
-    done = fine_tune([folder], base, tmp_path / "own", SETTINGS, "cpu", reported.append)
+    return folder, fine_tune([letters], base, folder / "own", SETTINGS, "cpu", reported.append), reported
+
+
+def test_a_model_that_measures_better_is_written_and_can_be_used(base: Path, better: Any) -> None:
+    folder, done, reported = better
     (result,) = done.sets
     assert (result.name, result.trained, result.checked, result.measured) == ("letters", 11, 3, 3)
     assert (result.before["f1"], result.after["f1"], done.kept, result.apart) == (0.0, 1.0, True, False)
     assert result.after["fields"]["/kind"]["f1"] == 1.0
     measured = [row["held_back"] for row in reported if "held_back" in row]
     assert measured[0] == 0.0 and measured[-1] == 1.0
-    assert guess(tmp_path / "own") == wanted(base)
-    assert not [*(tmp_path / "own").rglob("checkpoint.pt")]
+    assert guess(folder / "own") == wanted(base)
+    assert not [*(folder / "own").rglob("checkpoint.pt")]
 
 
-def test_only_what_changed_is_stored_beside_the_name_of_the_base(base: Path, tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
-    done = tuned(folder, base, tmp_path / "own")
-    said = json.loads((tmp_path / "own" / "model.json").read_text())
+def test_only_what_changed_is_stored_beside_the_name_of_the_base(base: Path, better: Any) -> None:
+    folder, done, _ = better
+    said = json.loads((folder / "own" / "model.json").read_text())
     assert said["base"]["fingerprint"] == load_model(base, "cpu").fingerprint
-    assert (tmp_path / "own" / said["base"]["name"]).samefile(base)
+    assert (folder / "own" / said["base"]["name"]).samefile(base)
     assert said["sources"] == ["letters"]
     trained = parts_of([f"{i}.txt" for i in range(14)]).trained
     assert said["trained"] == {"letters": sorted(map(mark_of, trained))}
-    files = {path.name for path in (tmp_path / "own").iterdir() if path.is_file()}
+    files = {path.name for path in (folder / "own").iterdir() if path.is_file()}
     kept = {"model.json", "difference.safetensors", "kinds.safetensors"}
     assert {re.sub("-[0-9a-f]{12}", "", name) for name in files} == kept
     # The vectors of the training documents, by which --route knows their kind.
-    (vectors,) = load_examples(tmp_path / "own").vectors.items()
-    assert vectors[0] == load_schema(folder / "schema.json").fingerprint and len(vectors[1]) == 11
+    (vectors,) = load_examples(folder / "own").vectors.items()
+    assert vectors[0] == load_schema(folder / "letters" / "schema.json").fingerprint and len(vectors[1]) == 11
     whole = sum(path.stat().st_size for path in base.iterdir())
     assert done.size < whole / 20
 
