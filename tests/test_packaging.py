@@ -39,15 +39,15 @@ def sources() -> list[Path]:
 
 @cache
 def imported(path: Path) -> frozenset[str]:
-    """Full names of the modules that a file imports, anywhere in it."""
-    found: set[str] = set()
+    """Full names of the modules that a file imports, anywhere in it, and of the names that it imports from them."""
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {f"{node.module or ''}.{alias.name}" for alias in node.names}
             assert not node.level, f"{path}: expected the full name of a module, got a relative import"
-    return frozenset(found)
+    return frozenset(names)
 
 
 def test_the_package_is_a_folder_with_a_link_to_each_folder_at_the_top() -> None:

@@ -11,17 +11,17 @@ import pytest
 from begun_runs import backfill
 from reading_model import ReadingModel
 
-from cinnabar.extraction.reading.checks.listing import check_results
-from cinnabar.extraction.run.extract import extract
+from cinnabar.apps.cli.main import run
+from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.checks.listing import check_results
 from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held, release
+from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
-from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.people.verification import verify
-from cinnabar.apps.cli.main import run
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 
@@ -139,7 +139,7 @@ def test_the_listing_counts_results_and_has_the_values_of_failing_documents(hold
 
 
 def test_small_batches_are_merged_with_their_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.storage.compaction.FAN", FAN)
+    monkeypatch.setattr("cinnabar.extraction.store.compaction.FAN", FAN)
     out, bill = tmp_path / "out", source()
     with Store.open(out) as store:
         begun = Run(store, bill, compile_schema(bill.schema), "engine", {})
