@@ -89,9 +89,9 @@ def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
     It is half of a small run's time. That a report cannot be written fails no run, and a query defines the same views
     as a snapshot.
     """
-    folders = {*request.path.parts}
+    rooms = {*request.path.relative_to(HERE).parts[:-1]}
     whole = "whole_runs" in request.fixturenames or request.node.get_closest_marker("slow") is not None
-    if whole or not {"extraction", "flows", "interface"} & folders or {"storage", "watching", "ingest"} & folders:
+    if whole or not {"extraction", "apps", "flows", "api"} & rooms or {"store", "report"} & rooms:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
