@@ -10,8 +10,6 @@ import stat
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
