@@ -66,7 +66,7 @@ class BatchState:
     ) -> None:
         self.requests = list(requests)
         self.device = device
-        self.layouts = [lay_out(r.form, found, r.known) for r, found in zip(requests, rows, strict=True)]
+        self.layouts = [lay_out(r.form, own, r.known) for r, own in zip(requests, rows, strict=True)]
         self.active = list(range(len(requests)))
         self.forms = [r.form for r in requests]
         self.memories = list(memories)

@@ -26,9 +26,9 @@ ALLOWED_BEGINNINGS = (
 
 def child_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Returns the variables of this process that a process for others' content needs, and `more`."""
-    found = {
+    kept = {
         name: value
         for name, value in os.environ.items()
         if name in ALLOWED or name.startswith(ALLOWED_BEGINNINGS)
     }
-    return found | dict(more or {})
+    return kept | dict(more or {})

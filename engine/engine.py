@@ -95,9 +95,9 @@ class Engine:
         with timed(self.timings, "encode"):
             memories = self.model.encode([request.passage for request in requests])
         with timed(self.timings, "rows"):
-            found = self._rows(requests, memories)
+            all_rows = self._rows(requests, memories)
             # Refused places hold no other rows, so the parents keep their numbers.
-            rows = [[row for row in own if row.taken] for own in found]
+            rows = [[row for row in own if row.taken] for own in all_rows]
             state = BatchState(requests, memories, rows, self.model.device)
         watch = None if watcher is None else Watch(watcher)
         state.judge()
@@ -120,7 +120,7 @@ class Engine:
         self.reopenings.add(state.reopenings)
         filled = [
             replace(result, refused=_refused(own, request.passage.offset))
-            for result, own, request in zip(state.results, found, requests, strict=True)
+            for result, own, request in zip(state.results, all_rows, requests, strict=True)
             if result is not None
         ]
         calibration = self.model.calibration
@@ -139,15 +139,15 @@ class Engine:
             if not request.counted or len(request.counted) < len(request.form.arrays)
         ]
         forms = [requests[at].form for at in asked]
-        found = dict(zip(asked, self.model.find_rows(forms, [memories[at] for at in asked]), strict=True))
-        return [_with_known(request, found.get(at, [])) for at, request in enumerate(requests)]
+        by_request = dict(zip(asked, self.model.find_rows(forms, [memories[at] for at in asked]), strict=True))
+        return [_with_known(request, by_request.get(at, [])) for at, request in enumerate(requests)]
 
 
-def _with_known(request: Request, found: Sequence[Row]) -> list[Row]:
+def _with_known(request: Request, begun: Sequence[Row]) -> list[Row]:
     """Returns the rows with the known ones in place of those of the same arrays and of arrays within these."""
     number = {-1: -1}
     rows: list[Row] = []
-    for at, row in enumerate(found):
+    for at, row in enumerate(begun):
         if row.array not in request.counted and row.parent in number:
             number[at] = len(rows)
             rows.append(replace(row, parent=number[row.parent]))

@@ -90,8 +90,8 @@ class _Choice:
             number = int(_grade(np.array([group.centre @ vector for group in self._groups])).argmax())
         ranked = self._groups[number].ranked
         shown, left_out = self._fitting(ranked), self._fitting([at for at in ranked if at not in same])
-        found = tuple(self._examples[at] for at in left_out)
-        return Chosen(found, number if shown == left_out else None)
+        examples = tuple(self._examples[at] for at in left_out)
+        return Chosen(examples, number if shown == left_out else None)
 
     @property
     def most(self) -> int:
@@ -121,12 +121,12 @@ class _Choice:
 
     def _fitting(self, ranked: Sequence[int]) -> list[int]:
         """Returns the first of these examples that fit together; one that is too long is passed over."""
-        found, room = list[int](), self._room
+        fitting, room = list[int](), self._room
         for at in ranked:
-            if len(found) < SHOWN and self._tokens[at] <= room:
-                found.append(at)
+            if len(fitting) < SHOWN and self._tokens[at] <= room:
+                fitting.append(at)
                 room -= self._tokens[at]
-        return found
+        return fitting
 
 
 class FewShot:
@@ -206,8 +206,8 @@ def _trigrams(text: str) -> _Doubles:
     letters = re.sub(r"\d", "0", text[:_COMPARED])
     codes: _Ints = np.array([0, *map(ord, letters), 0, 0], np.int64)
     mixed = (codes[:-2] * 0x9E3779B1 + codes[1:-1] * 0x85EBCA77 + codes[2:] * 0xC2B2AE3D) & 0xFFFFFFFF
-    found: _Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
-    return found
+    counts: _Doubles = np.bincount((mixed ^ mixed >> 15) % _PLACES, minlength=_PLACES).astype(np.float64)
+    return counts
 
 
 def _rarity_of(counts: _Doubles) -> _Doubles:

@@ -73,7 +73,7 @@ class Watch:
             committed = [p for p, of in places if any(fresh[at] for at in of) and all(now[at] for at in of)]
             doubted = [p for p, of in places if any(doubts[at] for at in of)]
             confidence = {pointer: leaf.confidence for pointer, leaf in writer.leaves.items()}
-            found = FormState(
+            state_of_form = FormState(
                 request.id, step, state.kept[batch].record, tuple(committed), tuple(doubted), confidence
             )
-            notify(self._watcher, found)
+            notify(self._watcher, state_of_form)

@@ -252,9 +252,9 @@ def _useful(automaton: Automaton, source: Ints, target: Ints) -> tuple[Ints, npt
 
 def _spread(marked: npt.NDArray[np.bool_], source: Ints, target: Ints) -> npt.NDArray[np.bool_]:
     """Returns the marked states and all states that edges reach from them."""
-    found = marked.copy()
+    spread = marked.copy()
     while True:
-        new = np.unique(target[found[source] & ~found[target]])
+        new = np.unique(target[spread[source] & ~spread[target]])
         if not len(new):
-            return found
-        found[new] = True
+            return spread
+        spread[new] = True

@@ -83,10 +83,10 @@ def repaired(
         if met and rule not in met:
             cost -= MET
         met |= {rule}
-        found = (
+        further_changes = (
             (c, more) for c, more in search.changes(writer, violation.pointer) if not change.touches(more)
         )
-        for more, further in nsmallest(WIDTH, found, key=lambda pair: pair[0]):
+        for more, further in nsmallest(WIDTH, further_changes, key=lambda pair: pair[0]):
             mark = change.mark | further.mark
             if mark not in seen:
                 seen.add(mark)
@@ -165,17 +165,17 @@ class _Search:
         """Returns the alternatives of a slot; with `every` also a few texts that it allows at all."""
         if (at, every) not in self._known:
             absent = self.values[at].absent
-            found = [
+            alternatives = [
                 (chance, replace(value, missing=True) if absent and not value.absent else value)
                 for chance, value in self._ask(at)
             ]
-            texts = {value.text for _, value in found}
+            texts = {value.text for _, value in alternatives}
             for text in texts_of(self.layout.slots[at]) if every else ():
                 if text.encode() not in texts and text != "null":
                     made = replace(self.values[at], text=text.encode(), absent=False, confidence=0.0)
                     made = replace(made, spans=(), origin="minimal", missing=made.missing or absent)
-                    found.append((0.0, made))
-            self._known[at, every] = found
+                    alternatives.append((0.0, made))
+            self._known[at, every] = alternatives
         return self._known[at, every]
 
 

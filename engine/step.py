@@ -89,32 +89,32 @@ def _alternatives(state: BatchState, scores: Scores, shares: Shares, slot: int) 
     """Returns the other values of a slot, each with its posterior; the best text noted so far is among them."""
     noted, form_slot = state.values[slot], state.canvas.instances[slot].slot
     posterior = shares.posterior[slot].tolist()
-    found = [(posterior[0], replace(noted, absent=True, absent_confidence=posterior[0]))]
+    alternatives = [(posterior[0], replace(noted, absent=True, absent_confidence=posterior[0]))]
     for chance, candidate in zip(posterior[1:], scores.candidates[slot], strict=False):
         if form_slot.accepts(candidate.text):
             value = replace(
                 noted, text=candidate.text, absent=False, confidence=chance, spans=candidate.spans,
                 origin=candidate.origin, missing=False,
             )  # fmt: skip
-            found.append((chance, value))
-    if noted.absent or not found[1:]:
-        found.append((noted.confidence, replace(noted, absent=False)))
+            alternatives.append((chance, value))
+    if noted.absent or not alternatives[1:]:
+        alternatives.append((noted.confidence, replace(noted, absent=False)))
     least = form_slot.minimal.encode()
-    found.append((0.0, replace(noted, text=least, absent=False, confidence=0.0, spans=(), origin="minimal")))
-    return found
+    alternatives.append((0.0, replace(noted, text=least, absent=False, confidence=0.0, spans=(), origin="minimal")))
+    return alternatives
 
 
 def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
     """[S, K + 1] bool, the candidates that stand for absence."""
-    found = [
+    places = [
         (slot, k)
         for slot, candidates in enumerate(scores.candidates)
         for k, candidate in enumerate(candidates, 1)
         if candidate.origin == "default"
     ]
     result = torch.zeros_like(shares.possible)
-    if found:
-        result.index_put_(torch.tensor(found, device=result.device).unbind(1), result.new_ones(()))
+    if places:
+        result.index_put_(torch.tensor(places, device=result.device).unbind(1), result.new_ones(()))
     return result
 
 

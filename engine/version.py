@@ -46,11 +46,11 @@ _LEFT_OUT = (ast.Import, ast.ImportFrom)
 
 def syntax_hash(root: Path) -> str:
     """The hash of the code and the tables that decide values, in the project at `root`."""
-    found = [digest for path in _files(root) for digest in definitions(path.read_text(encoding="utf-8"))]
+    digests = [digest for path in _files(root) for digest in definitions(path.read_text(encoding="utf-8"))]
     for folder in TABLES:
         tables = (path for path in (root / folder).rglob("*") if path.suffix in _TABLE_SUFFIXES)
-        found += [hashlib.sha256(path.read_bytes()).hexdigest() for path in tables]
-    return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
+        digests += [hashlib.sha256(path.read_bytes()).hexdigest() for path in tables]
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()[:16]
 
 
 def _files(root: Path) -> Iterator[Path]:

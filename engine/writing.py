@@ -168,14 +168,14 @@ class Writer:
     def _named(self, place: ObjectPlace) -> list[tuple[int, LeafPlace, Place]]:
         """Returns the open properties of an object with a value and an unused name, each with its row."""
         taken = {_key(member.name) for member, _ in place.members}
-        found: list[tuple[int, LeafPlace, Place]] = []
+        named: list[tuple[int, LeafPlace, Place]] = []
         for rest in place.rest:
             for (row, part), key in zip(rest.items, rest.keys, strict=True):
                 name = self.values[key.instance]
                 if not name.absent and not self._empty(part) and name.text + b":" not in taken:
                     taken.add(name.text + b":")
-                    found.append((row, key, part))
-        return found
+                    named.append((row, key, part))
+        return named
 
     def _branch(self, place: ChoicePlace) -> tuple[int, Place]:
         """Returns the branch that the selector names, or one with a value if that one has none."""
@@ -194,14 +194,14 @@ class Writer:
         nullable = not isinstance(place, LeafPlace) and place.node.nullable
         if place.known or not (place.optional or nullable):
             return self._text(place, pointer)
-        found: list[tuple[Place, State]] = self.states.setdefault(pointer, [])
+        states: list[tuple[Place, State]] = self.states.setdefault(pointer, [])
         how = self.decided.get(id(place))
         if how in ("null", "out"):
             self._close(place, pointer)
             text = b"null" if how == "null" else None
         else:
             text = self._text(place, pointer)
-        found.append((place, "out" if text is None else "null" if nullable and text == b"null" else "there"))
+        states.append((place, "out" if text is None else "null" if nullable and text == b"null" else "there"))
         return text
 
     def _text(self, place: Place, pointer: str) -> bytes | None:
@@ -234,8 +234,8 @@ class Writer:
             assert text is not None, "a property's value is never left out by itself"
             self.instances.setdefault(at, []).append(key.instance)
             members[name + b":"] = text
-            found = self.layout.rows[row]
-            self.rows[at] = (self.offset + max(found.anchor, 0), found.probability)
+            read = self.layout.rows[row]
+            self.rows[at] = (self.offset + max(read.anchor, 0), read.probability)
 
     def _leaf(self, place: LeafPlace, pointer: str) -> bytes | None:
         value, slot = self.values[place.instance], place.slot
@@ -295,8 +295,8 @@ class Writer:
                 self._forget(at)
                 continue
             items.append(text)
-            found = self.layout.rows[row]
-            self.rows[at] = (self.offset + max(found.anchor, 0), found.probability)
+            read = self.layout.rows[row]
+            self.rows[at] = (self.offset + max(read.anchor, 0), read.probability)
         return b"[" + b",".join(_filling(node, items, size, pointer, self.leaves)) + b"]"
 
     def _forget(self, pointer: str) -> None:

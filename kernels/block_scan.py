@@ -186,12 +186,12 @@ def block_scan(
 
 def _allowed(tables: PartTables, free: Floats) -> Floats:
     """[K, N], the log sum of the scores of the tokens that may follow each state; 0 where none may."""
-    found = np.zeros((len(free), tables.states), np.float32)
+    sums = np.zeros((len(free), tables.states), np.float32)
     step = max(1, _CELLS // max(len(tables.source), 1))
     for low in range(0, len(free), step):
         terms = free[low : low + step].take(tables.left_by, 1)
-        found[low : low + step, tables.leaving] = _sums(terms, tables.by_source)
-    return found
+        sums[low : low + step, tables.leaving] = _sums(terms, tables.by_source)
+    return sums
 
 
 def _sums(terms: Floats, runs: Runs) -> Floats:
@@ -206,15 +206,15 @@ def _sums(terms: Floats, runs: Runs) -> Floats:
 
 def _posterior(tables: PartTables, forward: Floats, backward: Floats, free: Floats) -> Floats:
     """forward, backward: [K, N], the sums up to each judged position and from the next one on."""
-    found = np.full((len(free), tables.classes), _FLOOR, np.float32)
+    joint_sums = np.full((len(free), tables.classes), _FLOOR, np.float32)
     runs = tables.by_label
     step = max(1, _CELLS // max(len(tables.source), 1))
     for low in range(0, len(free), step):
         joint = forward[low : low + step].take(tables.labelled_source, 1)
         joint += backward[low : low + step].take(tables.labelled_target, 1)
-        found[low : low + step, runs.keys] = _sums(joint, runs)
-    found += free
-    top = found.max(1, keepdims=True)
-    whole = top + np.log(np.exp(np.maximum(found - top, _LOST)).sum(1, keepdims=True))
-    shares: Floats = np.clip(found - whole, _FLOOR, 0.0, dtype=np.float32)
+        joint_sums[low : low + step, runs.keys] = _sums(joint, runs)
+    joint_sums += free
+    top = joint_sums.max(1, keepdims=True)
+    whole = top + np.log(np.exp(np.maximum(joint_sums - top, _LOST)).sum(1, keepdims=True))
+    shares: Floats = np.clip(joint_sums - whole, _FLOOR, 0.0, dtype=np.float32)
     return shares

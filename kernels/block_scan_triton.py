@@ -120,8 +120,8 @@ def _allowed(  # type: ignore[no-untyped-def]
                 on = edge < stop[:, None]
                 x = tl.load(scores + tl.load(label + edge, mask=on, other=0), mask=on, other=_NONE)
                 top, sums = _added(top, sums, x)
-            found = tl.where(stop > begin, top + tl.log(tl.maximum(sums, 1e-30)), 0.0)
-            tl.store(out + state, found, mask=inside)
+            log_sum = tl.where(stop > begin, top + tl.log(tl.maximum(sums, 1e-30)), 0.0)
+            tl.store(out + state, log_sum, mask=inside)
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -249,10 +249,10 @@ def _trace(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _shares(  # type: ignore[no-untyped-def]
-    tables, blocks, places, free, best, token, own, finite, allowed, trace, cells, path, local, numbers, found,
+    tables, blocks, places, free, best, token, own, finite, allowed, trace, cells, path, local, numbers, floats,
     LANE: tl.constexpr, ROWS: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
-    """The results of one scored position: witness, choices, finite (numbers); posterior, runner-up, mass (found)."""
+    """The results of one scored position: witness, choices, finite (numbers); posterior, runner-up, mass (floats)."""
     q = tl.program_id(0).to(tl.int64)
     base = tl.load(places + 4 * q + 1)
     if base >= 0:
@@ -325,9 +325,9 @@ def _shares(  # type: ignore[no-untyped-def]
         tl.store(numbers + 6 * q, tl.load(token + base + graph_class))
         tl.store(numbers + 6 * q + 1, choices)
         tl.store(numbers + 6 * q + 2, tl.load(finite + score).to(tl.int32))
-        tl.store(found + 6 * q + 3, posterior)
-        tl.store(found + 6 * q + 4, tl.minimum(tl.exp(tl.minimum(runner_up - norm, 0.0)), 1.0))
-        tl.store(found + 6 * q + 5, mass)
+        tl.store(floats + 6 * q + 3, posterior)
+        tl.store(floats + 6 * q + 4, tl.minimum(tl.exp(tl.minimum(runner_up - norm, 0.0)), 1.0))
+        tl.store(floats + 6 * q + 5, mass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,7 +422,7 @@ def block_scan_triton(
     path = torch.empty(positions, dtype=torch.int32, device=device)
     # One tensor, hence one copy: results of positions, then of blocks. The shares are floats in the same memory.
     numbers = torch.zeros(positions * RESULTS + many, dtype=torch.int32, device=device)
-    found, complete = numbers.view(torch.float32), numbers[positions * RESULTS :]
+    floats, complete = numbers.view(torch.float32), numbers[positions * RESULTS :]
     _emissions[(positions,)](tables, where, at, total, best, free, fixed, sharp, LANE=_LANE)
     _allowed[(positions,)](tables, where, at, free, allowed, ROWS=_ROWS, EDGES=_EDGES)
     _recursions[(many, 3)](
@@ -430,7 +430,7 @@ def block_scan_triton(
     )
     _trace[(many,)](tables, where, sharp, trace, room, path, complete, LANE=_LANE)
     _shares[(positions,)](
-        tables, where, at, free, best, token, own, finite, allowed, trace, room, path, local, numbers, found,
+        tables, where, at, free, best, token, own, finite, allowed, trace, room, path, local, numbers, floats,
         LANE=_LANE, ROWS=_ROWS, EDGES=_EDGES,
     )  # fmt: skip
     host = numbers.cpu().numpy()

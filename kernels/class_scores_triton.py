@@ -99,9 +99,9 @@ def _class(  # type: ignore[no-untyped-def]
             part = tl.load(sum_of + source + at, mask=on, other=0.0)
             one = tl.load(token_of + source + at, mask=on, other=vocabulary)
             peak = tl.max(x, 1)
-            found = tl.min(tl.where(on & (x == peak[:, None]), one, vocabulary), 1)
+            first_at = tl.min(tl.where(on & (x == peak[:, None]), one, vocabulary), 1)
             # A later piece has later tokens, so an equal one changes nothing.
-            first = tl.where(peak > top, found, first)
+            first = tl.where(peak > top, first_at, first)
             top = tl.maximum(top, peak)
             higher = tl.maximum(level, tl.where(peak == float("inf"), _FLOOR, peak))
             terms = tl.where(on, part * tl.exp(tl.minimum(x - higher[:, None], 0.0)), 0.0)

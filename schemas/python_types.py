@@ -35,8 +35,8 @@ def schema_of(spec: Any, generator: type[GenerateJsonSchema]) -> dict[str, Any] 
     if outlines is not None and isinstance(spec, outlines.Term):
         return _of_term(spec, outlines)
     if type(spec).__module__.partition(".")[0] == "genson" and hasattr(spec, "to_schema"):
-        found: dict[str, Any] = spec.to_schema()
-        return found
+        schema: dict[str, Any] = spec.to_schema()
+        return schema
     if is_type(spec) or isinstance(spec, types.FunctionType):
         return _of_type(spec, generator)
     return None

@@ -174,10 +174,10 @@ class Call(Answer):
 
     def read(self, text: bytes) -> Answered:
         """Returns the name of the tool and the canonical text of its arguments."""
-        found = self._found(text)
-        if found is None:
+        call = self._found(text)
+        if call is None:
             raise ValueError(f"expected a call of a tool, got {text[:200]!r}")
-        tool, arguments = found
+        tool, arguments = call
         return Answered("", (tool.name, "{}" if tool.parameters is None else fit(tool.parameters.form, arguments).text))
 
     def _found(self, text: bytes) -> tuple[Tool, Any] | None:

@@ -182,34 +182,34 @@ class DiffusionChat:
             for run in runs:
                 taken.open[run.index].watch(run)
 
-        for number, found in self._denoiser.serve(taken, watch, room=self._room):
-            self._decoded(taken.open.pop(number), found, taken)
+        for number, decoded in self._denoiser.serve(taken, watch, room=self._room):
+            self._decoded(taken.open.pop(number), decoded, taken)
 
-    def _decoded(self, opened: _Open, found: Decoded | Undecoded, taken: _Taken) -> None:
+    def _decoded(self, opened: _Open, decoded: Decoded | Undecoded, taken: _Taken) -> None:
         """Goes on with a request whose thoughts, or whose answer, are decoded."""
         if opened.ended:
             self._waiting.leave(opened)
         elif opened.given_up:
             self._end(opened, _CANCELLED)
-        elif isinstance(found, Undecoded) and found.code in ALONE and not opened.alone:
+        elif isinstance(decoded, Undecoded) and decoded.code in ALONE and not opened.alone:
             taken.apart.append(opened)
         elif opened.thinking:
-            opened.think(found)
+            opened.think(decoded)
             taken.again(opened)
-        elif isinstance(found, Undecoded):
-            self._end(opened, _failed(found))
+        elif isinstance(decoded, Undecoded):
+            self._end(opened, _failed(decoded))
         else:
-            self._end(opened, self._answered(opened, found))
+            self._end(opened, self._answered(opened, decoded))
 
-    def _answered(self, opened: _Open, found: Decoded) -> Event:
+    def _answered(self, opened: _Open, decoded: Decoded) -> Event:
         """Returns the answer of a request; an error becomes its failure, for the others need no second try."""
         try:
-            return opened.answered(found, self._read(opened, found))
+            return opened.answered(decoded, self._read(opened, decoded))
         except Exception as error:
             _log.exception("request %s cannot be read", opened.request.identity)
             return _failed(Undecoded("engine_error", f"{type(error).__name__}: {error}"))
 
-    def _read(self, opened: _Open, found: Decoded) -> Filled | None:
+    def _read(self, opened: _Open, decoded: Decoded) -> Filled | None:
         """Returns the record as it was read from its document, None for an answer of another kind."""
         plan, kind = opened.plan, opened.plan.answer
         if plan.document is None or not isinstance(kind, RecordText):
@@ -217,7 +217,7 @@ class DiffusionChat:
         none = np.empty(0, np.int32)
         passage = Passage("", plan.document, 0, none, none, np.empty((0, 4), np.float32))
         request = Request(opened.request.identity, kind.form, passage)
-        filled = read_written(request, Remaining(request), written_by(found, self._model.tokenizer, found.passes))
+        filled = read_written(request, Remaining(request), written_by(decoded, self._model.tokenizer, decoded.passes))
         if self._calibration is not None:
             filled = self._calibration.calibrated(kind.form, passage, filled)
         return without_made_up_values(kind.form, filled)
@@ -270,13 +270,13 @@ class _Open:
         if self.request.states and self.plan.task.minimal:
             self._show(self.plan.task.minimal, 0)
 
-    def think(self, found: Decoded | Undecoded) -> None:
+    def think(self, decoded: Decoded | Undecoded) -> None:
         """Takes the thoughts; without any the answer follows the prompt."""
-        continued = with_thoughts(self.plan.task, found)
+        continued = with_thoughts(self.plan.task, decoded)
         # What fails alone fails for good: then there are no thoughts.
         task, self._thoughts = (self.plan.task, None) if isinstance(continued, Undecoded) else continued
-        if isinstance(found, Decoded):
-            self._cached, self._written = found.cached, len(found.tokens)
+        if isinstance(decoded, Decoded):
+            self._cached, self._written = decoded.cached, len(decoded.tokens)
         self._task, self.thinking = self.plan.behind(task), False
 
     def watch(self, run: Run) -> None:
@@ -289,26 +289,26 @@ class _Open:
         self._state = run.shown(self._state)
         self._show(self._state, self._settled(run))
 
-    def answered(self, found: Decoded, filled: Filled | None) -> Done:
+    def answered(self, decoded: Decoded, filled: Filled | None) -> Done:
         """Returns the answer, and delivers it as the last state unless it is a refusal.
 
         filled: the record that was read from a document, None for an answer of another kind.
         """
-        done = self._done(found)
+        done = self._done(decoded)
         if filled is not None:
             done = read_answer(self.request, filled, done)
         if self.request.states and not done.tool_calls and not done.refusal:
             self._deliver_state(State(done.text, len(done.text)))
         return done
 
-    def _done(self, found: Decoded) -> Done:
-        read = self.plan.answer.read(found.text)
-        tokens = len(found.tokens)
+    def _done(self, decoded: Decoded) -> Done:
+        read = self.plan.answer.read(decoded.text)
+        tokens = len(decoded.tokens)
         # The last place of the budget can hold the end alone.
-        full = tokens >= self.task.budget - 1 and not self.plan.answer.ends(found.text)
+        full = tokens >= self.task.budget - 1 and not self.plan.answer.ends(decoded.text)
         calls = () if read.call is None else (ToolCall(f"call_{self.request.identity}", *read.call),)
         reason: FinishReason = "length" if full else "tool_calls" if calls else "stop"
-        cached = found.cached if self._cached is None else self._cached
+        cached = decoded.cached if self._cached is None else self._cached
         prompt = len(self.plan.task.prompt)
         # What is forced at the answer's beginning may have been read for another request, too.
         usage = Usage(prompt, tokens + self._written, min(cached, prompt))

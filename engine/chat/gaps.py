@@ -49,8 +49,8 @@ def next_edit(content: str) -> Gap:
     if region.endswith("\n") and after.startswith("\n"):
         region = region[:-1]
     if _CURSOR in before or _CURSOR in after or region.count(_CURSOR) > 1:
-        found = content.count(_CURSOR)
-        raise _wrong(f"expected {_CURSOR} at most once, and within <|{_REGION}|>, found it {found} times")
+        cursors = content.count(_CURSOR)
+        raise _wrong(f"expected {_CURSOR} at most once, and within <|{_REGION}|>, found it {cursors} times")
     name = "File"
     if path := _PATH.match(before):
         before, name = before[path.end() :], f"File {path[1].strip()}".rstrip()

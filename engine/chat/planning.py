@@ -202,10 +202,10 @@ class Planner:
     def _graph(self, kind: Answer, param: str) -> RecordGraph:
         """Returns the graph of a kind of answers, the same object for the same kind."""
         with self._lock:
-            found = self._graphs.get(kind.key)
-            if found is not None:
+            graph = self._graphs.get(kind.key)
+            if graph is not None:
                 self._graphs.move_to_end(kind.key)
-                return found
+                return graph
         try:
             made = kept_graph_of(kind.key, kind.language, self._model.tokenizer)
         except TooLarge as error:

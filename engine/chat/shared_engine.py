@@ -118,11 +118,11 @@ class SharedEngine:
         """Ends a request with the code GIVEN_UP; a batch of which all requests end so is left."""
         with self._changed:
             waiting = ((queue, one) for queue in (self._queue, self._unprepared) for one in queue)
-            queue, found = next((pair for pair in waiting if pair[1].result is result), (self._queue, None))
-            if found is not None:
-                queue.remove(found)
+            queue, request = next((pair for pair in waiting if pair[1].result is result), (self._queue, None))
+            if request is not None:
+                queue.remove(request)
         with suppress(Exception):
-            result.set_result(Failed("" if found is None else found.request.id, GIVEN_UP))
+            result.set_result(Failed("" if request is None else request.request.id, GIVEN_UP))
 
     def filler(self, effort: Effort) -> SharedFiller:
         """Returns a filler whose requests share the batches."""
@@ -132,12 +132,12 @@ class SharedEngine:
     def engine(self, effort: Effort) -> Observed:
         """Returns the engine of this effort."""
         with self._changed:
-            found = self._engines.get(effort)
-            if found is None:
+            engine = self._engines.get(effort)
+            if engine is None:
                 if len(self._engines) >= self._kept:
                     self._engines.pop(next(iter(self._engines)))
-                found = self._engines[effort] = self._engine_of(effort)
-            return found
+                engine = self._engines[effort] = self._engine_of(effort)
+            return engine
 
     def close(self) -> None:
         """Ends all requests that wait with the code CLOSED, and the threads after what they work on."""

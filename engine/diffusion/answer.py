@@ -125,12 +125,12 @@ def read_written(request: Request, remaining: Remaining, written: Written | None
     record = remaining.joined(value)
     taken, pointers = _taken(request, record)
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
-    found = record_of(request, taken, weigh)
-    if not isinstance(found, Filled):
+    filled = record_of(request, taken, weigh)
+    if not isinstance(filled, Filled):
         if request.form.judge is None or not request.form.judge.accepts(record):
-            raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(found)}")
-        found = _as_written(request, record, taken, weigh)
-    return found if written is None else replace(found, steps=written.steps, reopened=written.reopened)
+            raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(filled)}")
+        filled = _as_written(request, record, taken, weigh)
+    return filled if written is None else replace(filled, steps=written.steps, reopened=written.reopened)
 
 
 def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], str]]:
@@ -199,7 +199,7 @@ def _value(
     all are forced although the schema allows other texts: only a lack of room does that. It counts as absent, and that
     absence has no confidence either.
     """
-    slot, text, found = answered.slot, answered.text, answered.found
+    slot, text, place = answered.slot, answered.text, answered.found
     span = decided.get(pointers.get(answered.key, ""))
     number = text is not None and text[0] not in '"tfn'
     sure = None if certainty is None or span is None else certainty.of(span, number)
@@ -215,7 +215,7 @@ def _value(
         False,
         round(sure.product, 4),
         0.0 if answered.demanded and not slot.nullable else round(1.0 - sure.first, 4),
-        (found.span,) if found is not None and found.span else (),
+        (place.span,) if place is not None and place.span else (),
         answered.origin,
         demanded=answered.demanded,
         allowed_mass=mass,
@@ -223,48 +223,48 @@ def _value(
     )
 
 
-def _decisions(node: Node, value: Any, pointer: str, places: Places, found: dict[str, ByteSpan]) -> None:
+def _decisions(node: Node, value: Any, pointer: str, places: Places, decided: dict[str, ByteSpan]) -> None:
     """Notes for each slot the bytes that decide it: its text, or the text in place of one that is left out."""
     own = places.values.get(pointer)
     if isinstance(node, Slot):
         if own is not None:
-            found[pointer] = own
+            decided[pointer] = own
     elif value is None:
-        _closed(node, pointer, own, found)
+        _closed(node, pointer, own, decided)
     elif isinstance(node, ObjectNode):
         names = [place.name for place in node.properties]
         for at, place in enumerate(node.properties):
             below = f"{pointer}/{escape(place.name)}"
             if place.name in value:
-                _decisions(place.node, value[place.name], below, places, found)
+                _decisions(place.node, value[place.name], below, places, decided)
             else:
-                _closed(place.node, below, places.gap(pointer, names[at + 1 :]), found)
+                _closed(place.node, below, places.gap(pointer, names[at + 1 :]), decided)
         for name in value.keys() - set(names):
             below = f"{pointer}/{escape(name)}"
-            found |= {at: span for at, span in places.values.items() if _within(at, below)}
+            decided |= {at: span for at, span in places.values.items() if _within(at, below)}
     elif isinstance(node, ChoiceNode):
         branch = branch_of(node, value)
         if branch is not None:
-            _decisions(node.branches[branch], value, pointer, places, found)
+            _decisions(node.branches[branch], value, pointer, places, decided)
     elif isinstance(node, ArrayNode) and isinstance(value, list):
         for at, item in enumerate(value):
             part = node.prefix[at] if at < len(node.prefix) else node.item
             if part is not None:
-                _decisions(part, item, f"{pointer}/{at}", places, found)
+                _decisions(part, item, f"{pointer}/{at}", places, decided)
 
 
-def _closed(node: Node, pointer: str, span: ByteSpan | None, found: dict[str, ByteSpan]) -> None:
+def _closed(node: Node, pointer: str, span: ByteSpan | None, decided: dict[str, ByteSpan]) -> None:
     """Notes for the slots of a place that is null or left out, outside of lists, the bytes that decided so."""
     if span is None:
         return
     if isinstance(node, Slot):
-        found[pointer] = span
+        decided[pointer] = span
     elif isinstance(node, ObjectNode):
         for place in node.properties:
-            _closed(place.node, f"{pointer}/{escape(place.name)}", span, found)
+            _closed(place.node, f"{pointer}/{escape(place.name)}", span, decided)
     elif isinstance(node, ChoiceNode):
         for branch in node.branches:
-            _closed(branch, pointer, span, found)
+            _closed(branch, pointer, span, decided)
 
 
 def _within(pointer: str, above: str) -> bool:

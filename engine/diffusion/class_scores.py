@@ -120,7 +120,7 @@ class TokenClasses:
         shall have no probability there. draws: positions whose tokens are drawn.
         """
         many, width = len(hidden), len(self.order)
-        found = ClassScores(
+        scores = ClassScores(
             np.empty((many, self.classes), np.float32),
             np.empty((many, self.classes), np.float32),
             np.broadcast_to(self._first, (many, self.classes)).copy(),
@@ -134,8 +134,8 @@ class TokenClasses:
             logits = _without(draw(logits, low, draws), low, bans).cpu()
             for at in range(0, len(logits), step):
                 rows = slice(low + at, low + min(at + step, len(logits)))
-                self._reduce(logits[at : at + step].float(), held[rows], rows, found)
-        return found
+                self._reduce(logits[at : at + step].float(), held[rows], rows, scores)
+        return scores
 
     def reduce(
         self,
@@ -163,16 +163,16 @@ class TokenClasses:
             part = Reduced(out.total[cells], out.best[cells], out.token[cells], out.own[rows], out.finite[rows])
             class_scores_triton(logits, self._pieces, held[rows], part)
 
-    def _reduce(self, logits: torch.Tensor, held: Ints, rows: slice, found: ClassScores) -> None:
+    def _reduce(self, logits: torch.Tensor, held: Ints, rows: slice, scores: ClassScores) -> None:
         whole = np.arange(len(logits))
         placed: Floats = logits.index_select(1, self._order).numpy()
         best = np.maximum.reduceat(placed, self.begin, axis=1)
         top = best.max(1, keepdims=True)
         # A NaN is the maximum of its class, so the maxima tell of any.
-        finite = found.finite[rows] = np.isfinite(best).all(1)
+        finite = scores.finite[rows] = np.isfinite(best).all(1)
         placed[~finite] = best[~finite] = top[~finite] = 0.0
         for kind, begin, end in self._several:
-            found.token[rows, kind] = self.order[begin + placed[:, begin:end].argmax(1)]
+            scores.token[rows, kind] = self.order[begin + placed[:, begin:end].argmax(1)]
         own = np.where(held < 0, FLOOR, logits.numpy()[whole, held])
         placed -= top
         np.maximum(placed, _LOST, out=placed)
@@ -183,9 +183,9 @@ class TokenClasses:
         # A class all of whose tokens are lost beside the best token keeps the score of its own best one.
         total = np.where(best < _LOST + 1, best, np.maximum(total, best))
         kept = self.classes
-        found.total[rows] = np.maximum(total[:, :kept] - norm, LEAST)
-        found.best[rows] = np.maximum(best[:, :kept] - norm, LEAST)
-        found.own[rows] = np.where(held < 0, FLOOR, np.maximum(own - top[:, 0] - norm[:, 0], LEAST))
+        scores.total[rows] = np.maximum(total[:, :kept] - norm, LEAST)
+        scores.best[rows] = np.maximum(best[:, :kept] - norm, LEAST)
+        scores.own[rows] = np.where(held < 0, FLOOR, np.maximum(own - top[:, 0] - norm[:, 0], LEAST))
 
 
 def _without(logits: torch.Tensor, begin: int, bans: Sequence[tuple[int, int]]) -> torch.Tensor:

@@ -61,10 +61,10 @@ class Commitment:
                 at = scored[row]
                 begin = block.front if block.front <= int(at[0]) else block.first
                 opens[row] = Look(sequence, block, begin, block.stop, at, one.at(slice(many, None)))
-        found = self._tables.lookaheads([*checks.values(), *opens.values()])
-        ahead = dict(zip(opens, found[len(checks) :], strict=True))
+        lookaheads = self._tables.lookaheads([*checks.values(), *opens.values()])
+        ahead = dict(zip(opens, lookaheads[len(checks) :], strict=True))
         results: list[Undecoded | Block | None] = [None] * len(sequences)
-        for (row, look), lookahead in zip(checks.items(), found, strict=False):
+        for (row, look), lookahead in zip(checks.items(), lookaheads, strict=False):
             if not lookahead.finite or (row in ahead and not ahead[row].finite):
                 results[row] = NOT_FINITE
                 continue

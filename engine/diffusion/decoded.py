@@ -99,13 +99,13 @@ class Run:
 
     def outcome(self) -> Decoded | Undecoded:
         """Returns the result, or the reason for which there is none."""
-        found: Decoded | Undecoded | None = None
+        outcome: Decoded | Undecoded | None = None
         if self.failed is None:
             with self.guarded():
-                found = self.result()
-        found = found or self.failed
-        assert found is not None
-        return found
+                outcome = self.result()
+        outcome = outcome or self.failed
+        assert outcome is not None
+        return outcome
 
     def shown(self, before: bytes) -> bytes:
         """Returns the record of the present state, or `before` if the judge refuses it or there is none.

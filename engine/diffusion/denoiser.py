@@ -318,11 +318,11 @@ class Denoiser:
         if not rows:
             return False
         sequences = [runs[row].sequence for row in rows]
-        found = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
+        scores = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
         drawing = [k for k, sequence in enumerate(sequences) if sequence.task.sampling is not None]
         sober = self._undrawn(sequences, drawing, hidden, [wanted[row] for row in rows])
         results = self._commitment.commit(
-            sequences, [checked[row] for row in rows], [scored[row] for row in rows], found, sober
+            sequences, [checked[row] for row in rows], [scored[row] for row in rows], scores, sober
         )
         for row, sequence, result in zip(rows, sequences, results, strict=True):
             sequence.passes += 1

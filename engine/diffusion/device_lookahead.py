@@ -17,7 +17,7 @@ CELLS = 16_000_000
 def lookaheads(asked: Sequence[tuple[Constraint, Span, DeviceScores]], local: float) -> list[Lookahead]:
     """Returns the lookahead of each span; the scores are all of one pass, and `local` is that of the constraints."""
     blocks = [_block(*one) for one in asked]
-    found, at = list[Lookahead](), 0
+    ahead, at = list[Lookahead](), 0
     for part in _batches(blocks):
         scores = asked[at][2].scores
         results = block_scan_triton(
@@ -26,9 +26,9 @@ def lookaheads(asked: Sequence[tuple[Constraint, Span, DeviceScores]], local: fl
         begin = 0
         for number in range(len(part)):
             span = asked[at][1]
-            found.append(_lookahead(span, results, number, begin))
+            ahead.append(_lookahead(span, results, number, begin))
             begin, at = begin + len(span.tokens), at + 1
-    return found
+    return ahead
 
 
 def _batches(blocks: Sequence[ScoredBlock]) -> Iterator[list[ScoredBlock]]:

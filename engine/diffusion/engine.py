@@ -147,10 +147,10 @@ class DiffusionEngine:
         stream = self._decoder.stream(tasks, observer, room=room, **watched)
         while True:
             with timed(self.timings, "decode"):
-                found = next(stream, None)
-            if found is None:
+                following = next(stream, None)
+            if following is None:
                 return
-            index, decoded = found
+            index, decoded = following
             with timed(self.timings, "read"):
                 result = self._read(asked[numbers[index]][0], decoded, ready[numbers[index]][1])
             yield numbers[index], result

@@ -76,7 +76,7 @@ class TokenWatch:
         if not state.startswith(b"".join(texts)):
             # The judge refused these tokens, and the state is an earlier one.
             return {}
-        found: dict[str, Ints] = {}
+        places: dict[str, Ints] = {}
         for pointer, (first, last) in places_of(state).values.items():
             if state[first : first + 1] in (b"{", b"["):
                 continue
@@ -84,8 +84,8 @@ class TokenWatch:
             number = state[first : first + 1] not in (b'"', b"t", b"f", b"n")
             begin, stop_at = np.searchsorted(ends, [first, last - 1 + number], side="right")
             whole = len(ends) > 0 and last <= ends[-1]
-            found[pointer] = np.arange(begin, min(stop_at + 1, len(ends))) if whole else np.zeros(0, np.int64)
-        return found
+            places[pointer] = np.arange(begin, min(stop_at + 1, len(ends))) if whole else np.zeros(0, np.int64)
+        return places
 
 
 def _masked_again(seen: _Seen, tokens: Ints, posterior: Floats) -> Bools:

@@ -29,13 +29,13 @@ class TokenTexts:
 
     def spell(self, text: bytes) -> list[int]:
         """Returns tokens that spell these bytes, each time the longest one; a byte without a token is left out."""
-        found, at = list[int](), 0
+        tokens, at = list[int](), 0
         while at < len(text):
             sizes = range(min(self._longest, len(text) - at), 0, -1)
             size = next((size for size in sizes if text[at : at + size] in self._token), 0)
-            found += [self._token[text[at : at + size]]] if size else []
+            tokens += [self._token[text[at : at + size]]] if size else []
             at += max(size, 1)
-        return found
+        return tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class ForcedText:
 
     def after(self, state: int) -> Forced:
         """Returns the forced tokens from this state on."""
-        found = self._found.get(state)
-        if found is None:
+        forced = self._found.get(state)
+        if forced is None:
             tokens, states, at = list[int](), list[int](), state
             while at != self._done and self._token[at] >= 0:
                 tokens.append(self._token[at])
                 at = self._next[at]
                 states.append(at)
-            found = self._found[state] = Forced(tuple(tokens), tuple(states))
-        return found
+            forced = self._found[state] = Forced(tuple(tokens), tuple(states))
+        return forced

@@ -136,11 +136,11 @@ class _Spelled:
 
     def _before(self, state: int) -> bytes:
         """Returns the bytes that all texts share before they reach this state."""
-        found = bytearray()
-        while state >= 0 and self._came[state] >= 0 and len(found) < _BEFORE:
-            found.append(self._came[state])
+        shared = bytearray()
+        while state >= 0 and self._came[state] >= 0 and len(shared) < _BEFORE:
+            shared.append(self._came[state])
             state = self._from[state]
-        return bytes(reversed(found))
+        return bytes(reversed(shared))
 
     def _tokens(self, before: bytes, text: bytes) -> list[int]:
         """Returns the tokenizer's tokens of this text behind the bytes before it, as far as they spell it."""
@@ -163,15 +163,15 @@ class _Spelled:
             # Forced bytes may end within a character.
             whole = text[: error.start].decode()
         vocabulary = self._tokenizer.vocabulary
-        found, at = list[tuple[int, int]](), 0
+        spelling, at = list[tuple[int, int]](), 0
         for token in self._tokenizer.encode(whole) if whole else []:
             row = int(self._row[token])
             length = int(vocabulary.lengths[row]) if row >= 0 else 0
             if not length or vocabulary.bytes[row, :length].tobytes() != text[at : at + length]:
                 break
-            found.append((token, length))
+            spelling.append((token, length))
             at += length
-        return found
+        return spelling
 
 
 def _arrivals(automaton: Automaton, byte_of: Ints, sizes: Ints) -> tuple[list[int], list[int]]:

@@ -98,7 +98,7 @@ class GraphTables:
         """
         groups = list(self._groups(sequences, hidden, wanted, drawn))
         reduced = self._reduced(groups) if self._backend == "triton" else None
-        found: dict[int, ClassScores | DeviceScores] = {}
+        by_row: dict[int, ClassScores | DeviceScores] = {}
         cells = places = 0
         for group in groups:
             begin, many = 0, group.classes.classes
@@ -112,9 +112,9 @@ class GraphTables:
                 # A single class is not worth a scan.
                 scores = scores if self._free is None else scores.on_host(many)
             for row in group.rows:
-                found[row] = scores.at(slice(begin, begin + len(wanted[row])))
+                by_row[row] = scores.at(slice(begin, begin + len(wanted[row])))
                 begin += len(wanted[row])
-        return [found[row] for row in range(len(sequences))]
+        return [by_row[row] for row in range(len(sequences))]
 
     def _groups(
         self, sequences: Sequence[OpenSequence], hidden: torch.Tensor, wanted: Sequence[Ints], drawn: bool
@@ -170,9 +170,9 @@ class GraphTables:
 
         scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]
         together = [(own, span, scores) for own, span, scores in scored if isinstance(own, Constraint)]
-        found = iter(lookaheads(together, self._local))
+        results = iter(lookaheads(together, self._local))
         return [
-            next(found)
+            next(results)
             if isinstance(own, Constraint)
             else own.lookahead(span, scores.own_on_host(own.classes.classes))
             for own, span, scores in scored

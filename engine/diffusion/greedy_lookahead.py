@@ -74,15 +74,15 @@ class GreedyConstraint:
     def _open_ways(self, span: Span) -> list[Bools]:
         """Returns for each position, and the end, the states from which the committed tokens behind can follow."""
         graph, tokens = self.graph, span.tokens
-        found = [(graph.distance >= 0) & (graph.distance <= span.left)]
+        ways = [(graph.distance >= 0) & (graph.distance <= span.left)]
         for token in tokens[::-1].tolist():
-            leads: Bools = found[-1][graph.target]
+            leads: Bools = ways[-1][graph.target]
             if token >= 0:
                 leads &= graph.label == graph.token_class[token]
             states = np.zeros(graph.states, np.bool_)
             states[self._leaving] = np.logical_or.reduceat(leads, self._begin[self._leaving])
-            found.append(states)
-        return found[::-1]
+            ways.append(states)
+        return ways[::-1]
 
 
 def _log_sum(logs: Floats) -> float:

@@ -62,11 +62,11 @@ def kept_graph_of(
         sizes = np.array([made.classes, made.end_class])
         return {**arrays_of(made.automaton), **numbers, "sizes": sizes, "left": np.array(left_out(), str)}
 
-    found = remembered_arrays((*key, tokenizer.fingerprint, _code()), build)
-    classes, end_class = found["sizes"].tolist()
-    numbers: dict[str, Any] = {field: found[field].astype(np.int64) for field in _NUMBERS}
-    left = tuple(found["left"].tolist())
-    return RecordGraph(automaton_of(found), **numbers, classes=classes, end_class=end_class, left_to_judge=left)
+    arrays = remembered_arrays((*key, tokenizer.fingerprint, _code()), build)
+    classes, end_class = arrays["sizes"].tolist()
+    numbers: dict[str, Any] = {field: arrays[field].astype(np.int64) for field in _NUMBERS}
+    left = tuple(arrays["left"].tolist())
+    return RecordGraph(automaton_of(arrays), **numbers, classes=classes, end_class=end_class, left_to_judge=left)
 
 
 @lru_cache(maxsize=GRAPHS)

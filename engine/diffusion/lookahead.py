@@ -110,37 +110,37 @@ class Constraint:
         fixed[held[possible], own[possible]] = sharp[held[possible], own[possible]] = 0.0
         final = np.where((part.distance >= 0) & (part.distance <= span.left), 0.0, FLOOR).astype(np.float32)
         start = int(part.state[span.state])
-        found = block_scan(
+        sums = block_scan(
             part.tables, start, final, fixed, free, sharp, span.scored, tokens[span.scored] < 0, self.local
         )
 
         witness, posterior = tokens.copy(), np.ones(len(tokens), np.float32)
         runner_up, choices = np.zeros(len(tokens), np.float32), np.ones(len(tokens), np.int64)
         row, at = np.arange(len(span.scored)), span.scored
-        kind = found.path[at]
+        kind = sums.path[at]
         opened = tokens[at] < 0
         witness[at[opened]] = scores.token[row, kinds[kind]][opened]
         # The share of a token is that of its class times its share within the class.
         within = np.where(opened, best[row, kind], scores.own) - free[row, kind]
-        posterior[at] = np.minimum(np.exp(found.posterior[row, kind] + within), 1.0)
-        runner_up[at] = np.minimum(np.exp((found.posterior + (best - free)).max(1)), 1.0)
-        choices[at] = np.where(found.posterior > POSSIBLE, part.size, 0).sum(1)
-        complete, finite = found.best > POSSIBLE, bool(scores.finite.all())
-        return Lookahead(found.allowed, complete, finite, witness, posterior, runner_up, choices)
+        posterior[at] = np.minimum(np.exp(sums.posterior[row, kind] + within), 1.0)
+        runner_up[at] = np.minimum(np.exp((sums.posterior + (best - free)).max(1)), 1.0)
+        choices[at] = np.where(sums.posterior > POSSIBLE, part.size, 0).sum(1)
+        complete, finite = sums.best > POSSIBLE, bool(scores.finite.all())
+        return Lookahead(sums.allowed, complete, finite, witness, posterior, runner_up, choices)
 
     def part(self, span: Span) -> _Part:
         """Returns the tables of the part of the graph that the span can reach."""
         # A power of two of positions: fewer different parts, and more of them met again.
         key = state, positions = span.state, 1 << (len(span.tokens) - 1).bit_length()
-        found = self._parts.get(key)
-        if found is None:
-            found = self._parts[key] = self._build(state, positions)
-            self._edges += 0 if found is self._all else len(found.tables.source)
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = self._build(state, positions)
+            self._edges += 0 if part is self._all else len(part.tables.source)
             while self._edges > KEPT and len(self._parts) > 1:
                 _, old = self._parts.popitem(last=False)
                 self._edges -= 0 if old is self._all else len(old.tables.source)
         self._parts.move_to_end(key)
-        return found
+        return part
 
     def _build(self, state: int, positions: int) -> _Part:
         edges = len(self.graph.source)

@@ -163,8 +163,8 @@ class NoiseContext:
 
     def _joined(self, sequence: OpenSequence) -> _Text:
         """Returns what is kept of a sequence; of a new one, what is kept of its shared prefix."""
-        found = self._texts.get(id(sequence))
-        if found is None:
+        text = self._texts.get(id(sequence))
+        if text is None:
             prompt = sequence.task.prompt
             shared = max((_common(prompt, other) for other in self._last), default=0)
             self._last.append(prompt)
@@ -172,18 +172,18 @@ class NoiseContext:
             known = len(key) if key in self._prefixes else 0
             prefix = self._prefix(key)
             seed = hashlib.sha256(np.array(prompt, "<i8").tobytes()).digest()
-            found = self._texts[id(sequence)] = _Text(seed, prefix.length, prefix.held, cached=known)
-        return found
+            text = self._texts[id(sequence)] = _Text(seed, prefix.length, prefix.held, cached=known)
+        return text
 
     def _prefix(self, tokens: tuple[int, ...]) -> _Text:
-        found = self._prefixes.pop(tokens, None)
-        if found is None:
-            found = _Text()
-            self._read(found, np.array(tokens, np.int64), len(tokens))
+        text = self._prefixes.pop(tokens, None)
+        if text is None:
+            text = _Text()
+            self._read(text, np.array(tokens, np.int64), len(tokens))
             while len(self._prefixes) >= PREFIXES:
                 self._prefixes.popitem(last=False)
-        self._prefixes[tokens] = found
-        return found
+        self._prefixes[tokens] = text
+        return text
 
     def _reading(self, sequence: OpenSequence, text: _Text, block: Block) -> Reading:
         # Read with the first canvas, the rest of a prompt would be as long as what no other text shares with it.

@@ -145,7 +145,7 @@ def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:
     if form is whole:
         return one_line(whole.instance).encode()
     assert whole.judge is not None
-    found = smallest_instance(form, _Whole(whole.judge, remaining))
-    if found is None:
+    smallest = smallest_instance(form, _Whole(whole.judge, remaining))
+    if smallest is None:
         raise EngineFailure("known", "no record that the schema allows has the known values")
-    return one_line(found).encode()
+    return one_line(smallest).encode()

@@ -54,18 +54,18 @@ def messages(
 
     examples: texts of documents, each with the line of its record. With `thinks` thoughts come before the record.
     """
-    found = [{"role": "system", "content": _task(form, thinks, bool(examples))}]
+    turns = [{"role": "system", "content": _task(form, thinks, bool(examples))}]
     parts = [f"Fields:\n{outline(form)}"]
     for text, record in examples:
         asked = "\n\n".join([*parts, f"Document:\n{text}"])
         answer = RECORD.lstrip() + record if thinks else record
-        found += [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
+        turns += [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
         parts = []
     if known:
         values = ", ".join(f"{_text(pointer)}: {text or 'null'}" for pointer, text in known.items())
         parts.append(f"Known:\n{{{values}}}")
     parts.append(f"Document:\n{document}")
-    return [*found, {"role": "user", "content": "\n\n".join(parts)}]
+    return [*turns, {"role": "user", "content": "\n\n".join(parts)}]
 
 
 @lru_cache(maxsize=64)

@@ -109,12 +109,12 @@ class RecordGraph:
             fresh = np.zeros(self.states, np.bool_)
             fresh[self.target[edges[-1]]] = True
             fresh[number >= 0] = False
-            found = np.flatnonzero(fresh)
-            if not len(found):
+            fresh_states = np.flatnonzero(fresh)
+            if not len(fresh_states):
                 break
-            number[found] = np.arange(count, count + len(found))
-            count += len(found)
-            reached.append(found)
+            number[fresh_states] = np.arange(count, count + len(fresh_states))
+            count += len(fresh_states)
+            reached.append(fresh_states)
         states, every = np.concatenate(reached), np.concatenate(edges)
         met = np.zeros(self.classes, np.bool_)
         met[self.label[every]] = True

@@ -50,8 +50,8 @@ class Remaining:
         root = self._whole.root
         # If nothing is asked, there is no value, and the record is an object all the same.
         there = value is not None or root.nullable or not isinstance(root, ObjectNode)
-        found = self._join(root, value if there else {}, "")
-        return None if found is OUT else found
+        joined = self._join(root, value if there else {}, "")
+        return None if joined is OUT else joined
 
     def _node(self, node: Node, pointer: str) -> Node | None:
         """Returns the part of a node that is left to fill, None if there is none."""
@@ -126,12 +126,12 @@ class Remaining:
         if not isinstance(value, Mapping) and pointer not in self._there:
             return value
         members = value if isinstance(value, Mapping) else {}
-        found: dict[str, Any] = {}
+        members_filled: dict[str, Any] = {}
         for place in node.properties:
             part = self._join(place.node, members.get(place.name, OUT), f"{pointer}/{escape(place.name)}")
             if part is not OUT or place.required:
-                found[place.name] = parse(minimal(place.node).decode()) if part is OUT else part
-        return found | {name: part for name, part in members.items() if name not in found}
+                members_filled[place.name] = parse(minimal(place.node).decode()) if part is OUT else part
+        return members_filled | {name: part for name, part in members.items() if name not in members_filled}
 
     def _branch(self, node: ChoiceNode, pointer: str) -> Any:
         """Returns the frozen value of a choice: that of the branch with the frozen places."""

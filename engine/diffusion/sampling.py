@@ -35,11 +35,11 @@ class Sampling:
         source = np.random.Generator(np.random.Philox(key=np.array([self.seed & _WORD, place], np.uint64)))
         waiting = source.standard_exponential(len(logits), np.float32)
         noise = torch.from_numpy(-np.log(np.maximum(waiting, np.finfo(np.float32).tiny)))
-        found = logits.float()
-        drawn = found + self.temperature * noise.to(logits.device)
+        scores = logits.float()
+        drawn = scores + self.temperature * noise.to(logits.device)
         if self.top_p < 1:
-            others = self._others(found)
-            drawn[others] = found[others] - _LOST * self.temperature
+            others = self._others(scores)
+            drawn[others] = scores[others] - _LOST * self.temperature
         # Near 0 even bfloat16 tells the best ones apart; at 40 its steps of .25 preferred the first of the vocabulary.
         return (drawn - drawn.max()).to(logits.dtype)
 

@@ -68,7 +68,7 @@ class Thinker:
         }
         numbers = [*asked]
         stream = self._denoiser.stream([*asked.values()], room=room)
-        decoded = {numbers[index]: found for index, found in stream}
+        decoded = {numbers[index]: outcome for index, outcome in stream}
         return [with_thoughts(task, decoded.get(at)) for at, task in enumerate(tasks)]
 
 

@@ -39,27 +39,27 @@ def places_of(text: bytes) -> Places:
     return found
 
 
-def _read(part: re.Match[bytes], parts: Iterator[re.Match[bytes]], pointer: str, found: Places) -> int:
+def _read(part: re.Match[bytes], parts: Iterator[re.Match[bytes]], pointer: str, places: Places) -> int:
     """Notes the value that begins with this part, and all values below it; returns its end."""
     start, end = part.span()
-    found.values[pointer] = start, end
+    places.values[pointer] = start, end
     if part[0] == b"[":
         last, at = next(parts), 0
         while last[0] != b"]":
-            _read(last if last[0] != b"," else next(parts), parts, f"{pointer}/{at}", found)
+            _read(last if last[0] != b"," else next(parts), parts, f"{pointer}/{at}", places)
             last, at = next(parts), at + 1
         end = last.end()
     elif part[0] == b"{":
-        gaps = found.gaps[pointer] = []
+        gaps = places.gaps[pointer] = []
         last, before = next(parts), end
         while last[0] != b"}":
             key = last if last[0] != b"," else next(parts)
             name = parse(key[0].decode())
             gaps.append((name, (before, key.end())))
             next(parts)  # the colon
-            before = _read(next(parts), parts, f"{pointer}/{escape(name)}", found)
+            before = _read(next(parts), parts, f"{pointer}/{escape(name)}", places)
             last = next(parts)
         end = last.end()
         gaps.append(("", (before, end)))
-    found.values[pointer] = start, end
+    places.values[pointer] = start, end
     return end

@@ -100,12 +100,12 @@ class Encodings:
 
     def _files(self) -> list[tuple[float, int, Path]]:
         """Returns each file's time of last use, size and path."""
-        found = []
+        files = []
         for path in self.folder.glob(f"*/*{_SUFFIX}"):
             with contextlib.suppress(OSError):
                 status = path.stat()
-                found.append((status.st_mtime, status.st_size, path))
-        return found
+                files.append((status.st_mtime, status.st_size, path))
+        return files
 
     def _free(self, wanted: int) -> None:
         """Removes the least recently used files if there is no room for so many bytes."""

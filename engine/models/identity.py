@@ -93,19 +93,19 @@ def base_of(folder: Path) -> Path | None:
         raise ModelError(f"{folder / 'model.json'}: expected a base with name and fingerprint, found {base}")
     name, wanted = base["name"], base["fingerprint"]
     # Beside the model itself, which a link may lead to: `base_name` goes by where it really lies, too.
-    found = SHIPPED if name == "default" else (folder / name).resolve()
-    if not (found / "model.json").is_file():
+    base_folder = SHIPPED if name == "default" else (folder / name).resolve()
+    if not (base_folder / "model.json").is_file():
         raise ModelError(
-            f"{folder}: expected its base in {found}, found none: it holds only what was changed of that "
+            f"{folder}: expected its base in {base_folder}, found none: it holds only what was changed of that "
             "model, so move both together, or train it again"
         )
-    there = weights_fingerprint(name if name == "default" else found)
+    there = weights_fingerprint(name if name == "default" else base_folder)
     if there != wanted:
         raise ModelError(
             f"{folder}: made from {name} with fingerprint {wanted}, found {name} with {there}: it fits no "
             "other base, so train it again from this one, or use it with the version that it was made with"
         )
-    return found
+    return base_folder
 
 
 def base_name(base: str | Path, folder: Path) -> str:

@@ -78,8 +78,8 @@ class IntegerLinear(nn.Module):
         if others not in self._joined:
             every = (self, *others)
             parts = [layer.weight.chunk(self.parts, 1)[part] for part in range(self.parts) for layer in every]
-            found = self._joined[others] = copy.copy(self)
-            found._buffers = {
+            joined = self._joined[others] = copy.copy(self)
+            joined._buffers = {
                 "weight": torch.cat(parts, 1),
                 "scale": torch.cat([layer.scale for layer in every]),
                 "bias": torch.cat([layer.bias for layer in every]),
@@ -94,14 +94,14 @@ def project(x: Tensor, *layers: nn.Module) -> tuple[Tensor, ...]:
         return tuple(layer(x) for layer in layers)
     flat = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
     rows = flat if flat.dtype == torch.float32 else flat.float()
-    found: dict[nn.Module, Tensor] = {}
+    outputs_of: dict[nn.Module, Tensor] = {}
     for parts in {layer.parts: None for layer in integers}:
         alike = tuple(layer for layer in integers if layer.parts == parts)
         whole = _multiplied(rows, alike[0].joined(alike[1:]))
         whole = whole if flat is x else whole.view(*x.shape[:-1], whole.shape[-1])
         outputs = torch.split(whole, [layer.outputs for layer in alike], -1) if len(alike) > 1 else (whole,)
-        found.update(zip(alike, outputs, strict=True))
-    return tuple(found[layer] if layer in found else layer(x) for layer in layers)
+        outputs_of.update(zip(alike, outputs, strict=True))
+    return tuple(outputs_of[layer] if layer in outputs_of else layer(x) for layer in layers)
 
 
 def together(x: Tensor, *layers: nn.Module) -> Tensor:
@@ -155,12 +155,12 @@ def with_integer_products(module: M) -> M:
 
 
 def _converted(module: M) -> M:
-    found = copy.copy(module)
-    found._modules = {
+    converted = copy.copy(module)
+    converted._modules = {
         name: child if child is None else _layer(child) if isinstance(child, nn.Linear) else _converted(child)
         for name, child in module._modules.items()
     }
-    return found
+    return converted
 
 
 def take_integers(module: nn.Module, held: Mapping[str, Tensor]) -> None:

@@ -59,9 +59,9 @@ def unpacked(model: Carried, place: Path) -> str:
             content["base"]["name"] = f"../{number + 1}"
             (folder / _ABOUT).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
     name = str(place / "0") if model.folders else "default"
-    found = fingerprint_of(name)
-    if found != model.fingerprint:
+    fingerprint = fingerprint_of(name)
+    if fingerprint != model.fingerprint:
         raise ModelError(
-            f"expected the model {model.fingerprint}, got {found}: install the same version of Cinnabar"
+            f"expected the model {model.fingerprint}, got {fingerprint}: install the same version of Cinnabar"
         )
     return name

@@ -27,10 +27,10 @@ _GGUF = (
 def named_wrongly(name: str | Path) -> str | None:
     """Returns what this is and what to do, if it is a model in a form that cannot be loaded; None for anything else."""
     try:
-        found = _in_file(Path(name)) if Path(name).is_file() else _in_folder(Path(name))
+        reason = _in_file(Path(name)) if Path(name).is_file() else _in_folder(Path(name))
     except OSError:
-        found = None
-    return found or (None if Path(name).exists() else _of_elsewhere(str(name)))
+        reason = None
+    return reason or (None if Path(name).exists() else _of_elsewhere(str(name)))
 
 
 def _in_file(path: Path) -> str | None:

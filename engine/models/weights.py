@@ -137,11 +137,11 @@ def checked_tensors(folder: Path, files: Mapping[str, str]) -> dict[str, Tensor]
 def check_files(folder: Path, files: Mapping[str, str]) -> None:
     """Raises ModelError if a file is missing or does not have the expected digest."""
     for name, digest in sorted(files.items()):
-        path, found = folder / name, "no file"
+        path, actual = folder / name, "no file"
         if path.is_file():
             with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != digest:
+                actual = hashlib.file_digest(file, "sha256").hexdigest()
+        if actual != digest:
             raise ModelError(
-                f"{path}: expected SHA-256 {digest}, found {found}; the model is incomplete or altered"
+                f"{path}: expected SHA-256 {digest}, found {actual}; the model is incomplete or altered"
             )

@@ -33,23 +33,23 @@ def find_value(
         return []
     if isinstance(value, int | float):
         return _find_number(text, str(value), locale, mentions)
-    found = _find_typed(text, value, kind_hint, locale, mentions)
-    if found:
-        return found
-    found = _find_folded(text, value)
-    if not found:
+    spans = _find_typed(text, value, kind_hint, locale, mentions)
+    if spans:
+        return spans
+    spans = _find_folded(text, value)
+    if not spans:
         lowered = text.lower()
         for name in names_of(value):
             # A cheap test before the search, because a country has two hundred names.
             if name.lower() in lowered:
-                found += _find_name(text, name)
-    if not found and any(map(str.isdigit, value)):
-        found = [
+                spans += _find_name(text, name)
+    if not spans and any(map(str.isdigit, value)):
+        spans = [
             (m.start, m.end) for m in mentions if _has_text(_read(text, m, locale), value)
         ] or _find_joined(text, value)
-        if not found and kind_hint in ("number", "integer"):
-            found = _find_number(text, value, locale, mentions)
-    return sorted(set(found))
+        if not spans and kind_hint in ("number", "integer"):
+            spans = _find_number(text, value, locale, mentions)
+    return sorted(set(spans))
 
 
 def _read(text: str, mention: Mention, locale: Locale) -> tuple[tuple[str | bool, Kind], ...]:
@@ -106,13 +106,13 @@ def _find_typed(
         kinds = ("duration",)
     else:
         return []
-    found = [
+    spans = [
         (m.start, m.end) for m in mentions if m.kind in kinds and _has_text(_read(text, m, locale), value)
     ]
-    if not found and kinds == ("date",):
+    if not spans and kinds == ("date",):
         stamps = [mention for mention in mentions if mention.kind == "datetime"]
-        found = [(m.start, m.end) for m in stamps if _has_text(_read(text, m, locale), value)]
-    return sorted(set(found))
+        spans = [(m.start, m.end) for m in stamps if _has_text(_read(text, m, locale), value)]
+    return sorted(set(spans))
 
 
 @lru_cache(maxsize=8)

@@ -50,12 +50,12 @@ class NameTable:
     def keys_of(self, meaning: str) -> tuple[str, ...]:
         """Returns the keys, with their accents, that have exactly these meanings ("DE|DEU")."""
         wanted = b"\t" + meaning.encode() + b"\n"
-        found: list[str] = []
+        keys: list[str] = []
         at = self._rows.find(wanted)
         while at >= 0:
-            found.append(self._rows[self._rows.rfind(b"\n", 0, at) + 1 : at].decode())
+            keys.append(self._rows[self._rows.rfind(b"\n", 0, at) + 1 : at].decode())
             at = self._rows.find(wanted, at + 1)
-        return tuple(found)
+        return tuple(keys)
 
 
 @lru_cache(maxsize=8)

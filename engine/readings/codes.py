@@ -345,9 +345,9 @@ def _meanings(table: str, name: str) -> tuple[str, ...]:
         # No name has a digit, but most spans do.
         return ()
     key = exact_key(" ".join(name.split()))
-    found = name_table(table).meanings(key)
+    meanings = name_table(table).meanings(key)
     bare = loose_key(key)
-    return found or (name_table(table).meanings(bare) if bare != key else ())
+    return meanings or (name_table(table).meanings(bare) if bare != key else ())
 
 
 @lru_cache(maxsize=8192)

@@ -84,12 +84,12 @@ def dates_in(text: str, locale: Locale) -> list[tuple[int, int, tuple[str, ...]]
     """Returns every date of a text that the calendar has, as (start, end, readings), in order."""
     if not _HAS_DAY.search(text):
         return []
-    found = []
+    dates = []
     for match in _DATE.finditer(marked(text)):
         values = _dates(text, match, locale)
         if values:
-            found.append((match.start(), match.end(), values))
-    return found
+            dates.append((match.start(), match.end(), values))
+    return dates
 
 
 def _months(text: str, match: re.Match[str], group: str) -> tuple[int, ...]:
@@ -126,9 +126,9 @@ def _dates(text: str, match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     for name, written, day, word in _NAMED:
         if group[name]:
             number = group[day] or str(english_number(group[word] or ""))
-            found = _year(group[written]) if group[written] else year
+            year_written = _year(group[written]) if group[written] else year
             months = _months(text, match, name)
-            return tuple(value for month in months for value in _iso(found, str(month), number))
+            return tuple(value for month in months for value in _iso(year_written, str(month), number))
     return ()
 
 

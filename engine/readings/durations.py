@@ -78,8 +78,8 @@ def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | Non
 
 def _count(match: re.Match[str], locale: Locale) -> float | None:
     if match["digits"] is not None:
-        found = digits_to_decimals(match["digits"].strip(), locale)
-        return float(found[0]) if found else None
+        counts = digits_to_decimals(match["digits"].strip(), locale)
+        return float(counts[0]) if counts else None
     if match["words"] is None:
         return None
     word = match["words"].lower()

@@ -97,11 +97,11 @@ def _names() -> _Names:
     loose: dict[str, Month] = {}
     for name, numbers, mark in rows_of("months.tsv"):
         known = months[name].numbers if name in common else ()
-        found = tuple(dict.fromkeys((*known, *map(int, numbers.split("|")))))
-        months[name] = Month(found, mark == "," or name in common)
+        numbers_of_name = tuple(dict.fromkeys((*known, *map(int, numbers.split("|")))))
+        months[name] = Month(numbers_of_name, mark == "," or name in common)
         if (bare := loose_key(name)) != name:
             before = loose[bare].numbers if bare in loose else ()
-            loose[bare] = Month(tuple(dict.fromkeys((*before, *found))), mark == ",")
+            loose[bare] = Month(tuple(dict.fromkeys((*before, *numbers_of_name))), mark == ",")
     months = loose | months
     weekdays = {name for (name,) in rows_of("weekdays.tsv")}
     # If names clash, those of the tables above win, and a month wins over a weekday.
@@ -117,9 +117,9 @@ def _names() -> _Names:
             rests.setdefault(first[0], []).append(name[first.end() :])
     phrases = {
         first: re.compile(
-            "|".join("".join(_BETWEEN.get(c, re.escape(c)) for c in rest) for rest in found), re.IGNORECASE
+            "|".join("".join(_BETWEEN.get(c, re.escape(c)) for c in rest) for rest in rest_of_names), re.IGNORECASE
         )
-        for first, found in rests.items()
+        for first, rest_of_names in rests.items()
     }
     return _Names(months, class_of, phrases)
 

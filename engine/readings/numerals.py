@@ -105,8 +105,8 @@ def german_number(text: str) -> int | None:
 def _german(word: str) -> int | None:
     for scale, names in ((1_000_000, ("millionen", "million")), (1000, ("tausend",)), (100, ("hundert",))):
         for name in names:
-            head, found, tail = word.partition(name)
-            if not found:
+            head, joint, tail = word.partition(name)
+            if not joint:
                 continue
             left = _german(head) if head else 1
             right = _german(tail.removeprefix("und")) if tail else 0
@@ -115,8 +115,8 @@ def _german(word: str) -> int | None:
         return _GERMAN_UNITS[word]
     if word in _GERMAN_TENS:
         return _GERMAN_TENS[word]
-    unit, found, ten = word.partition("und")
-    if found and ten in _GERMAN_TENS and 0 < _GERMAN_UNITS.get(unit, 0) < 10:
+    unit, joint, ten = word.partition("und")
+    if joint and ten in _GERMAN_TENS and 0 < _GERMAN_UNITS.get(unit, 0) < 10:
         return _GERMAN_TENS[ten] + _GERMAN_UNITS[unit]
     return None
 
@@ -151,8 +151,8 @@ def digits_to_decimals(text: str, locale: Locale) -> tuple[str, ...]:
     if points + commas > 1:
         return (re.sub(r"[.,]", "", text).lstrip("0") or "0",) if _is_grouped(text) else ()
     mark = "." if points else ","
-    whole, found, decimals = text.partition(mark)
-    if not found or not decimals.isascii() or not (whole.isdigit() or not whole) or not decimals.isdigit():
+    whole, mark_read, decimals = text.partition(mark)
+    if not mark_read or not decimals.isascii() or not (whole.isdigit() or not whole) or not decimals.isdigit():
         return ()
     as_decimal = _decimal(whole, decimals)
     if len(decimals) != 3 or not 1 <= len(whole) <= 3 or whole[0] == "0":

@@ -105,19 +105,19 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
     verbatim = " ".join(span.split())
     if not verbatim:
         return ()
-    found = _Found()
-    found.add("text", [verbatim])
+    readings = _Found()
+    readings.add("text", [verbatim])
     bare = _WORD_START.sub("", strip_marks(verbatim))
     core = bare or verbatim
-    found.add("text", [core])
+    readings.add("text", [core])
     if len(core) <= 120:
-        _add_dates(found, verbatim, core, locale, before, after)
-        _add_numbers(found, verbatim, core, locale, before, after)
-        found.add("code", _codes(core))
+        _add_dates(readings, verbatim, core, locale, before, after)
+        _add_numbers(readings, verbatim, core, locale, before, after)
+        readings.add("code", _codes(core))
         truth = _BOOLEANS.get(verbatim.lower(), _BOOLEANS.get(core.lower()))
         if truth is not None:
-            found.add("boolean", [truth])
-    out = found.first | dict.fromkeys(found.last)
+            readings.add("boolean", [truth])
+    out = readings.first | dict.fromkeys(readings.last)
     _variants(core, out)
     return tuple(out)
 
@@ -170,86 +170,86 @@ def _add_times(found: _Found, times: Sequence[str]) -> None:
         found.add("time", (with_seconds(time), time[:5]))
 
 
-def _add_dates(found: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
+def _add_dates(readings: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
     """Adds the dates, times and date-times of a span; those inside of a longer text come last."""
     time = TIME.fullmatch(core)
     if _DIGIT.search(core) is None:
         if time is not None:
-            _add_times(found, read_time(time))
+            _add_times(readings, read_time(time))
         else:
-            found.add("date", read_date(core, locale) or ())
+            readings.add("date", read_date(core, locale) or ())
         return
     date = read_date(core, locale)
     if date is None:
         date = read_date(verbatim, locale)
     if date is not None:
-        found.add("date", date)
-        _add_midnights(found, date)
-        found.add_last("text", [value[:7] for value in date])
+        readings.add("date", date)
+        _add_midnights(readings, date)
+        readings.add_last("text", [value[:7] for value in date])
     else:
-        found.add_last("text", read_month(core))
+        readings.add_last("text", read_month(core))
     if time is None and (core + ".").lower().endswith("m.."):
         time = TIME.fullmatch(core + ".")
     if time is not None:
-        _add_times(found, read_time(time, after))
+        _add_times(readings, read_time(time, after))
         # A time without a date takes the last date before it: "Jan 9, 2018, 11 a.m. to 11:30 a.m."
         near = dates_in(before, locale) if before else ()
         for value in near[-1][2] if near else ():
             full, local = read_datetimes(f"{value} {core}", locale, after)
-            found.add_last("datetime", (*full, *local))
+            readings.add_last("datetime", (*full, *local))
     elif date is None:
-        _add_bare_times(found, core, locale, after)
-        _add_inner_dates(found, core, locale, after)
+        _add_bare_times(readings, core, locale, after)
+        _add_inner_dates(readings, core, locale, after)
 
 
-def _add_bare_times(found: _Found, core: str, locale: Locale, after: str) -> None:
+def _add_bare_times(readings: _Found, core: str, locale: Locale, after: str) -> None:
     """Adds times of a few digits without a mark of their own, or the minutes of a range of times."""
     if len(core) <= 5:
-        _add_times(found, bare_time(core, after))
+        _add_times(readings, bare_time(core, after))
         if locale.year is not None:
-            found.add_last("date", read_date(core + ".", locale) or ())
+            readings.add_last("date", read_date(core + ".", locale) or ())
     elif (minutes := minutes_between(core)) is not None:
-        found.add("number", [str(minutes)])
+        readings.add("number", [str(minutes)])
 
 
-def _add_inner_dates(found: _Found, core: str, locale: Locale, after: str) -> None:
+def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) -> None:
     """Adds the date-time of a span that is no date and no time, and the one date or time inside of it."""
     full, local = read_datetimes(core, locale, after) if len(core) >= 10 else ((), ())
-    found.add("datetime", (*full, *local))
+    readings.add("datetime", (*full, *local))
     dates = dates_in(core, locale) if len(core) >= 5 else []
     if len(dates) == 1 or full:
         values = dates[0][2] if dates else ()
-        found.add_last("date", values)
+        readings.add_last("date", values)
         if not full:
-            _add_midnights(found, values)
+            _add_midnights(readings, values)
     if full and STAMP.search(core) is not None:
-        found.add_last("date", [full[0][:10]])
+        readings.add_last("date", [full[0][:10]])
     if not dates:
         inside = list(TIME.finditer(core))
         if len(inside) == 1:
-            found.add_last("time", read_time(inside[0], core[inside[0].end() :] + after))
+            readings.add_last("time", read_time(inside[0], core[inside[0].end() :] + after))
     elif full:
-        found.add_last("time", [value[11:16] for value in local])
-        found.add_last("time", [value[11:19] for value in local if len(value) == 19])
+        readings.add_last("time", [value[11:16] for value in local])
+        readings.add_last("time", [value[11:19] for value in local if len(value) == 19])
 
 
 def _add_midnights(found: _Found, dates: Sequence[str]) -> None:
     found.add_last("datetime", [f"{value}T00:00:00Z" for value in dates])
 
 
-def _add_numbers(found: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
+def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
     """Adds durations and numbers."""
     has_digit = _DIGIT.search(core) is not None
     if DURATION.fullmatch(core) is not None:
         texts, iso, counts = read_duration(core, locale)
-        found.add("duration", texts if iso is None else (*texts, iso))
-        found.add("number", counts)
+        readings.add("duration", texts if iso is None else (*texts, iso))
+        readings.add("number", counts)
     if has_digit or core[-1] in FRACTIONS:
         numbers = numbers_of(verbatim, locale, before, after)
-        found.add("number", numbers)
-        found.add_last("text", numbers)
+        readings.add("number", numbers)
+        readings.add_last("text", numbers)
     elif len(core) <= 80 and (in_words := number_in_words(core)) is not None:
-        found.add("number", [str(in_words)])
+        readings.add("number", [str(in_words)])
 
 
 def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> tuple[str, ...]:
@@ -325,18 +325,18 @@ def is_amount(text: str) -> bool:
 
     Digits that begin with a zero, and those beside other capitals ("17 A"), are rather a code.
     """
-    found = _AMOUNT.fullmatch(" ".join(text.split()))
-    if found is None:
+    amount = _AMOUNT.fullmatch(" ".join(text.split()))
+    if amount is None:
         return False
-    beside = (part for part in found.group("pre", "post") if part is not None)
+    beside = (part for part in amount.group("pre", "post") if part is not None)
     return all(len(part) != 3 or not part.isupper() or part in CURRENCY_CODES for part in beside)
 
 
 def _codes(core: str) -> tuple[str, ...]:
     """Returns the codes and names of the text, or of the currency sign or code beside an amount."""
-    found = codes_of(core)
-    if found or len(core) > 40:
-        return found
+    codes = codes_of(core)
+    if codes or len(core) > 40:
+        return codes
     match = _CORE.fullmatch(core)
     if match is None:
         return ()
@@ -352,9 +352,9 @@ def _codes(core: str) -> tuple[str, ...]:
 def _variants(core: str, out: dict[Reading, None]) -> None:
     """Adds cleaned-up forms of the text: addresses, no blanks, digits only, other cases."""
     if "@" in core and len(core) <= 200:
-        found = _ADDRESS.findall(core)
-        if len(found) == 1:
-            out[Reading(found[0], "text")] = None
+        addresses = _ADDRESS.findall(core)
+        if len(addresses) == 1:
+            out[Reading(addresses[0], "text")] = None
     if len(core) <= 60:
         if _DIGIT.search(core) is not None:
             if _CODE_LIKE.fullmatch(core):

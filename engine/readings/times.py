@@ -108,8 +108,8 @@ def _times(
         return (plain,)
     other = f"{hour % 12 + 12:02d}:{tail}" if hour < 12 else f"00:{tail}"
     context = _HALF_AFTER.match(after) if after else None
-    if context is not None and (found := context["half"] or context["own"]):
-        wanted = hour % 12 + (12 if found in "pP" else 0)
+    if context is not None and (half_of_day := context["half"] or context["own"]):
+        wanted = hour % 12 + (12 if half_of_day in "pP" else 0)
         chosen = f"{wanted:02d}:{tail}"
         return (chosen, other if chosen == plain else plain)
     return (plain, other)

@@ -68,17 +68,17 @@ class Aligner:
         rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for key in values:
             rows[key[1]].append(key)
-        found: dict[tuple[int, int], Found] = {}
+        places_of: dict[tuple[int, int], Found] = {}
         begin = 0
         for row in sorted(rows):
             places = {key: self._places(*values[key]) for key in rows[row]}
             if row < 0:
-                found |= {key: self._by_label(values[key][0], at) for key, at in places.items()}
+                places_of |= {key: self._by_label(values[key][0], at) for key, at in places.items()}
                 continue
             anchor = _anchor(places.values(), begin)
             begin = begin if anchor is None else anchor[0]
-            found |= {key: self._nearest(at, anchor) for key, at in places.items()}
-        return found
+            places_of |= {key: self._nearest(at, anchor) for key, at in places.items()}
+        return places_of
 
     def _places(self, slot: Slot, text: str) -> _Places:
         key = (slot.format or slot.kind, bool(slot.options), text)

@@ -79,18 +79,18 @@ class AnswerReader:
         names = [*(name for name, _, _ in members), *opened]
         if not self._has(answer, names, pointer):
             return
-        found = answer or {}
+        answered = answer or {}
         for name, part, below in members:
-            if name in found:
-                self.read(part, found[name], below, row)
+            if name in answered:
+                self.read(part, answered[name], below, row)
             else:
                 self.closed(part, below, row)
         for place in node.properties:
             if place.name not in names:
                 self.closed(place.node, f"{pointer}/{escape(place.name)}", row)
         for name, rest in zip(opened, node.rest, strict=True):
-            if found:
-                self._open(rest, found.get(name), pointer, row)
+            if answered:
+                self._open(rest, answered.get(name), pointer, row)
 
     def _has(self, answer: Any, names: list[str], pointer: str) -> bool:
         """Returns whether the answer is null or an object; notes missing and undeclared properties."""
@@ -142,10 +142,10 @@ class AnswerReader:
             names = [str(at) for at in range(len(node.prefix))]
             if not self._has(answer, [*names, MORE] if node.item is not None else names, pointer):
                 return
-            found = answer or {}
+            items = answer or {}
             for at, part in enumerate(node.prefix):
-                self.read(part, found.get(str(at)), f"{pointer}/{at}", row)
-            more, begin = found.get(MORE), len(node.prefix)
+                self.read(part, items.get(str(at)), f"{pointer}/{at}", row)
+            more, begin = items.get(MORE), len(node.prefix)
         if more is None:
             return
         if not isinstance(more, list):

@@ -104,10 +104,10 @@ def record_of(
         if text is not None and slot.index in selectors:
             values.append(Value(text.encode(), False, ABSENT, origin="chosen"))
             continue
-        found = places.get(key)
+        place = places.get(key)
         # The schema's description names this value and the document does not print it: it stands for absence.
-        default = found is not None and not found.span and any(n.text == text for n in asked[slot.index].named)
-        values.append(value_of(Answered(key, slot, text, found, default, not layout.excusable[at])))
+        default = place is not None and not place.span and any(n.text == text for n in asked[slot.index].named)
+        values.append(value_of(Answered(key, slot, text, place, default, not layout.excusable[at])))
     writer = Writer(layout, values, offset)
     violation = _violation(form, writer)
     if violation is not None:
@@ -156,14 +156,14 @@ def _otherwise(
 
 def _value(answered: Answered) -> Value:
     """Returns an answered value of a server, with the confidence that its evidence gives it."""
-    slot, text, found = answered.slot, answered.text, answered.found
-    if text is None or found is None:
+    slot, text, place = answered.slot, answered.text, answered.found
+    if text is None or place is None:
         return Value(slot.minimal.encode(), True, absent_confidence=ABSENT)
     if answered.default:
         return Value(text.encode(), False, ABSENT, round(1.0 - ABSENT, 4), origin="default")
-    sure = round(found.confidence, 4)
-    spans = (found.span,) if found.span else ()
-    return Value(text.encode(), False, sure, round(1.0 - found.confidence, 4), spans, answered.origin)
+    sure = round(place.confidence, 4)
+    spans = (place.span,) if place.span else ()
+    return Value(text.encode(), False, sure, round(1.0 - place.confidence, 4), spans, answered.origin)
 
 
 def _values(writer: Writer) -> dict[str, str | None]:

@@ -37,8 +37,8 @@ class Wire:
         self._above = {pointer[:cut] for pointer in known for cut in _cuts(pointer)}
         self.schema: dict[str, Any] | None = None
         if self.asked(form.root, ""):
-            found = self._node(form.root, "", True)
-            self.schema = found if isinstance(form.root, ObjectNode) else _object({ROOT: found})
+            root = self._node(form.root, "", True)
+            self.schema = root if isinstance(form.root, ObjectNode) else _object({ROOT: root})
 
     @property
     def strict(self) -> bool:
@@ -98,18 +98,18 @@ class Wire:
             return None if branch is None else self._answer_of(node.branches[branch], pointer, value)
         if isinstance(node, ArrayNode):
             return self._items_of(node, pointer, value)
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, part, below in self.members(node, pointer):
-            found[name] = self._answer_of(part, below, value.get(name))
-            if found[name] is None and isinstance(part, ArrayNode) and not part.prefix:
-                found[name] = []
+            members[name] = self._answer_of(part, below, value.get(name))
+            if members[name] is None and isinstance(part, ArrayNode) and not part.prefix:
+                members[name] = []
         declared = {place.name for place in node.properties}
         for opened, rest in zip(open_names(node), node.rest, strict=True):
             mine = [name for name in value if name not in declared and group_of(node, name, value[name]) is rest]
             assert rest.item is not None
             pairs = ((name, self._answer_of(rest.item, f"{pointer}/*", value[name])) for name in mine)
-            found[opened] = [{"name": name, "value": answer} for name, answer in pairs]
-        return found
+            members[opened] = [{"name": name, "value": answer} for name, answer in pairs]
+        return members
 
     def _items_of(self, node: ArrayNode, pointer: str, value: Any) -> Any:
         if self.pinned(pointer):
@@ -136,10 +136,10 @@ class Wire:
             assert rest.key is not None and rest.item is not None
             pair = {"name": _slot(rest.key), "value": self._node(rest.item, f"{pointer}/*", True)}
             properties[name] = {"type": "array", "items": _object(pair)}
-        found = _noted(_object(properties), node.title, node.description)
+        schema = _noted(_object(properties), node.title, node.description)
         if not there:
-            found["type"] = ["object", "null"]
-        return found
+            schema["type"] = ["object", "null"]
+        return schema
 
     def _array(self, node: ArrayNode, pointer: str) -> dict[str, Any]:
         if self.pinned(pointer):
@@ -193,24 +193,24 @@ _TEXTS = {"number": (b"0", b"1", b"0.5", b"10", b"-1"), "boolean": (b"true", b"f
 
 
 def _slot(slot: Slot) -> dict[str, Any]:
-    found: dict[str, Any]
+    schema: dict[str, Any]
     if slot.options:
         values = [json.loads(option) for option in slot.options]
         kinds = dict.fromkeys(_kind(value) for value in values)
-        found = {"type": [*kinds, "null"], "enum": [*values, None]}
+        schema = {"type": [*kinds, "null"], "enum": [*values, None]}
         pairs = zip(slot.options, slot.option_notes, strict=False)
         notes = "; ".join(
             f"{option}: {note}" for option, note in pairs if note and note not in slot.description
         )
     else:
         kinds = dict.fromkeys(_kinds(slot))
-        found = {"type": [*kinds, "null"] if "null" not in kinds else "null"}
+        schema = {"type": [*kinds, "null"] if "null" not in kinds else "null"}
         notes = expected(slot)[:1].upper() + expected(slot)[1:] if slot.kind != "null" else ""
         if slot.examples:
             notes += f", such as {', '.join(slot.examples[:2])}"
         if slot.default:
             notes += f", {slot.default} where the document has none"
-    return _noted(found, slot.title, slot.description, notes)
+    return _noted(schema, slot.title, slot.description, notes)
 
 
 def _kinds(slot: Slot) -> list[str]:

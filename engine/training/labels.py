@@ -138,26 +138,26 @@ def _leaves_of(node: Node, value: Any) -> list[tuple[Slot, Any]]:
     if isinstance(node, Slot):
         usable = value is not None and not node.options and not isinstance(value, bool | dict | list)
         return [(node, value)] if usable else []
-    found = [leaf for _, part, below in record_parts(node, value) for leaf in _leaves_of(part, below)]
+    leaves = [leaf for _, part, below in record_parts(node, value) for leaf in _leaves_of(part, below)]
     if isinstance(node, ArrayNode):
         rows = islice(record_rows(node, value), 3)
-        found += [leaf for _, parts in rows for part, item in parts for leaf in _leaves_of(part, item)]
-    return found
+        leaves += [leaf for _, parts in rows for part, item in parts for leaf in _leaves_of(part, item)]
+    return leaves
 
 
 def _anchors(
     rows: Sequence[list[tuple[Node, Any]]], region: tuple[int, int], finder: Finder
 ) -> list[int]:
     """Returns for each row the character at which it begins, ascending, -1 if it was not found."""
-    found = []
+    possible = []
     for parts in rows:
         starts = [
             sorted({s for s, _ in finder(slot, v) if region[0] <= s < region[1]})
             for part, item in parts
             for slot, v in _leaves_of(part, item)
         ]
-        found.append([s for s in starts if s])
-    return _ascending(found, *region)
+        possible.append([s for s in starts if s])
+    return _ascending(possible, *region)
 
 
 def _worth(starts: list[list[int]], place: int, until: int) -> float:

@@ -109,11 +109,11 @@ def _supported(
     whole = torch.zeros(*board.question.shape, SIGNS, device=states.device)
     within = stretches(page, board)
 
-    def found(at: Tensor, asked: Tensor) -> Tensor:
+    def support_at(at: Tensor, asked: Tensor) -> Tensor:
         i, j = at.unbind(-1)
         return support(words, page.ids[i], states[i], within[i, j], statements[asked])
 
-    options = found(targets.choice_at, targets.choice_options.clamp(min=0))
+    options = support_at(targets.choice_at, targets.choice_options.clamp(min=0))
     if len(targets.choice):
         i, j = targets.choice_at.unbind(-1)
         real = torch.where(targets.choice_options[..., None] >= 0, options, 0.0)
@@ -121,7 +121,7 @@ def _supported(
     asked_at = (board.mask & (board.kind == _BOOLEAN)).nonzero()
     if len(asked_at):
         i, j = asked_at.unbind(-1)
-        whole = whole.index_put((i, j), found(asked_at, board.question[i, j][:, None])[:, 0])
+        whole = whole.index_put((i, j), support_at(asked_at, board.question[i, j][:, None])[:, 0])
     return whole, options
 
 

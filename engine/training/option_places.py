@@ -28,7 +28,7 @@ def _with_evidence(passage: LabelledPassage, words: Tensor, wordpieces: WordPiec
         return passage
     asked = question_tensors([s.question for s in chosen], wordpieces)
     cores = [(w.core_first, w.core_last) for w in passage.windows]
-    (found,) = covering_pieces(words, asked.label, asked.note, [(passage.pieces.ids, cores)])
-    places = iter(found.tolist())
+    (pieces,) = covering_pieces(words, asked.label, asked.note, [(passage.pieces.ids, cores)])
+    places = iter(pieces.tolist())
     scalars = tuple(replace(s, evident_at=next(places)) if s.chosen else s for s in passage.scalars)
     return replace(passage, scalars=scalars)

@@ -51,15 +51,15 @@ class Stopping:
         it has seen more documents, at lower rates.
         """
         begun = gone()
-        found = self.measure(network)
+        measured = self.measure(network)
         network.train()
         took = gone() - begun
-        self.since = 0 if found > self.best else self.since + 1
-        if found >= self.best - self.slack:
-            self.best = max(self.best, found)
+        self.since = 0 if measured > self.best else self.since + 1
+        if measured >= self.best - self.slack:
+            self.best = max(self.best, measured)
             self._weights = {k: v.detach().cpu().clone() for k, v in network.state_dict().items()}
         self.due = begun + took + max(self.patience.every, took * (1 / MEASURING - 1))
-        return found
+        return measured
 
     def give_back(self, network: Network) -> None:
         """Loads the best weights into the network."""

@@ -145,9 +145,9 @@ def train(
         by_clock = (time.monotonic() - called) / config.at_most if step else 0.0
         return max(float(step), by_clock * length)
 
-    def row(**found: float) -> dict[str, float]:
+    def row(**figures: float) -> dict[str, float]:
         whole = length / 60 if config.steps is None else length
-        return {"step": step, "minutes": spent / 60, "of": whole, **found}
+        return {"step": step, "minutes": spent / 60, "of": whole, **figures}
 
     def measured() -> None:
         if stopping is not None:

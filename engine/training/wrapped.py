@@ -27,12 +27,12 @@ class Wrapped:
         if len(wanted) < SHORTEST or not value.strip().count(" "):
             return []
         places = np.flatnonzero((self._initials == wanted[0]) & self._starts)
-        found = []
+        reached = []
         for place in places[(places >= first) & (places < until)].tolist():
             last = self._last(place, wanted)
             if last is not None and self.reads(place, last, value):
-                found.append((place, last))
-        return found
+                reached.append((place, last))
+        return reached
 
     def reads(self, first: int, last: int, value: str) -> bool:
         """Returns whether the pieces from `first` to `last` read as this text."""

@@ -150,13 +150,13 @@ class Automaton:
         for byte in range(0x21, 0x7F):
             if len(several.setdefault(self._classes[byte], [])) < count:
                 several[self._classes[byte]].append(byte)
-        distance, found = self.distance.tolist(), list[bytes]()
+        distance, texts = self.distance.tolist(), list[bytes]()
         waiting: list[tuple[int, bytes, int]] = [(distance[0], b"", 0)]
         taken: dict[int, int] = {}
-        while waiting and len(found) < count:
+        while waiting and len(texts) < count:
             _, text, state = heappop(waiting)
             if self.accepting[state]:
-                found.append(text)
+                texts.append(text)
             taken[state] = taken.get(state, 0) + 1
             if taken[state] > count:
                 continue
@@ -166,7 +166,7 @@ class Automaton:
                     for one in several.get(kind) or [byte]:
                         further = text + bytes([one])
                         heappush(waiting, (len(further) + distance[target], further, target))
-        return found
+        return texts
 
     def edges(self) -> tuple[Ints, Ints, Ints]:
         """All transitions as (source, destination, byte class), each [E] int32, sorted by source."""

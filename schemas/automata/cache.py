@@ -46,15 +46,15 @@ def remembered_arrays(key: object, build: Callable[[], Arrays]) -> Arrays:
     """The arrays of this key, from disk or built, read-only."""
     folder = cache_folder()
     path = None if folder is None else folder / f"{hashlib.sha256(f'{_code()}:{key!r}'.encode()).hexdigest()}.npz"
-    found = None if path is None else _read(path)
-    if found is None:
+    arrays = None if path is None else _read(path)
+    if arrays is None:
         begun = time.perf_counter()
-        found = build()
+        arrays = build()
         if path is not None and time.perf_counter() - begun >= WORTH:
-            _write(path, found)
-    for array in found.values():
+            _write(path, arrays)
+    for array in arrays.values():
         array.setflags(write=False)
-    return found
+    return arrays
 
 
 def arrays_of(automaton: Automaton) -> Arrays:
@@ -94,15 +94,15 @@ def _code() -> str:
 def _read(path: Path) -> Arrays | None:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            found = {name: stored[name] for name in stored.files}
-            whole = str(found.pop("digest")) == _digest(found)
+            arrays = {name: stored[name] for name in stored.files}
+            whole = str(arrays.pop("digest")) == _digest(arrays)
     except Exception:  # A broken file makes its readers raise various exceptions; the entry is built again.
         return None
     if not whole:
         return None
     with suppress(OSError):
         os.utime(path)  # marks the entry as used
-    return found
+    return arrays
 
 
 def _digest(arrays: Arrays) -> str:
@@ -133,15 +133,15 @@ def _write(path: Path, arrays: Arrays) -> None:
 
 def _make_room(folder: Path) -> None:
     """Removes the entries that were not used for longest, if all together exceed the limit."""
-    found = []
+    entries = []
     for path in folder.glob("*.npz"):
         with suppress(OSError):  # another process may have removed it
             status = path.stat()
-            found.append((status.st_mtime, status.st_size, path))
-    size = sum(one[1] for one in found)
+            entries.append((status.st_mtime, status.st_size, path))
+    size = sum(one[1] for one in entries)
     if size <= LIMIT:
         return
-    for _, freed, path in sorted(found):
+    for _, freed, path in sorted(entries):
         if size <= LIMIT * (1 - _FREED):
             break
         with suppress(OSError):

@@ -33,26 +33,26 @@ def determinise(
     rows: dict[int, Ints] = {}
     reached, frontier = np.zeros(len(table), np.bool_), [begin]
     while frontier:
-        own = np.array([found for found in frontier if 0 <= found < len(table)], np.int64)
+        own = np.array([group for group in frontier if 0 <= group < len(table)], np.int64)
         reached[own] = True
-        for found in frontier:
-            if found >= len(table):
-                rows[found] = _row(table, sets.members(found), sets)
+        for group in frontier:
+            if group >= len(table):
+                rows[group] = _row(table, sets.members(group), sets)
         if len(rows) > MAX_STATES:
             raise TooLarge(len(rows), MAX_STATES)
-        behind = [table[own].ravel(), *(rows[found] for found in frontier if found >= len(table))]
+        behind = [table[own].ravel(), *(rows[group] for group in frontier if group >= len(table))]
         frontier = [
-            found
-            for found in np.unique(np.concatenate(behind)).tolist()
-            if (not reached[found] if 0 <= found < len(table) else found >= 0 and found not in rows)
+            group
+            for group in np.unique(np.concatenate(behind)).tolist()
+            if (not reached[group] if 0 <= group < len(table) else group >= 0 and group not in rows)
         ]
     # Sets that are not reached, and a start that leads nowhere, have empty rows.
     whole = np.full((len(table) + sets.count + 1, table.shape[1]), -1, np.int32)
     whole[: len(table)] = table
     final = np.zeros(len(whole), np.bool_)
     final[: len(table)] = accepting
-    for found, row in rows.items():
-        whole[found], final[found] = row, accepting[list(sets.members(found))].any()
+    for group, row in rows.items():
+        whole[group], final[group] = row, accepting[list(sets.members(group))].any()
     return from_dfa(whole, byte_class, final, begin % len(whole))
 
 
@@ -104,11 +104,11 @@ def _row(table: Ints, members: tuple[int, ...], sets: _Sets) -> Ints:
     rows = table[list(members)]
     highest: Ints = rows.max(0)
     lowest = np.where(rows < 0, highest, rows).min(0)
-    found: dict[bytes, int] = {}
+    numbers: dict[bytes, int] = {}
     for column in np.flatnonzero(lowest < highest).tolist():
         targets = rows[:, column]
         key = targets.tobytes()
-        if key not in found:
-            found[key] = sets.together(targets.tolist())
-        highest[column] = found[key]
+        if key not in numbers:
+            numbers[key] = sets.together(targets.tolist())
+        highest[column] = numbers[key]
     return highest

@@ -105,20 +105,20 @@ def refine(table: Ints, accepting: Bools, least: Ints, most: Ints) -> tuple[Ints
             states = order[low:high]
             rows = columns[states]
             rows[:, 1:] = label[rows[:, 1:]]
-            groups, found = _group(rows)
+            groups, number = _group(rows)
             label[states] = count + groups
-            count += found
+            count += number
         order = order[: bounds[0]]
     if not len(order):
         return label[:-1], count
-    groups, found = _group(np.column_stack([accepting, least, most])[order].astype(np.int32))
+    groups, number = _group(np.column_stack([accepting, least, most])[order].astype(np.int32))
     label[order] = count + groups
     while True:
         groups, split = _group(np.column_stack([label[order], label[table[order]]]))
         label[order] = count + groups
-        if split == found:
-            return label[:-1], count + found
-        found = split
+        if split == number:
+            return label[:-1], count + number
+        number = split
 
 
 def merge_columns(table: Ints, byte_class: Ints) -> tuple[Ints, Ints]:

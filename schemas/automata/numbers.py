@@ -167,12 +167,12 @@ def _compared(size: str, kept: str) -> Automaton:
             table[smaller + i, :10], table[larger + i, :10] = smaller + i + 1, larger + i + 1
             for state in (i, smaller + i, larger + i):
                 table[state, _POINT], verdict[state] = less, "<"
-    for state, target, found in (
+    for state, target, order in (
         (n, place, "=" if not m else "<"),
         (smaller + n, less, "<"),
         (larger + n, greater, ">"),
     ):
-        table[state, :10], table[state, _POINT], verdict[state] = greater, target, found
+        table[state, :10], table[state, _POINT], verdict[state] = greater, target, order
     for j in range(m + 1):
         digit = places[j] if j < m else 0
         table[place + j, :digit], table[place + j, digit + 1 : 10] = less, greater

@@ -38,10 +38,10 @@ def arrow_schema(compiled: CompiledSchema) -> pa.Schema:
 
     Every column is nullable, so that a later version of the schema can make any property optional.
     """
-    found = arrow_type(compiled.shape)
-    if pa.types.is_struct(found):
-        return pa.schema([found.field(i) for i in range(found.num_fields)])
-    return pa.schema([pa.field("value", found)])
+    column = arrow_type(compiled.shape)
+    if pa.types.is_struct(column):
+        return pa.schema([column.field(i) for i in range(column.num_fields)])
+    return pa.schema([pa.field("value", column)])
 
 
 def arrow_type(shape: Shape) -> pa.DataType:
@@ -53,10 +53,10 @@ def arrow_type(shape: Shape) -> pa.DataType:
     objects with open properties, arrays whose first items differ from the others, and an object without properties,
     which Parquet cannot store. A value there that is no string is stored as its canonical JSON text.
     """
-    found = {_branch(branch) for branch in without_null(shape)}
-    if found == {pa.int64(), pa.float64()}:
+    kinds = {_branch(branch) for branch in without_null(shape)}
+    if kinds == {pa.int64(), pa.float64()}:
         return pa.float64()
-    return found.pop() if len(found) == 1 else pa.string()
+    return kinds.pop() if len(kinds) == 1 else pa.string()
 
 
 def _branch(shape: Shape) -> pa.DataType:
@@ -171,10 +171,10 @@ def _scaled(exact: Decimal, precision: int, scale: int) -> Decimal:
 
 def _instant(text: str) -> datetime:
     """The instant of an RFC 3339 date-time, in UTC; digits beyond the microsecond are dropped."""
-    found = datetime.fromisoformat(text.upper())
-    if found.tzinfo is None:
+    instant = datetime.fromisoformat(text.upper())
+    if instant.tzinfo is None:
         raise ValueError(f"expected a date-time with an offset from UTC, got {text}")
     try:
-        return found.astimezone(UTC)
+        return instant.astimezone(UTC)
     except OverflowError:
         raise ValueError(f"expected a date-time between the years 1 and 9999 in UTC, got {text}") from None

@@ -29,10 +29,10 @@ def united(old: pa.DataType, new: pa.DataType, pointer: str = "") -> pa.DataType
         return pa.struct(united_columns(list(old), list(new), pointer))
     if pa.types.is_list(old) and pa.types.is_list(new):
         return pa.list_(united(old.value_type, new.value_type, f"{pointer}/*"))
-    found = _number(old, new)
-    if found is None:
+    wider = _number(old, new)
+    if wider is None:
         raise NotUnited(pointer, _in_words(old), _in_words(new))
-    return found
+    return wider
 
 
 Columns: TypeAlias = "list[pa.Field[Any]]"
@@ -41,11 +41,11 @@ Columns: TypeAlias = "list[pa.Field[Any]]"
 def united_columns(old: Columns, new: Columns, pointer: str = "") -> Columns:
     """The columns of both, the new ones in their order first. Raises NotUnited."""
     before = {field.name: field.type for field in old}
-    found = [
+    columns = [
         field.with_type(united(before.pop(field.name, field.type), field.type, _below(pointer, field.name)))
         for field in new
     ]
-    return found + [field for field in old if field.name in before]
+    return columns + [field for field in old if field.name in before]
 
 
 def _below(pointer: str, name: str) -> str:

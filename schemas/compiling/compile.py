@@ -96,12 +96,12 @@ class CompiledSchema:
             instance = None if other is form else smallest_instance(other, self.judge)
             if instance is not None:
                 return denied, replace(other, judge=self.judge, instance=instance)
-        found = self.judge.violation(parse(Sketch(form, {}).text))
-        if found is None:
+        violation = self.judge.violation(parse(Sketch(form, {}).text))
+        if violation is None:
             # The judge takes the first record that was looked at, and the form does not hold it.
             raise NoValue("", "schema", "no record of it was found that a form can hold", "loosen its demands")
         reason = "no record was found that meets it and all other keywords"
-        raise NoValue(found.schema_pointer, found.keyword, reason, "loosen its demands")
+        raise NoValue(violation.schema_pointer, violation.keyword, reason, "loosen its demands")
 
 
 def compile_schema(schema: dict[str, Any] | bool) -> CompiledSchema:

@@ -123,8 +123,8 @@ def _enforced(node: Node) -> str:
         if not node.properties:
             return "open properties" if node.rest else "no property is described"
         needed = sum(p.required for p in node.properties)
-        found = f"{counted(len(node.properties), 'property', 'properties')}, {needed} required"
-        return f"{found}, and open ones" if node.rest else found
+        properties = f"{counted(len(node.properties), 'property', 'properties')}, {needed} required"
+        return f"{properties}, and open ones" if node.rest else properties
     if isinstance(node, ArrayNode):
         if node.item is None:
             places = counted(len(node.prefix), "item")

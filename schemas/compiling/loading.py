@@ -60,11 +60,11 @@ def load_schema(spec: Any) -> SchemaSource:
         return _source("schema", spec, None)
     if isinstance(spec, type) and issubclass(spec, BaseModel):
         return _model(spec.__name__, spec)
-    found = schema_of(spec, _DecimalsAsNumbers)
-    if isinstance(found, str):
-        return _source("schema", _parse(found, "outlines.types.JsonSchema"), None)
-    if found is not None:
-        return _source(name_of(spec), found, spec if is_type(spec) else None)
+    schema = schema_of(spec, _DecimalsAsNumbers)
+    if isinstance(schema, str):
+        return _source("schema", _parse(schema, "outlines.types.JsonSchema"), None)
+    if schema is not None:
+        return _source(name_of(spec), schema, spec if is_type(spec) else None)
     raise SchemaError(
         "expected a name, a path, module:Class, a dict, a Pydantic class, another type, or a type of outlines, "
         f"got {type(spec).__name__}"
@@ -98,8 +98,8 @@ def _meant(path: Path, names: list[str]) -> str:
     except OSError:  # such a folder does not exist, or may not be read
         beside = []
     by_stem = {name: name for name in names} | {other.stem: str(other) for other in sorted(beside)}
-    found = get_close_matches(_stem(path), by_stem, n=3)
-    return f" (is it {' or '.join(by_stem[stem] for stem in found)}?)" if found else ""
+    alike = get_close_matches(_stem(path), by_stem, n=3)
+    return f" (is it {' or '.join(by_stem[stem] for stem in alike)}?)" if alike else ""
 
 
 def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
@@ -164,9 +164,9 @@ def _imported(spec: str, module: str, name: str) -> SchemaSource:
     if added:
         sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module)
+        named: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            named = getattr(named, part)
     except Exception as problem:  # The user's module may raise anything during its import.
         raise SchemaError(
             f"expected {name} in the module {module} (for {spec!r}), got {type(problem).__name__}: {problem}"
@@ -174,9 +174,9 @@ def _imported(spec: str, module: str, name: str) -> SchemaSource:
     finally:
         if added and here in sys.path:
             sys.path.remove(here)
-    if isinstance(found, str):
+    if isinstance(named, str):
         raise SchemaError(f"expected a Pydantic class or a dict at {spec}, got str")
-    return load_schema(found)
+    return load_schema(named)
 
 
 def _model(name: str, model: type[BaseModel], keep_name: bool = False) -> SchemaSource:
@@ -207,11 +207,11 @@ class _DecimalsAsNumbers(GenerateJsonSchema):
 
     def decimal_schema(self, schema: Any) -> JsonSchemaValue:
         places, multiple = schema.get("decimal_places"), schema.get("multiple_of")
-        found: JsonSchemaValue = {"type": "number"}
+        written: JsonSchemaValue = {"type": "number"}
         if multiple is not None:
-            found["multipleOf"] = float(multiple)
+            written["multipleOf"] = float(multiple)
         if multiple is None or places is not None:
-            found[DECIMALS] = DECIMAL_PLACES if places is None else places
+            written[DECIMALS] = DECIMAL_PLACES if places is None else places
         for bound, keyword in (
             ("ge", "minimum"),
             ("gt", "exclusiveMinimum"),
@@ -219,5 +219,5 @@ class _DecimalsAsNumbers(GenerateJsonSchema):
             ("lt", "exclusiveMaximum"),
         ):
             if schema.get(bound) is not None:
-                found[keyword] = float(schema[bound])
-        return found
+                written[keyword] = float(schema[bound])
+        return written

@@ -190,20 +190,20 @@ def _content(value: Any) -> list[Any]:
 
     A walk without recursion, for a form may be as deep as the stack allows.
     """
-    found, ahead = list[Any](), [value]
+    content, ahead = list[Any](), [value]
     while ahead:
         part = ahead.pop()
         if isinstance(part, Automaton):
-            found.append(part.fingerprint)
+            content.append(part.fingerprint)
         elif is_dataclass(part):
-            found.append([type(part).__name__])
+            content.append([type(part).__name__])
             ahead += [_END, *(getattr(part, field.name) for field in reversed(fields(part)))]
         elif isinstance(part, tuple):
-            found.append([len(part)])
+            content.append([len(part)])
             ahead += reversed(part)
         else:
-            found.append([] if part is _END else part)
-    return found
+            content.append([] if part is _END else part)
+    return content
 
 
 #: Ends a part of a form.
@@ -225,21 +225,21 @@ def children(node: Node) -> Iterator[Node]:
 
 def enclosing(form: Form) -> dict[int, int]:
     """For each array the array that its rows lie in, -1 for none; parents come before their children."""
-    found: dict[int, int] = {}
+    around_of: dict[int, int] = {}
 
     def visit(node: Node, around: int) -> None:
         if not isinstance(node, ArrayNode):
             for part in children(node):
                 visit(part, around)
             return
-        found[node.index] = around
+        around_of[node.index] = around
         for part in node.prefix:
             visit(part, around)
         if node.item is not None:
             visit(node.item, node.index)
 
     visit(form.root, -1)
-    return found
+    return around_of
 
 
 def walk(node: Node) -> Iterator[Node]:

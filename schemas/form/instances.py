@@ -195,12 +195,12 @@ class Sketch:
 
 def texts_of(slot: Slot, count: int = TEXTS) -> list[str]:
     """About `count` texts that a slot accepts, the minimal one first."""
-    found = dict.fromkeys((slot.minimal, *slot.options[:count], *slot.examples[:2]))
+    texts = dict.fromkeys((slot.minimal, *slot.options[:count], *slot.examples[:2]))
     if not slot.options:
-        found.update(dict.fromkeys(t.decode() for t in slot.automaton.shortest_texts(count)))
+        texts.update(dict.fromkeys(t.decode() for t in slot.automaton.shortest_texts(count)))
     if slot.kind == "number":
-        found.update(dict.fromkeys(_fractions(slot.automaton)))
-    return [text for text in found if slot.accepts(text.encode())]
+        texts.update(dict.fromkeys(_fractions(slot.automaton)))
+    return [text for text in texts if slot.accepts(text.encode())]
 
 
 @lru_cache(maxsize=512)

@@ -118,15 +118,15 @@ class Layout:
         groups = open_groups(shape)
         low = shape.min_properties if len(groups) == 1 and not shape.fields else 0
         most = None if shape.max_properties is None else max(0, shape.max_properties - len(shape.fields))
-        found: list[ArrayNode] = []
+        arrays: list[ArrayNode] = []
         for key, value in groups:
             index = len(self.arrays)
             self.arrays.append(None)
             name = self._slot(key, f"{path}/*/name")
             made = ArrayNode(index, path, self.node(value, f"{path}/*"), low, most, key=name)
             self.arrays[index] = made
-            found.append(made)
-        return tuple(found)
+            arrays.append(made)
+        return tuple(arrays)
 
     def _choice(self, kinds: list[Shape], path: str, nullable: bool, notes: Notes) -> ChoiceNode:
         index = len(self.choices)

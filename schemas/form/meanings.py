@@ -33,12 +33,12 @@ def meanings(options: tuple[str, ...], description: str) -> tuple[str, ...]:
         return ()
     named = re.compile(rf"(?<![\w-]){_QUOTE}({'|'.join(map(re.escape, names))}){_QUOTE}(?![\w-])")
     hits = [(hit[1], hit.start(), hit.end()) for hit in named.finditer(description)]
-    found: dict[str, str] = {}
+    meaning_of: dict[str, str] = {}
     for reading in (_behind, _beside, _before):
         for own, meaning in reading(hits, description):
             if meaning:
-                found.setdefault(own, meaning)
-    return tuple(found.get(option, "") for option in options) if found else ()
+                meaning_of.setdefault(own, meaning)
+    return tuple(meaning_of.get(option, "") for option in options) if meaning_of else ()
 
 
 def _behind(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
@@ -59,11 +59,11 @@ def _behind(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
             groups.append((names, begun, defined.end()))
             names = []
     ends = [begun for _, begun, _ in groups[1:]] + [len(description)]
-    found: list[tuple[str, str]] = []
+    explained: list[tuple[str, str]] = []
     for (own, _, first), end in zip(groups, ends, strict=False):
         text = re.split(r";|\n|\.(?=\s|$)", description[first:end], maxsplit=1)[0]
-        found += zip(own, _shared(text.strip().rstrip(",").strip(), len(own)), strict=True)
-    return found
+        explained += zip(own, _shared(text.strip().rstrip(",").strip(), len(own)), strict=True)
+    return explained
 
 
 def _shared(meaning: str, count: int) -> Sequence[str]:
@@ -81,27 +81,27 @@ def _shared(meaning: str, count: int) -> Sequence[str]:
 
 def _beside(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
     """`name (meaning)`, if several options are explained so or the name begins its clause."""
-    found = [
+    explained = [
         (name, inside[1].strip(), start)
         for name, start, end in hits
         if (inside := _BRACKETS.match(description, end)) is not None
     ]
-    several = len({name for name, _, _ in found}) > 1
+    several = len({name for name, _, _ in explained}) > 1
     return [
         (name, meaning)
-        for name, meaning, start in found
+        for name, meaning, start in explained
         if several or _CLAUSE.search(description[max(0, start - 9) : start])
     ]
 
 
 def _before(hits: Sequence[Hit], description: str) -> list[tuple[str, str]]:
     """`meaning = name`, if the name ends its clause."""
-    found = []
+    explained = []
     for name, start, end in hits:
         before = description[max(0, start - LONGEST) : start]
         if before.rstrip().endswith("=") and _CLAUSE_ENDS.match(description, end):
             equated = _EQUATED.search(before)
             # A text cut in two at LONGEST is no meaning.
             if equated and (equated.start() > 0 or start <= LONGEST or before[0] in ",;:.(\n"):
-                found.append((name, equated[1]))
-    return found
+                explained.append((name, equated[1]))
+    return explained

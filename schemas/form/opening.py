@@ -29,14 +29,14 @@ def open_groups(shape: Object) -> list[tuple[Shape, Shape]]:
     """
     patterns = [(pattern, value) for pattern, value in shape.patterns if value is not None]
     described = [(pattern, value) for pattern, value in patterns if not isinstance(value, Anything)]
-    found = _groups(shape, described)
+    groups = _groups(shape, described)
     if shape.additional is not None and not isinstance(shape.additional, Anything):
-        found += _others(shape, shape.additional)
-    if not found and shape.min_properties > len(shape.fields):
-        found = _groups(shape, patterns)
-        if not found and shape.additional is not None:
-            found += _others(shape, Anything())
-    return found[:MAX_GROUPS]
+        groups += _others(shape, shape.additional)
+    if not groups and shape.min_properties > len(shape.fields):
+        groups = _groups(shape, patterns)
+        if not groups and shape.additional is not None:
+            groups += _others(shape, Anything())
+    return groups[:MAX_GROUPS]
 
 
 def _groups(shape: Object, patterns: Iterable[tuple[str, Shape]]) -> list[tuple[Shape, Shape]]:
@@ -47,17 +47,17 @@ def _groups(shape: Object, patterns: Iterable[tuple[str, Shape]]) -> list[tuple[
 
 def _matching(shape: Object, pattern: str, value: Shape) -> tuple[Shape, Shape] | None:
     """The open properties with names that match this pattern; None if there can be none."""
-    found: Shape | None = value
+    matching: Shape | None = value
     try:
         key = _key(shape, _matched((pattern,)))
         if key is None:
             return None
         for other, wanted in shape.patterns[:MAX_TRIED]:
             if other != pattern and _implies(key, other):
-                found = None if found is None or wanted is None else intersect(found, wanted)
+                matching = None if matching is None or wanted is None else intersect(matching, wanted)
     except NO_NAMES:
         return None
-    return None if found is None else (key, found)
+    return None if matching is None else (key, matching)
 
 
 def _others(shape: Object, value: Shape) -> Iterator[tuple[Shape, Shape]]:

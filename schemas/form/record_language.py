@@ -86,8 +86,8 @@ def _composed(form: Form) -> tuple[Automaton, tuple[str, ...]]:
         raise _too_large(form, plan, size)
     try:
         automaton = _Composer(plan).compose(form.root)
-    except TooLarge as found:
-        raise _too_large(form, plan, found.states) from None
+    except TooLarge as too_large:
+        raise _too_large(form, plan, too_large.states) from None
     return automaton, tuple(_left_out(form, plan))
 
 

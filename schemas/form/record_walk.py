@@ -89,10 +89,10 @@ def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
             yield from visit(part, below, pointer if token is None else f"{pointer}/{escape(token)}", row)
         if isinstance(node, ArrayNode):
             for token, parts in record_rows(node, value):
-                found = RecordRow(node, next(numbers), row, f"{pointer}/{escape(token)}")
-                yield found
+                record_row = RecordRow(node, next(numbers), row, f"{pointer}/{escape(token)}")
+                yield record_row
                 for part, below in parts:
-                    yield from visit(part, below, found.pointer, found.number)
+                    yield from visit(part, below, record_row.pointer, record_row.number)
 
     yield from visit(form.root, value, "", -1)
 

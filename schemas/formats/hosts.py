@@ -133,6 +133,6 @@ def _is_address(text: str) -> bool:
             return False
         count = 6
     whole = all(_GROUP.fullmatch(group) for half in groups for group in half)
-    found = sum(map(len, groups))
+    groups_given = sum(map(len, groups))
     # Two colons stand for two groups at least.
-    return whole and (found == count if len(halves) == 1 else len(halves) == 2 and found <= count - 2)
+    return whole and (groups_given == count if len(halves) == 1 else len(halves) == 2 and groups_given <= count - 2)

@@ -35,10 +35,10 @@ def is_date_time(text: str) -> bool:
 
 
 def _day(text: str) -> date | None:
-    found = _DATE.fullmatch(text)
-    if not found:
+    parts = _DATE.fullmatch(text)
+    if not parts:
         return None
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, parts.groups())
     try:
         # The calendar repeats every 400 years, and Python's calendar has no year 0.
         return date(year % 400 + 400, month, day)
@@ -48,10 +48,10 @@ def _day(text: str) -> date | None:
 
 def _leaps(text: str) -> tuple[int, ...] | None:
     """For a leap second, the days that the date of UTC is ahead; () for another time, None for no time."""
-    found = _TIME.fullmatch(text)
-    if not found:
+    parts = _TIME.fullmatch(text)
+    if not parts:
         return None
-    hour, minute, second, sign, *ahead = found.groups()
+    hour, minute, second, sign, *ahead = parts.groups()
     if second != "60":
         return ()
     offset = (int(ahead[0]) * 60 + int(ahead[1])) * (-1 if sign == "-" else 1) if sign else 0

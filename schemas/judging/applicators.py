@@ -134,13 +134,13 @@ class OneOf(Alternatives):
     wanted = "a value that fits exactly one of the alternatives"
 
     def holds(self, value: Any, scope: Scope) -> bool:
-        found = False
+        met = False
         for node in self.nodes:
             if node.holds(value, scope):
-                if found:
+                if met:
                     return False
-                found = True
-        return found
+                met = True
+        return met
 
 
 class Not(Check):

@@ -297,8 +297,8 @@ def format_of(place: Place, keyword: str) -> Check | None:
         raise broken(place, "the name of a format")
     if name not in FORMATS:
         return None
-    found = lru_cache(_REMEMBERED)(partial(is_format, name))
-    return Assertion(place, keyword, STRING, found, f"a string of the format {name}")
+    meets = lru_cache(_REMEMBERED)(partial(is_format, name))
+    return Assertion(place, keyword, STRING, meets, f"a string of the format {name}")
 
 
 def encoding(place: Place, keyword: str) -> Check | None:

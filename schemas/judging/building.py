@@ -51,15 +51,15 @@ class Builder:
 
     def node(self, place: Place) -> Node:
         """The node of this place; a new one is filled later."""
-        found = self.nodes.get(place)
-        if found is None:
+        node = self.nodes.get(place)
+        if node is None:
             if not isinstance(place.value, (dict, bool)):
                 raise assertions.broken(place, "a schema")
-            found = self.nodes[place] = Node(place)
-            self._pending.append(found)
+            node = self.nodes[place] = Node(place)
+            self._pending.append(node)
         else:
-            found.shared = True
-        return found
+            node.shared = True
+        return node
 
     def _found_anchors(self) -> bool:
         """Whether a new schema was found that a dynamic reference may lead to."""
@@ -75,8 +75,8 @@ class Builder:
         if isinstance(place.value, bool):
             return [] if place.value else [assertions.Never(place)]
         entries = modern(place.value, place.resource.dialect)
-        found = (make(self, node, entries, keyword) for keyword, make in MAKERS.items() if keyword in entries)
-        return [check for check in found if check is not None]
+        checks = (make(self, node, entries, keyword) for keyword, make in MAKERS.items() if keyword in entries)
+        return [check for check in checks if check is not None]
 
     def one(self, place: Place) -> Node:
         """The node of a keyword that holds one schema."""

@@ -113,13 +113,13 @@ class Node:
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         """Adds the parts that the schema has evaluated in a value that meets it."""
         scope = self.entered(scope)
-        found = scope.evaluated.get((self, id(value)))
-        if found is None:
-            found = scope.evaluated[self, id(value)] = set()
+        evaluated = scope.evaluated.get((self, id(value)))
+        if evaluated is None:
+            evaluated = scope.evaluated[self, id(value)] = set()
             for check in self.checks:
                 if check.marks and type(value) in check.kinds:
-                    check.mark(value, scope, found)
-        seen |= found
+                    check.mark(value, scope, evaluated)
+        seen |= evaluated
 
     def entered(self, scope: Scope) -> Scope:
         """The dynamic scope within this node."""

@@ -178,13 +178,13 @@ class Contains(Check):
         self.wanted = f"{least} {'or more' if most is None else f'to {most}'} items that meet its schema"
 
     def holds(self, value: Any, scope: Scope) -> bool:
-        holds, found = self.node.holds, 0
+        holds, count = self.node.holds, 0
         for part in value:
             if holds(part, scope):
-                found += 1
-                if self.most is None and found >= self.least:
+                count += 1
+                if self.most is None and count >= self.least:
                     return True
-        return found >= self.least and (self.most is None or found <= self.most)
+        return count >= self.least and (self.most is None or count <= self.most)
 
     def mark(self, value: Any, scope: Scope, seen: set[Any]) -> None:
         if self.evaluates:

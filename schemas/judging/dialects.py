@@ -45,12 +45,12 @@ _OPENAPI_31 = re.compile(r"https://spec\.openapis\.org/oas/3\.1/dialect/[^#]*#?"
 
 def dialect_named(uri: str) -> Dialect | None:
     """The draft whose meta-schema has this URI, with or without an empty fragment; None for any other."""
-    found = _NAME.fullmatch(uri)
-    if found is None:
+    draft = _NAME.fullmatch(uri)
+    if draft is None:
         return Dialect.DRAFT_2020_12 if _OPENAPI_31.fullmatch(uri) else None
-    if found["number"]:
-        return _NUMBERED[found["number"]]
-    return Dialect.DRAFT_2019_09 if found["year"] == "2019-09" else Dialect.DRAFT_2020_12
+    if draft["number"]:
+        return _NUMBERED[draft["number"]]
+    return Dialect.DRAFT_2019_09 if draft["year"] == "2019-09" else Dialect.DRAFT_2020_12
 
 
 Entry = tuple[str, Any]
@@ -85,16 +85,16 @@ def modern(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Entry]:
     """
     if dialect.ref_stands_alone and isinstance(schema.get("$ref"), str):
         return {"$ref": ("$ref", schema["$ref"])}
-    found = {k: (k, v) for k, v in schema.items() if _SINCE.get(k, Dialect.DRAFT_4) <= dialect}
+    entries = {k: (k, v) for k, v in schema.items() if _SINCE.get(k, Dialect.DRAFT_4) <= dialect}
     if dialect is Dialect.DRAFT_4:
-        _exclusive_flags(found)
+        _exclusive_flags(entries)
     if dialect < Dialect.DRAFT_2020_12:
-        _lists_of_items(found)
+        _lists_of_items(entries)
     if dialect is not Dialect.DRAFT_2019_09:
-        found.pop("$recursiveRef", None)
+        entries.pop("$recursiveRef", None)
     if dialect is Dialect.OPENAPI and schema.get("nullable") is True and "type" in schema:
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        found["type"] = ("type", [*kinds, "null"])
+        entries["type"] = ("type", [*kinds, "null"])
     dependencies = schema.get("dependencies")
     if isinstance(dependencies, Mapping):
         names = {k: v for k, v in dependencies.items() if isinstance(v, list)}
@@ -102,24 +102,24 @@ def modern(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Entry]:
         # A schema with the new keyword beside it repeats its meaning, or addresses readers of that draft.
         for keyword, value in (("dependentRequired", names), ("dependentSchemas", others)):
             if value:
-                found[f"dependencies:{keyword}"] = ("dependencies", value)
-    return found
+                entries[f"dependencies:{keyword}"] = ("dependencies", value)
+    return entries
 
 
-def _exclusive_flags(found: dict[str, Entry]) -> None:
+def _exclusive_flags(entries: dict[str, Entry]) -> None:
     """Turns the flags of draft 4 that make a bound exclusive into the exclusive bounds of later drafts."""
     for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if flag not in found or not isinstance(found[flag][1], bool):
+        if flag not in entries or not isinstance(entries[flag][1], bool):
             continue
-        exclusive = found.pop(flag)[1]
-        if exclusive and bound in found:
-            found[flag] = found.pop(bound)
+        exclusive = entries.pop(flag)[1]
+        if exclusive and bound in entries:
+            entries[flag] = entries.pop(bound)
 
 
-def _lists_of_items(found: dict[str, Entry]) -> None:
+def _lists_of_items(entries: dict[str, Entry]) -> None:
     """Renames a list under `items` to `prefixItems`, and `additionalItems` beside it to `items`."""
-    rest = found.pop("additionalItems", None)
-    if "items" in found and isinstance(found["items"][1], list):
-        found["prefixItems"] = found.pop("items")
+    rest = entries.pop("additionalItems", None)
+    if "items" in entries and isinstance(entries["items"][1], list):
+        entries["prefixItems"] = entries.pop("items")
         if rest is not None:
-            found["items"] = rest
+            entries["items"] = rest

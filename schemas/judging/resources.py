@@ -74,16 +74,16 @@ class Place:
 
     def child(self, token: str) -> Place:
         """The place below this one; raises KeyError if there is none."""
-        found = self.children.get(token)
-        if found is None:
+        place = self.children.get(token)
+        if place is None:
             if isinstance(self.value, dict):
                 value = self.value[token]
             elif isinstance(self.value, list) and token.isdecimal() and int(token) < len(self.value):
                 value = self.value[int(token)]
             else:
                 raise KeyError(token)
-            found = self.children[token] = Place(value, self, token, self.resource, self.document)
-        return found
+            place = self.children[token] = Place(value, self, token, self.resource, self.document)
+        return place
 
 
 class Documents:
@@ -165,15 +165,15 @@ class Documents:
         uri = joined(base, reference, place).partition("#")[0]
         resource = place.resource if uri == base else self._resource(uri, where, keyword, reference)
         fragment = unquote(fragment)
-        found = self._within(resource, fragment)
-        if found is None:
+        target = self._within(resource, fragment)
+        if target is None:
             reason = f"{reference} leads nowhere"
             raise UnsupportedSchema(where, keyword, reason, "add its target under $defs")
-        if not isinstance(found.value, (dict, bool)):
-            reason = f"expected a schema at {reference}, got {type(found.value).__name__}"
+        if not isinstance(target.value, (dict, bool)):
+            reason = f"expected a schema at {reference}, got {type(target.value).__name__}"
             raise UnsupportedSchema(where, keyword, reason, "refer to a schema")
-        self._index(found)
-        return found, fragment
+        self._index(target)
+        return target, fragment
 
     def unresolved(self) -> UnsupportedSchema | None:
         """The error of the first reference that leads nowhere, in any part; None if all references resolve."""
@@ -241,11 +241,11 @@ def _dialect_of(root: Place) -> Dialect:
     name, where = root.value["$schema"], f"{root.pointer}/$schema"
     if not isinstance(name, str):
         raise SchemaError(f"{where}: expected a URI, got {type(name).__name__}")
-    found = dialect_named(name)
-    if found is None:
+    dialect = dialect_named(name)
+    if dialect is None:
         reason = f"expected a draft of JSON Schema from 4 to 2020-12, got {name:.80}"
         raise UnsupportedSchema(where, "$schema", reason, "name one of them, or none for 2020-12")
-    return found
+    return dialect
 
 
 def _subschemas(place: Place) -> Iterator[Place]:

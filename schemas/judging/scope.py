@@ -33,7 +33,7 @@ class Scope:
         """The scope within a schema of this resource."""
         if resource in self.resources:
             return self
-        found = self._inner.get(resource)
-        if found is None:
-            found = self._inner[resource] = Scope((*self.resources, resource))
-        return found
+        scope = self._inner.get(resource)
+        if scope is None:
+            scope = self._inner[resource] = Scope((*self.resources, resource))
+        return scope

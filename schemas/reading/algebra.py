@@ -51,17 +51,17 @@ def text_type(text: str) -> str:
 
 def types_of(shape: Shape) -> frozenset[str]:
     """The JSON types of a shape's values; `number` stands for numbers that need not be integers."""
-    found: set[str] = set()
+    types: set[str] = set()
     for branch in branches(shape):
         if isinstance(branch, Enum):
-            found |= {text_type(text) for text in branch.options}
+            types |= {text_type(text) for text in branch.options}
         elif isinstance(branch, Number):
-            found.add("integer" if branch.integer else "number")
+            types.add("integer" if branch.integer else "number")
         elif isinstance(branch, Anything):
-            found |= set(TYPES)
+            types |= set(TYPES)
         else:
-            found.add(_NAMES[type(branch)])
-    return frozenset(found)
+            types.add(_NAMES[type(branch)])
+    return frozenset(types)
 
 
 _NAMES: dict[type, str] = {
@@ -121,8 +121,8 @@ def restrict(shape: Shape, types: frozenset[str]) -> Shape | None:
             kept += [anything_of(kind) for kind in TYPES if kind in kinds]
         elif _NAMES[type(branch)] in types:
             kept.append(branch)
-    found = union(kept)
-    return replace(found, notes=shape.notes.over(found.notes)) if found is not None else None
+    restricted = union(kept)
+    return replace(restricted, notes=shape.notes.over(restricted.notes)) if restricted is not None else None
 
 
 def anything_of(kind: str) -> Shape:
@@ -165,8 +165,8 @@ def intersect(first: Shape, second: Shape) -> Shape | None:
             met += [_meet(a, b) for b in branches(second) if not isinstance(b, Enum)]
     open_branches = tuple(a for a in branches(first) if not isinstance(a, Enum))
     met += [_filtered(b, open_branches) for b in branches(second) if isinstance(b, Enum)]
-    found = union([shape for shape in met if shape is not None])
-    return replace(found, notes=notes.over(found.notes)) if found is not None else None
+    shared = union([shape for shape in met if shape is not None])
+    return replace(shared, notes=notes.over(shared.notes)) if shared is not None else None
 
 
 def _filtered(shape: Enum, others: tuple[Shape, ...]) -> Enum | None:
@@ -281,13 +281,13 @@ def forbidden(name: str) -> tuple[str, None]:
 
 def undeclared(shape: Object, name: str) -> Shape | None:
     """The shape of an undeclared property of this name; None if the object forbids it."""
-    found: Shape | None = None
+    described_shape: Shape | None = None
     matched = False
     for pattern, described in shape.patterns:
         if _finds(pattern, name):
-            found = _both(found, described) if matched else described
+            described_shape = _both(described_shape, described) if matched else described
             matched = True
-    return found if matched else shape.additional
+    return described_shape if matched else shape.additional
 
 
 def _finds(pattern: str, name: str) -> bool:

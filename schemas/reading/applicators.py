@@ -38,21 +38,21 @@ def alternatives(
 def _either(reader: ReadingState, places: Iterable[Place], types: frozenset[str], level: int) -> list[Shape]:
     """The shapes of the places under which a value can be written."""
     before = reader.problem
-    found: list[Shape] = []
+    parts: list[Shape] = []
     for place in places:
-        if found and reader.full:
+        if parts and reader.full:
             reader.left_out.append((place.pointer, CUT))
             break
         try:
             part = reader.read(place, types, level)
         except TooMany as stopped:
-            reader.go_on_without(stopped, needed=not found)
+            reader.go_on_without(stopped, needed=not parts)
             continue
         if part is not None:
-            found.append(part)
-    if found:
+            parts.append(part)
+    if parts:
         reader.problem = before
-    return found
+    return parts
 
 
 def condition(reader: ReadingState, schema: SchemaObject, types: frozenset[str], level: int) -> Shape | None:

@@ -72,11 +72,11 @@ class Denial:
                 case "allOf":
                     yield from (self.of(schema.below(keyword, str(at)), deep) for at in range(len(value)))
                 case "anyOf" | "oneOf":
-                    found: Shape | None = Anything()
+                    breaking: Shape | None = Anything()
                     for at in range(len(value)):
                         part = self.of(schema.below(keyword, str(at)), deep)
-                        found = None if found is None or part is None else intersect(found, part)
-                    yield found
+                        breaking = None if breaking is None or part is None else intersect(breaking, part)
+                    yield breaking
                 case "required":
                     yield from (Object((), Anything(), patterns=(forbidden(name),)) for name in value)
                 case "properties":

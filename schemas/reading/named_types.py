@@ -26,17 +26,17 @@ class NamedTypes:
 
     def of(self, place: Place) -> frozenset[str]:
         """The types that a schema, or one it leads to at the same value, names; all types if none does."""
-        found = self._found.get(place)
-        if found is None:
+        types = self._found.get(place)
+        if types is None:
             # A schema that leads back to itself names no further type.
-            found = self._found[place] = ANY_TYPE
+            types = self._found[place] = ANY_TYPE
             if isinstance(place.value, Mapping):
                 schema = SchemaObject(place, modern(place.value, place.resource.dialect))
                 for part in self._naming(schema):
                     if not part | {"integer"} >= ANY_TYPE:
-                        found = common(found, part)
-            self._found[place] = found
-        return found
+                        types = common(types, part)
+            self._found[place] = types
+        return types
 
     def _naming(self, schema: SchemaObject) -> Iterator[frozenset[str]]:
         named = schema.get("type")
@@ -64,12 +64,12 @@ def _type_of(value: Any) -> str:
 
 def common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
     """The types that both sets allow; integers count as numbers."""
-    found = set(first & second)
+    both = set(first & second)
     if ("number" in first and "integer" in second) or ("integer" in first and "number" in second):
-        found.add("integer")
-    if "number" in found:
-        found.discard("integer")
-    return frozenset(found)
+        both.add("integer")
+    if "number" in both:
+        both.discard("integer")
+    return frozenset(both)
 
 
 def left(types: frozenset[str], part: Shape | None) -> frozenset[str]:

@@ -63,12 +63,12 @@ def string_shape(schema: Mapping[str, Any], pointer: str) -> String:
             # A long count within the pattern is a bound like `maxLength`; as states it would take thousands.
             bounds = [bound for bound in (high, written(patterns[0]).max_length) if bound is not None]
         high = min(bounds, default=None)
-    found = String(patterns, known, low, high)
+    shape = String(patterns, known, low, high)
     if patterns:
         _inhabited(String(patterns), f"{pointer}/pattern", "pattern")
     keyword = next((k for k in ("pattern", "minLength", "maxLength") if k in schema), "format")
-    _inhabited(found, f"{pointer}/{keyword}", keyword)
-    return found
+    _inhabited(shape, f"{pointer}/{keyword}", keyword)
+    return shape
 
 
 def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Number:
@@ -90,7 +90,7 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
             reason = f"expected a whole number from 0 to {MOST}, got {schema[DECIMALS]!r:.40}"
             raise UnsupportedSchema(f"{pointer}/{DECIMALS}", DECIMALS, reason, "name the most decimal places")
         multiples[DECIMALS] = step
-    found = Number(
+    shape = Number(
         integer,
         exact["minimum"],
         exact["maximum"],
@@ -102,21 +102,21 @@ def number_shape(schema: Mapping[str, Any], pointer: str, integer: bool) -> Numb
     with located(f"{pointer}/{keyword}", keyword):
         for name, multiple in multiples.items():
             budget.go_on_with(f"{name} {multiple}")
-        _inhabited(found, f"{pointer}/{keyword}", keyword)
+        _inhabited(shape, f"{pointer}/{keyword}", keyword)
         for name, multiple in multiples.items():
-            budget.charge(f"{name} {multiple}", _MULTIPLE_WORK * language(found).states)
-    return found
+            budget.charge(f"{name} {multiple}", _MULTIPLE_WORK * language(shape).states)
+    return shape
 
 
 def choices_shape(values: list[Any], pointer: str, keyword: str) -> Shape | None:
     """The shape of these values of `enum` or `const` alone, without those that no text spells."""
     advice = "name fewer or shorter values, or describe them by a pattern or bounds"
     with located(pointer, keyword, advice):
-        found = union([shape for value in values if (shape := value_shape(value)) is not None])
-        for branch in () if found is None else branches(found):
+        chosen = union([shape for value in values if (shape := value_shape(value)) is not None])
+        for branch in () if chosen is None else branches(chosen):
             if isinstance(branch, Enum) and _raw_states(branch.options) > MAX_STATES:
                 smallest(branch)  # Texts with common ends need fewer states; building the automaton shows it.
-    return found
+    return chosen
 
 
 def _raw_states(texts: Iterable[str]) -> int:

@@ -65,27 +65,27 @@ class ShapeReader(ReadingState):
             if "type" in schema:
                 named = schema.get("type")
                 types = common(types, frozenset(named if isinstance(named, list) else [named]))
-            found: Shape | None = Anything()
+            shape: Shape | None = Anything()
             for keyword, part in self._parts(schema, types, level):
                 if part is None:
                     self.nothing(NoValue(schema.pointer(keyword), keyword))
                     return None
-                assert found is not None
-                alone = isinstance(found, Anything)
+                assert shape is not None
+                alone = isinstance(shape, Anything)
                 with located(schema.pointer(keyword), keyword):
-                    found = intersect(found, part)
+                    shape = intersect(shape, part)
                 # A part that stands alone was checked when it was made.
-                if found is None or not (alone or _inhabited(found, schema, keyword)):
+                if shape is None or not (alone or _inhabited(shape, schema, keyword)):
                     self.nothing(NoValue(schema.pointer(keyword), keyword))
                     return None
-            assert found is not None
-            found = found if types == ANY_TYPE else restrict(found, types)
-            if found is None:
+            assert shape is not None
+            shape = shape if types == ANY_TYPE else restrict(shape, types)
+            if shape is None:
                 self.nothing(NoValue(schema.pointer("type"), "type"))
                 return None
-            found = with_unevaluated(self, found, schema, level)
-            found = without_denied(self, found, schema, level)
-            return None if found is None else with_notes(found, schema_notes(place.value, place.pointer))
+            shape = with_unevaluated(self, shape, schema, level)
+            shape = without_denied(self, shape, schema, level)
+            return None if shape is None else with_notes(shape, schema_notes(place.value, place.pointer))
         finally:
             if entered:
                 self.scope.pop()
@@ -179,12 +179,12 @@ class ShapeReader(ReadingState):
         """
         kinds = [k for k in TYPES if k in types and not (k == "integer" and "number" in types)]
         kinds.sort(key=lambda kind: order.index(kind) if kind in order else len(order))
-        found: list[Shape] = []
+        shapes: list[Shape] = []
         before = self.problem
         for kind in kinds:
             if _group(kind) not in about:
                 if "type" in schema or types != ANY_TYPE:
-                    found.append(anything_of(kind))
+                    shapes.append(anything_of(kind))
                 continue
             try:
                 part = self._of_type(kind, schema, level)
@@ -192,16 +192,16 @@ class ShapeReader(ReadingState):
                 self.nothing(problem)
                 continue
             if part is not None:
-                found.append(part)
-        if found:
+                shapes.append(part)
+        if shapes:
             self.problem = before
-        return union(found)
+        return union(shapes)
 
     def _of_type(self, kind: str, schema: SchemaObject, level: int) -> Shape | None:
         if kind == "string":
-            found = string_shape(schema.values, schema.pointer())
+            strings = string_shape(schema.values, schema.pointer())
             content = content_pattern(schema)
-            return found if content is None else replace(found, patterns=(*found.patterns, content))
+            return strings if content is None else replace(strings, patterns=(*strings.patterns, content))
         if kind in ("array", "object"):
             self.deepest = max(self.deepest, level)
             return (array_shape if kind == "array" else object_shape)(self, schema, level)

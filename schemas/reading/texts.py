@@ -39,20 +39,20 @@ def read_schema(text: str) -> Any:
 def schema_text(schema: Any, **how: Any) -> str:
     """The schema as JSON with exact decimals; `how` goes to `json.dumps`."""
     # json writes no Decimal, so each becomes a string first, with a mark that is nowhere in the schema.
-    found: dict[str, Decimal] = {}
+    numbers: dict[str, Decimal] = {}
 
     def stands_for(number: Any) -> str:
         if not isinstance(number, Decimal):
             raise TypeError(f"expected JSON, got {type(number).__name__}")
-        found[key := f"{mark}:{len(found)}"] = number
+        numbers[key := f"{mark}:{len(numbers)}"] = number
         return key
 
     for mark in map("decimal {}".format, count()):
-        found.clear()
+        numbers.clear()
         text = json.dumps(schema, default=stands_for, **how)
-        if text.count(f'"{mark}:') == len(found):
+        if text.count(f'"{mark}:') == len(numbers):
             break
-    return re.sub(rf'"({mark}:\d+)"', lambda match: str(found[match[1]]), text) if found else text
+    return re.sub(rf'"({mark}:\d+)"', lambda match: str(numbers[match[1]]), text) if numbers else text
 
 
 def json_number(text: str) -> float | Decimal:

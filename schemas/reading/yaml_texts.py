@@ -86,10 +86,10 @@ def read_yaml(text: str) -> YamlText:
 def _advice(text: str, mark: yaml.Mark | None) -> str:
     """What to do about the character at which reading stopped; "" if that says nothing."""
     lines = text.split("\n")
-    found = lines[mark.line][mark.column : mark.column + 1] if mark and mark.line < len(lines) else ""
-    if found == "\t":
+    sign = lines[mark.line][mark.column : mark.column + 1] if mark and mark.line < len(lines) else ""
+    if sign == "\t":
         return " (a tab; indent with blanks)"
-    return f" ({found}; put the text in quotes)" if found and found in "@`%&*!|>:" else ""
+    return f" ({sign}; put the text in quotes)" if sign and sign in "@`%&*!|>:" else ""
 
 
 @dataclass(slots=True)

@@ -162,10 +162,10 @@ def _by_category() -> dict[str, list[tuple[int, int]]]:
     table: dict[str, list[tuple[int, int]]] = {}
     start, current = 0, unicodedata.category("\0")
     for code, char in enumerate(map(chr, range(LAST + 1))):
-        found = unicodedata.category(char)
-        if found != current:
+        category = unicodedata.category(char)
+        if category != current:
             table.setdefault(current, []).append((start, code - 1))
-            start, current = code, found
+            start, current = code, category
     table.setdefault(current, []).append((start, LAST))
     return table
 

@@ -21,11 +21,11 @@ def conjuncts(tree: Tree) -> list[Tree]:
     first, *rest = parts(tree) or (Sequence(()),)
     if first != Edge("^"):
         return [tree]
-    found: list[Tree] = []
+    conditions: list[Tree] = []
     while rest and isinstance(look := rest[0], Look) and look.ahead and not look.negative:
-        found += conjuncts(Sequence((first, *parts(look.body))))
+        conditions += conjuncts(Sequence((first, *parts(look.body))))
         rest.pop(0)
-    return [*found, Sequence((first, *rest))] if found else [tree]
+    return [*conditions, Sequence((first, *rest))] if conditions else [tree]
 
 
 def loosened(tree: Tree) -> tuple[Tree, int | None, bool]:
@@ -64,7 +64,7 @@ def _long(tree: Tree) -> list[Repeat]:
     """The repeats with long counts, without those in negative lookarounds."""
     match tree:
         case Sequence(inner) | Choice(inner):
-            return [found for part in inner for found in _long(part)]
+            return [repeat for part in inner for repeat in _long(part)]
         case Look(body, _, negative):
             return [] if negative else _long(body)
         case Repeat(body, _, most):

@@ -166,14 +166,14 @@ class _Parser:
             counts = (1, None)
         elif self.take("?"):
             counts = (0, 1)
-        elif found := _COUNT.match(self.text, self.at):
-            if len(found[0]) > 20:
+        elif bounds := _COUNT.match(self.text, self.at):
+            if len(bounds[0]) > 20:
                 self.fail("a repetition count of this length")
-            least = int(found[1])
-            most = least if found[2] is None else int(found[3]) if found[3] else None
+            least = int(bounds[1])
+            most = least if bounds[2] is None else int(bounds[3]) if bounds[3] else None
             if most is not None and most < least:
                 self.fail(f"a range out of order, {{{least},{most}}}")
-            self.at = found.end()
+            self.at = bounds.end()
             counts = (least, most)
         else:
             return None
@@ -234,24 +234,24 @@ class _Parser:
             return Edge("b" if char == "b" else "B")
         if char in "123456789k":
             return self.backreference(char, start)
-        found = self.class_escape(char, start)
-        if found is not None:
-            return Chars(found)
+        members = self.class_escape(char, start)
+        if members is not None:
+            return Chars(members)
         code = self.code_escape(char, start)
         return Chars(((code, code),))
 
     def backreference(self, char: str, start: int) -> Tree:
         """Reads and notes a reference to a group; its match is not known here."""
         if char == "k":
-            found = _GROUP_NAME.match(self.text, self.at)
-            if not found:
+            reference = _GROUP_NAME.match(self.text, self.at)
+            if not reference:
                 self.fail("expected the <name> of a group after \\k", start)
-            self.references.append((start, found[1]))
+            self.references.append((start, reference[1]))
         else:
-            found = _GROUP_NUMBER.match(self.text, start + 1)
-            assert found
-            self.references.append((start, int(found[0])))
-        self.at = found.end()
+            reference = _GROUP_NUMBER.match(self.text, start + 1)
+            assert reference
+            self.references.append((start, int(reference[0])))
+        self.at = reference.end()
         return Sequence(())
 
     def class_escape(self, char: str, start: int) -> Ranges | None:
@@ -259,14 +259,14 @@ class _Parser:
         if char.lower() in _CLASSES:
             ranges = _CLASSES[char.lower()]
         elif char in "pP":
-            found = _PROPERTY.match(self.text, self.at)
-            if not found:
+            match = _PROPERTY.match(self.text, self.at)
+            if not match:
                 self.fail(f"expected a property in braces after \\{char}", start)
-            self.at = found.end()
-            name, value = (found[1], found[2]) if found[1] else (found[2], "")
+            self.at = match.end()
+            name, value = (match[1], match[2]) if match[1] else (match[2], "")
             known = property_ranges(name, value)
             if known is None:
-                self.fail(f"the property {found[0]} is not known", start)
+                self.fail(f"the property {match[0]} is not known", start)
             ranges = known
         else:
             return None
@@ -329,8 +329,8 @@ class _Parser:
                     continue
                 self.at = before
             ranges += ((low, low),) if isinstance(low, int) else low
-        found = normalised(ranges)
-        return Chars(complement(found) if negative else found)
+        members = normalised(ranges)
+        return Chars(complement(members) if negative else members)
 
     def class_member(self) -> int | Ranges:
         """A code point, or the set of a class escape."""
@@ -340,5 +340,5 @@ class _Parser:
         char = self.next()
         if char == "b":
             return 0x08
-        found = self.class_escape(char, start)
-        return self.code_escape(char, start) if found is None else found
+        members = self.class_escape(char, start)
+        return self.code_escape(char, start) if members is None else members

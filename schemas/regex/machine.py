@@ -184,7 +184,7 @@ class Machine:
 
     def _close(self, state: int, context: Context, after: int) -> tuple[Thread, ...]:
         """The threads that reach a move or an end from this state without reading, at a position in the text."""
-        found: dict[Thread, None] = {(state, _FREE): None}
+        threads: dict[Thread, None] = {(state, _FREE): None}
         queue = [(state, _FREE)]
         for at, owed in queue:
             self.work += _CLOSING_WORK
@@ -200,12 +200,12 @@ class Machine:
                     options = self._behind(condition, context, after)
                 for option in options:
                     thread = target, owed | option
-                    if thread not in found:
-                        found[thread] = None
+                    if thread not in threads:
+                        threads[thread] = None
                         queue.append(thread)
         if self.work > MAX_WORK:
             raise TooLarge(self.work, MAX_WORK)
-        return tuple(t for t in found if self.moves[t[0]] is not None or not self.empty_moves[t[0]])
+        return tuple(t for t in threads if self.moves[t[0]] is not None or not self.empty_moves[t[0]])
 
     def _behind(self, look: Look, context: Context, after: int) -> Iterable[frozenset[Obligation]]:
         """The sets of obligations under which the lookbehind holds here, one for each way to match."""

@@ -31,21 +31,21 @@ class _Places:
         where: dict[str, list[int]] = {}
         for place, char in enumerate(text):
             where.setdefault(char, []).append(place)
-        self.before = {ord(char): _bits(found, self.length) for char, found in where.items()}
+        self.before = {ord(char): _bits(places, self.length) for char, places in where.items()}
         self.classes: dict[Ranges, int] = {}
         self.looks: dict[int, int] = {}
 
     def before_any(self, ranges: Ranges) -> int:
         """The positions before a code point of these ranges."""
-        found = self.classes.get(ranges)
-        if found is None:
-            firsts, found = [first for first, _ in ranges], 0
+        places_before = self.classes.get(ranges)
+        if places_before is None:
+            firsts, places_before = [first for first, _ in ranges], 0
             for code, places in self.before.items():
                 at = bisect_right(firsts, code) - 1
                 if at >= 0 and code <= ranges[at][1]:
-                    found |= places
-            self.classes[ranges] = found
-        return found
+                    places_before |= places
+            self.classes[ranges] = places_before
+        return places_before
 
     def follow(self, tree: Tree, places: int, back: bool, seen: Seen) -> int:
         """The ends of the matches that start in `places`; with `back`, the starts of those that end there."""
@@ -59,10 +59,10 @@ class _Places:
                     places = self.follow(part, places, back, seen)
                 return places
             case Choice(branches):
-                found = 0
+                ends = 0
                 for branch in branches:
-                    found |= self.follow(branch, places, back, seen)
-                return found
+                    ends |= self.follow(branch, places, back, seen)
+                return ends
             case Repeat(Chars(ranges), least, most):
                 return self._repeat_class(ranges, least, most, places, back)
             case Repeat():
@@ -93,31 +93,31 @@ class _Places:
         places &= ~before
         start = places
         for _ in range(tree.least - 1):
-            found = self.follow(tree.body, places, back, {})
-            if found == places:  # It then stays the same after any number of turns.
+            reached = self.follow(tree.body, places, back, {})
+            if reached == places:  # It then stays the same after any number of turns.
                 seen[id(tree)] = before | start
                 return places
-            places = found
+            places = reached
         # Further turns are followed from new positions only; the others are already in the result.
-        found = 0 if tree.least else places
+        reached = 0 if tree.least else places
         turns = None if tree.most is None else tree.most - max(tree.least, 1) + 1
         inner: Seen = {}
         while places and turns != 0:
-            places = self.follow(tree.body, places, back, inner) & ~found
-            found |= places
+            places = self.follow(tree.body, places, back, inner) & ~reached
+            reached |= places
             turns = None if turns is None else turns - 1
         closed = tree.most is None and tree.least <= 1
-        seen[id(tree)] = before | start | (found if closed else 0)
-        return found
+        seen[id(tree)] = before | start | (reached if closed else 0)
+        return reached
 
     def _look(self, look: Look) -> int:
         """The positions at which a lookahead or a lookbehind holds."""
-        found = self.looks.get(id(look))
-        if found is None:
-            found = self.follow(look.body, self.all, look.ahead, {})
-            found = self.all & ~found if look.negative else found
-            self.looks[id(look)] = found
-        return found
+        holding = self.looks.get(id(look))
+        if holding is None:
+            holding = self.follow(look.body, self.all, look.ahead, {})
+            holding = self.all & ~holding if look.negative else holding
+            self.looks[id(look)] = holding
+        return holding
 
     def _edge(self, kind: str) -> int:
         match kind:

@@ -63,11 +63,11 @@ def written(pattern: str) -> Written:
     TooMuchWork if earlier patterns of the schema used up its budget.
     """
     budget.go_on_with(pattern)
-    found, work = _attempted(pattern)
+    result, work = _attempted(pattern)
     budget.charge(pattern, work)
-    if isinstance(found, TooLarge):
-        raise TooLarge(found.states, found.limit)
-    return found
+    if isinstance(result, TooLarge):
+        raise TooLarge(result.states, result.limit)
+    return result
 
 
 # One entry for each value of a large form, so none is made twice; failures are kept too, since they take longest.
@@ -76,14 +76,14 @@ def _attempted(pattern: str) -> tuple[Written | TooLarge, int]:
     """The result for a pattern, or the failure, and the work that it took."""
     work: list[int] = []
     try:
-        found = [_written(tree, work) for tree in conjuncts(_tree(pattern))]
-        content = found[0].content
-        for more in found[1:]:
+        parts = [_written(tree, work) for tree in conjuncts(_tree(pattern))]
+        content = parts[0].content
+        for more in parts[1:]:
             content = intersect(content, more.content)
     except TooLarge as problem:
         return TooLarge(problem.states, problem.limit), sum(work)
-    bounds = [each.max_length for each in found if each.max_length is not None]
-    return Written(content, min(bounds, default=None), all(each.exact for each in found)), sum(work)
+    bounds = [each.max_length for each in parts if each.max_length is not None]
+    return Written(content, min(bounds, default=None), all(each.exact for each in parts)), sum(work)
 
 
 def _written(tree: Tree, work: list[int]) -> Written:

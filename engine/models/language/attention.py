@@ -129,13 +129,13 @@ class PagedAttention:
         """q: [1, H, N, W], k, v: [1, G, N, W]; returns [1, H, N, W]."""
         self._cache.write(layer, self.packed.places, k[0].transpose(0, 1), v[0].transpose(0, 1))
         asking, (_, heads, _, width) = q[0].transpose(0, 1), q.shape
-        found = []
+        parts = []
         for group, mask in zip(self.packed.groups, self._masks, strict=True):
             keys, values = self._cache.read(layer, group.pages)
             rows, length = group.queries.shape
             own = asking.index_select(0, group.queries.flatten()).view(rows, length, heads, width).transpose(1, 2)
-            found.append(attention(own, keys, values, mask).transpose(1, 2).reshape(-1, heads, width))
-        whole = found[0] if len(found) == 1 else torch.cat(found)
+            parts.append(attention(own, keys, values, mask).transpose(1, 2).reshape(-1, heads, width))
+        whole = parts[0] if len(parts) == 1 else torch.cat(parts)
         return whole.index_select(0, self.packed.order).transpose(0, 1).unsqueeze(0)
 
 
@@ -216,5 +216,5 @@ class FlexPagedAttention:
         self._cache.write(layer, self.packed.places, k[0].transpose(0, 1), v[0].transpose(0, 1))
         keys, values = (held.transpose(0, 1).unsqueeze(0) for held in self._cache.layer(layer))
         shared = q.shape[1] != k.shape[1]
-        found: torch.Tensor = self._call(q, keys, values, block_mask=self._blocks, enable_gqa=shared)
-        return found
+        attended: torch.Tensor = self._call(q, keys, values, block_mask=self._blocks, enable_gqa=shared)
+        return attended

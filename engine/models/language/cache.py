@@ -149,11 +149,11 @@ class PagedCache:
     def read(self, layer: int, pages: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns keys and values ([G, H, K x size, W]) of rows of pages ([G, K] int64)."""
         rows, many = pages.shape
-        found = []
+        read = []
         for held in self.layer(layer):
             whole = held.view(-1, self.size, *held.shape[1:]).index_select(0, pages.flatten())
-            found.append(whole.view(rows, many * self.size, *held.shape[1:]).transpose(1, 2))
-        return found[0], found[1]
+            read.append(whole.view(rows, many * self.size, *held.shape[1:]).transpose(1, 2))
+        return read[0], read[1]
 
     @property
     def held_pages(self) -> int:

@@ -48,8 +48,8 @@ class Template:
                 f"{self.path}: the chat template fails on messages of {', '.join(roles)}: {error}; take the template"
                 " of an instruct or chat release"
             ) from error
-        found = _PLACEHOLDER.split(made)
-        met = found[1::2]
+        parts = _PLACEHOLDER.split(made)
+        met = parts[1::2]
         # Models that were trained without instructions leave those of the system out.
         needed = {str(place) for place, role in enumerate(roles) if role != "system"}
         if len(set(met)) < len(met) or not needed <= set(met) <= {str(place) for place in range(len(roles))}:
@@ -57,7 +57,7 @@ class Template:
                 f"{self.path}: the chat template leaves out or repeats a message of {', '.join(roles)}; take the"
                 " template of an instruct or chat release"
             )
-        return [int(part) if place % 2 else part for place, part in enumerate(found)]
+        return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
     def end_of_turn(self, names: Sequence[str]) -> str | None:
         """Returns the special token behind an answer, one of these names; None if the template writes none there."""

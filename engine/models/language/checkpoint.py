@@ -93,7 +93,7 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
             there.pop(part.name, None)
         del shapes["lm_head.weight"]
     places = {name: (shape, family.parts(name, traits)) for name, shape in shapes.items()}
-    found: dict[str, Stored] = {}
+    by_name: dict[str, Stored] = {}
     missing, odd = [], []
     for named, shape in _expected(places).items():
         stored = there.pop(named, None)
@@ -104,9 +104,9 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
         elif stored.dtype not in SIZES:
             odd.append(f"{named} (dtype {stored.dtype}, expected one of {', '.join(SIZES)})")
         else:
-            found[named] = stored
+            by_name[named] = stored
     odd += [f"{name} (no part of {family.title})" for name in there if not name.endswith(_COMPUTED)]
-    return Contents(found, places, tuple(missing), tuple(odd), ignored)
+    return Contents(by_name, places, tuple(missing), tuple(odd), ignored)
 
 
 def _sought(stored: Mapping[str, Stored], family: Family) -> tuple[dict[str, Stored], tuple[str, ...]]:

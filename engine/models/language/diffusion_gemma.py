@@ -54,9 +54,9 @@ class Reading:
             return None
         at = self.positions[:, None]
         of = torch.arange(first, self.begin + len(self.tokens), device=at.device)
-        found = (of <= at) | (at >= self.opened)
+        seen = (of <= at) | (at >= self.opened)
         # A canvas sees the window of text before its first position, and all of itself.
-        return found if window is None else found & (of > at.clamp_max(self.opened) - window)
+        return seen if window is None else seen & (of > at.clamp_max(self.opened) - window)
 
 
 def normed(x: torch.Tensor, epsilon: float, weight: torch.Tensor | None = None) -> torch.Tensor:
@@ -245,11 +245,11 @@ class DiffusionGemma(Decoder):
 
         The logits of a whole canvas would take 268 MB (256 positions of 262,144 tokens), so they are made in slices.
         """
-        weight, found = self.model.embed_tokens.weight, []
+        weight, means = self.model.embed_tokens.weight, []
         for part in torch.split(hidden, max(LOGITS // self.traits.vocabulary, 1)):
             shares = (self.logits(part) / temperature).softmax(-1)
-            found.append(shares.to(weight.dtype) @ weight)
-        made: torch.Tensor = torch.cat(found) * self._scale
+            means.append(shares.to(weight.dtype) @ weight)
+        made: torch.Tensor = torch.cat(means) * self._scale
         return made
 
     @property
@@ -276,7 +276,7 @@ def _attention(
     """Returns the attention of a layer, each text by itself; it adds the keys and values of each to `made`."""
 
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        found = []
+        parts = []
         for number, (reading, size, end) in enumerate(zip(readings, sizes, accumulate(sizes), strict=True)):
             part = slice(end - size, end)
             keys, values = k[:, part], v[:, part]
@@ -293,7 +293,7 @@ def _attention(
             mask = masks[place]
             # As many dimensions as the fast kernels take.
             out = F.scaled_dot_product_attention(q[None, :, part], keys[None], values[None], attn_mask=mask, scale=1.0)
-            found.append(out[0])
-        return torch.cat(found, 1)
+            parts.append(out[0])
+        return torch.cat(parts, 1)
 
     return attend

@@ -40,11 +40,11 @@ class HubFile:
         if not path.is_file() or path.stat().st_size != self.size:
             return False
         blob = len(self.digest) == 40
-        found = hashlib.sha1(b"blob %d\0" % self.size, usedforsecurity=False) if blob else hashlib.sha256()
+        digest = hashlib.sha1(b"blob %d\0" % self.size, usedforsecurity=False) if blob else hashlib.sha256()
         with path.open("rb") as file:
             while part := file.read(1 << 20):
-                found.update(part)
-        return found.hexdigest() == self.digest
+                digest.update(part)
+        return digest.hexdigest() == self.digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,20 +46,20 @@ class Inspection:
 def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Precision | None = None) -> Inspection:
     """Returns what a folder in Hugging Face form holds and needs. Raises UsageError if it is no such folder."""
     path, on, asked = checkpoint_folder(folder), device_of(device), precision or language_precision()
-    found = Inspection()
-    read = _attempt(found, lambda: read_family(path)[1])
+    inspection = Inspection()
+    read = _attempt(inspection, lambda: read_family(path)[1])
     if read is None:
-        return found
-    texts = _attempt(found, lambda: load_texts(path))
+        return inspection
+    texts = _attempt(inspection, lambda: load_texts(path))
     traits = read if texts is None else texts[0]
-    found.facts.update(_stated_facts(path, traits))
+    inspection.facts.update(_stated_facts(path, traits))
     if texts is not None:
-        found.facts.update({"tokens": texts[1].size, "end of turn": texts[1].end, "mask token": traits.mask})
-    contents = _attempt(found, lambda: read_contents(path, traits))
+        inspection.facts.update({"tokens": texts[1].size, "end of turn": texts[1].end, "mask token": traits.mask})
+    contents = _attempt(inspection, lambda: read_contents(path, traits))
     if contents is None:
-        return found
+        return inspection
     weights = weight_bytes(contents, asked)
-    found.facts.update(
+    inspection.facts.update(
         {
             "parameters": contents.parameters,
             "stored as": sorted({stored.dtype for stored in contents.stored.values()}),
@@ -73,10 +73,10 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
     )
     for what, names in (("missing", contents.missing), ("odd", contents.odd)):
         if names:
-            found.problems.append(f"{path}: {what} tensors: {len(names)}, first {names[0]}")
-    _attempt(found, lambda: check_memory(path, weights, on, asked))
-    found.facts["fingerprint"] = _attempt(found, lambda: model_fingerprint(path))
-    return found
+            inspection.problems.append(f"{path}: {what} tensors: {len(names)}, first {names[0]}")
+    _attempt(inspection, lambda: check_memory(path, weights, on, asked))
+    inspection.facts["fingerprint"] = _attempt(inspection, lambda: model_fingerprint(path))
+    return inspection
 
 
 def licences(folder: Path) -> list[str]:
@@ -124,9 +124,9 @@ def _memory(traits: Traits, precision: Precision, weights: int, free: int | None
     }
 
 
-def _attempt(found: Inspection, step: Callable[[], _T]) -> _T | None:
+def _attempt(inspection: Inspection, step: Callable[[], _T]) -> _T | None:
     try:
         return step()
     except ModelError as error:
-        found.problems.append(str(error))
+        inspection.problems.append(str(error))
         return None

@@ -126,17 +126,17 @@ class Passes:
         return hidden[0].index_select(0, picked)
 
     def _replayed(self, shape: Shape, numbers: Ints) -> torch.Tensor:
-        found = self._static.get(shape) or self._capture(shape, numbers)
-        if found is None:
+        replay = self._static.get(shape) or self._capture(shape, numbers)
+        if replay is None:
             return self._run(torch.from_numpy(numbers).to(self._decoder.device), shape)
         self._static.move_to_end(shape)
         self.replays += 1
-        return found(numbers)
+        return replay(numbers)
 
     def _capture(self, shape: Shape, numbers: Ints) -> StaticPass | None:
-        found = StaticPass(lambda held: self._run(held, shape), numbers, self._decoder.device)
+        captured = StaticPass(lambda held: self._run(held, shape), numbers, self._decoder.device)
         try:
-            self._pool = found.capture(self._pool)
+            self._pool = captured.capture(self._pool)
         except torch.OutOfMemoryError:
             raise
         except Exception as error:
@@ -145,10 +145,10 @@ class Passes:
             _log.warning("the pass cannot be captured as a CUDA graph, so each pass is launched anew: %s", error)
             return None
         self.captures += 1
-        self._static[shape] = found
+        self._static[shape] = captured
         while len(self._static) > CAPTURED:
             self._static.popitem(last=False)
-        return found
+        return captured
 
 
 class StaticPass:

@@ -76,13 +76,13 @@ class TokenizerFile:
                     " take the tokenizer of the same release"
                 )
             return stated
-        found = self.added.get(self.names.get("mask_token", ""))
-        if found is None:
+        token = self.added.get(self.names.get("mask_token", ""))
+        if token is None:
             raise ModelError(
                 f"{self.path}: expected the mask token of a diffusion model, found none; name it by `mask_token_id` in"
                 " config.json, or take the tokenizer of the same release"
             )
-        return found.id
+        return token.id
 
 
 class Tokenizer:
@@ -166,13 +166,13 @@ class Tokenizer:
 
 def special_names(folder: Path) -> dict[str, str]:
     """Returns the texts of `bos_token`, `eos_token`, `mask_token` and the like, from two files of the folder."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for settings in (read_settings(folder / "special_tokens_map.json"), tokenizer_settings(folder)):
         for key in settings.values:
             if key.endswith("_token") and isinstance(settings.values[key], str | dict):
                 text = settings.text(key)
-                found |= {key: text} if text else {}
-    return found
+                names |= {key: text} if text else {}
+    return names
 
 
 def tokenizer_settings(folder: Path) -> Settings:
@@ -236,22 +236,22 @@ def _spelled(file: TokenizerFile) -> dict[int, bytes]:
         raise ModelError(f"{file.path}: expected a vocabulary in `model`, found none")
     special = {one.id for one in file.added.values()}
     kinds = _kinds(content.get("decoder")) | _kinds(content.get("pre_tokenizer"))
-    found: dict[int, bytes] = {}
+    spelled: dict[int, bytes] = {}
     if "ByteLevel" in kinds:
         # Each sign becomes the character of its byte's number, so that Latin-1 gives the bytes; others it cannot write.
         table = dict.fromkeys(range(256), 0xFFFF) | {ord(sign): byte for byte, sign in enumerate(_signs())}
         for token, text in texts.items():
             try:
-                found[token] = text.translate(table).encode("latin-1")
+                spelled[token] = text.translate(table).encode("latin-1")
             except UnicodeEncodeError:
                 continue
-        return {token: text for token, text in found.items() if text and token not in special}
+        return {token: text for token, text in spelled.items() if text and token not in special}
     if "ByteFallback" in kinds or model.get("byte_fallback"):
         for token, text in texts.items():
             byte = _BYTE_TOKEN.fullmatch(text)
             if token not in special and text:
-                found[token] = bytes([int(byte[1], 16)]) if byte else text.replace(_SPACE, " ").encode()
-        return found
+                spelled[token] = bytes([int(byte[1], 16)]) if byte else text.replace(_SPACE, " ").encode()
+        return spelled
     raise ModelError(f"{file.path}: expected a tokenizer over bytes (ByteLevel, or SentencePiece with byte fallback)")
 
 

@@ -46,13 +46,15 @@ def stored_tensors(folder: Path) -> dict[str, Stored]:
 
     Raises ModelError for a missing or damaged file, and for a folder with pickles only.
     """
-    found: dict[str, Stored] = {}
+    tensors: dict[str, Stored] = {}
     for path in weight_files(folder):
         for name, tensor in _header(path).items():
-            if name in found:
-                raise ModelError(f"{path}: the tensor {name} is in {found[name].path.name} too; fetch the model again")
-            found[name] = tensor
-    return found
+            if name in tensors:
+                raise ModelError(
+                    f"{path}: the tensor {name} is in {tensors[name].path.name} too; fetch the model again"
+                )
+            tensors[name] = tensor
+    return tensors
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -101,7 +103,7 @@ def _header(path: Path) -> dict[str, Stored]:
             if not 0 < length <= min(size - 8, _LONGEST):
                 raise ValueError(f"a header of {length} bytes in a file of {size}")
             header = json.loads(file.read(length))
-        found = {
+        tensors = {
             name: Stored(
                 path,
                 name,
@@ -117,10 +119,10 @@ def _header(path: Path) -> dict[str, Stored]:
         raise ModelError(
             f"{path}: expected a safetensors file, and its header cannot be read: {error}; fetch the file again"
         ) from error
-    end = max((tensor.end for tensor in found.values()), default=8 + length)
+    end = max((tensor.end for tensor in tensors.values()), default=8 + length)
     if end != size:
         raise ModelError(
             f"{path}: expected {end} bytes by its header, found {size}; `cinnabar model fetch` goes on with an"
             " unfinished download"
         )
-    return found
+    return tensors

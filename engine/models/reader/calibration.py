@@ -215,14 +215,15 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
             if name != "lists" or content.get(name) is not None
         }
         version = int(content["values_version"])
-        found = Calibration(**scales, model=str(content["model"]), about=dict(content["about"]), values_version=version)
+        fitted_for, notes = str(content["model"]), dict(content["about"])
+        calibration = Calibration(**scales, model=fitted_for, about=notes, values_version=version)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
             f"{path}: expected a calibration, found something else ({error!r}); {advice}"
         ) from error
-    if found.model != model:
-        raise ModelError(f"{path}: fitted for the weights {found.model}, found the weights {model}; {advice}")
-    return found
+    if calibration.model != model:
+        raise ModelError(f"{path}: fitted for the weights {calibration.model}, found the weights {model}; {advice}")
+    return calibration
 
 
 def carry_calibration(base: Path, folder: Path, model: str) -> None:

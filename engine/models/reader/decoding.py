@@ -300,8 +300,8 @@ class WindowDecoder:
             texts = [text_near(looks[at].memory, looks[at].place) for at in own]
             printed = [printed_options(questions, slot, near) for _, near in texts]
             places = torch.tensor([(looks[at].view, looks[at].slot_at) for at in own], device=self.device)
-            found = torch.stack([support[at][0] for at in own])
-            scored = option_scores(self.network, slots[places.unbind(1)], questions, slot, printed, found)
+            supported = torch.stack([support[at][0] for at in own])
+            scored = option_scores(self.network, slots[places.unbind(1)], questions, slot, printed, supported)
             own_meaning = is_compared(slot) and slot.index not in selectors(form)
             for at, (text, near), marks, options in zip(own, texts, printed, scored, strict=True):
                 look, best = looks[at], options.index(max(options))
@@ -352,8 +352,8 @@ class WindowDecoder:
         """
         asked = board.question.numpy()
         keys = [(questions.fingerprint, w, asked[row].tobytes()) for row, (_, w) in enumerate(windows)]
-        found: list[Tensor | None] = [memory.matched.get(key) for (memory, _), key in zip(windows, keys, strict=True)]
-        missing = [row for row, own in enumerate(found) if own is None]
+        matches: list[Tensor | None] = [memory.matched.get(key) for (memory, _), key in zip(windows, keys, strict=True)]
+        missing = [row for row, own in enumerate(matches) if own is None]
         widest = max((pieces_above(memory.windows[w]) for memory, w in windows), default=0)
         most = max(map(len, asked_of))
         every = np.asarray([[*own, *own[-1:] * (most - len(own))] for own in asked_of], np.int64)
@@ -367,21 +367,21 @@ class WindowDecoder:
             with self.precision():
                 read = self.network.matches(page, words, part, questions.questions, of_document)
             for row, own in zip(rows, read.unbind(), strict=True):
-                found[row], memory = own, windows[row][0]
+                matches[row], memory = own, windows[row][0]
                 if len(memory.matched) < _MATCHES_KEPT:
                     memory.matched[keys[row]] = own
             if len(rows) == len(windows):
                 return read
-        return torch.stack([own for own in found if own is not None])
+        return torch.stack([own for own in matches if own is not None])
 
     def _priors(self, form: Form, memory: Memory) -> Priors:
         """Returns the scores of the passage's words for the form, computed once."""
-        found = memory.priors.get(form.fingerprint)
-        if found is None:
+        priors = memory.priors.get(form.fingerprint)
+        if priors is None:
             if self._words is None:
                 tables = (self.network.encoder.words.weight, self.network.letters.weight)
                 vectors, ngrams = (table.detach().float().cpu().numpy() for table in tables)
                 self._words = WordVectors(vectors, ngrams, self.wordpieces)
             page = Page.of(memory.passage.text, memory.columns, self._words)
-            found = memory.priors[form.fingerprint] = Priors(PriorInput(form, page, self.config))
-        return found
+            priors = memory.priors[form.fingerprint] = Priors(PriorInput(form, page, self.config))
+        return priors

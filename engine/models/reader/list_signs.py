@@ -55,18 +55,18 @@ def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> di
         anchors[pointer.rpartition("/")[0]].append(anchor)
     anchors = defaultdict(list, {around: sorted(own) for around, own in anchors.items()})
     signs: dict[str, Signs] = {}
-    for found in walk_lists(form, parse(filled.record)):
-        rows = [_Row.of(at, passage, filled, leaves) for at in found.rows]
+    for record_list in walk_lists(form, parse(filled.record)):
+        rows = [_Row.of(at, passage, filled, leaves) for at in record_list.rows]
         if any(leaf.origin == "known" for row in rows for leaf in row.leaves.values()):
             continue
-        start, end = _region(found, passage, filled, anchors)
-        left = [chance for anchor, chance in refused[found.array.index] if start <= anchor < end]
+        start, end = _region(record_list, passage, filled, anchors)
+        left = [chance for anchor, chance in refused[record_list.array.index] if start <= anchor < end]
         begun = [row for row in rows if row.anchor is not None]
         own = _of_model(begun, left) | _of_values(rows, text) | _of_text(begun, text, start, end)
         own |= {name: whole[name] for name in ("record", "there", "length")}
-        item = found.array.item
+        item = record_list.array.item
         own["fields"] = math.log1p(sum(isinstance(node, Slot) for node in walk(item)) if item else 0)
-        signs[found.pointer] = own
+        signs[record_list.pointer] = own
     return signs
 
 
@@ -102,26 +102,26 @@ def chance_of(signs: Signs) -> float:
 
 def _leaves_by_row(filled: Filled) -> dict[str, dict[str, Leaf]]:
     """Returns the leaves of each row, those of its inner rows included, by the row's pointer."""
-    found: dict[str, dict[str, Leaf]] = defaultdict(dict)
+    by_row: dict[str, dict[str, Leaf]] = defaultdict(dict)
     for pointer, leaf in filled.leaves.items():
         at = pointer
         while at:
             if at in filled.rows:
-                found[at][pointer] = leaf
+                by_row[at][pointer] = leaf
             at = at.rpartition("/")[0]
-    return found
+    return by_row
 
 
 def _region(
-    found: RecordList, passage: Passage, filled: Filled, anchors: Mapping[str, Sequence[int]]
+    record_list: RecordList, passage: Passage, filled: Filled, anchors: Mapping[str, Sequence[int]]
 ) -> tuple[int, int]:
     """Returns the characters of the text in which the items of a list may stand.
 
     anchors: where the rows of each list begin, ascending, by the list's pointer.
     """
-    if found.parent is None or found.parent not in filled.rows:
+    if record_list.parent is None or record_list.parent not in filled.rows:
         return 0, len(passage.text)
-    start, own = filled.rows[found.parent][0], anchors[found.parent.rpartition("/")[0]]
+    start, own = filled.rows[record_list.parent][0], anchors[record_list.parent.rpartition("/")[0]]
     later = bisect_right(own, start)
     end = own[later] - passage.offset if later < len(own) else len(passage.text)
     return start - passage.offset, end
@@ -191,8 +191,8 @@ class _Text:
 
     def shape(self, line: int) -> str:
         """Returns the first parts of a line: words, numbers and marks, and runs of words as one."""
-        found = self._shapes.get(line)
-        if found is None:
+        shape = self._shapes.get(line)
+        if shape is None:
             parts: list[str] = []
             for match in _PART.finditer(self.line(line)):
                 part = match[0]
@@ -202,8 +202,8 @@ class _Text:
                     parts.append(kind)
                 if len(parts) == _SHAPE:
                     break
-            found = self._shapes[line] = " ".join(parts)
-        return found
+            shape = self._shapes[line] = " ".join(parts)
+        return shape
 
     @cached_property
     def numbers(self) -> Counter[float]:

@@ -161,10 +161,10 @@ class Reader:
                 chosen = rows[first : first + together]
                 page = to_device(sheet([windows[w] for w in chosen], above=False), self.device)
                 with self.decoder.precision():
-                    found = self.network.encode_windows(page)
+                    encoded = self.network.encode_windows(page)
                 # Rounded to the precision of the states on disk (`pack`).
-                found = found.bfloat16().float() if self.decoder.low_precision else found
-                states[:, :width].index_copy_(0, torch.tensor(chosen, device=self.device), found)
+                encoded = encoded.bfloat16().float() if self.decoder.low_precision else encoded
+                states[:, :width].index_copy_(0, torch.tensor(chosen, device=self.device), encoded)
         return states
 
     def _memories(self, read: Sequence[_Read], states: Tensor) -> list[Memory]:
@@ -223,13 +223,13 @@ class Reader:
 
     def _as_it_is(self, form: Form) -> FormMemory:
         """Returns the encoded questions of a form whose choices of codes keep their options."""
-        found = self._forms.get(form.fingerprint)
-        if found is None:
-            found = read_form(form, self.network, self.wordpieces, self.device, self._kept)
+        form_memory = self._forms.get(form.fingerprint)
+        if form_memory is None:
+            form_memory = read_form(form, self.network, self.wordpieces, self.device, self._kept)
             if len(self._forms) >= _FORMS_KEPT:
                 self._forms.pop(next(iter(self._forms)))
-            self._forms[form.fingerprint] = found
-        return found
+            self._forms[form.fingerprint] = form_memory
+        return form_memory
 
     @torch.inference_mode()
     def find_rows(self, forms: Sequence[Form], memories: Sequence[Memory]) -> list[list[Row]]:
@@ -256,14 +256,14 @@ class Reader:
             begun = sure_beginnings(places, config.rows)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
-            found = [(int(starts[piece]), chance) for piece, chance in begun]
+            starts_of_array = [(int(starts[piece]), chance) for piece, chance in begun]
             left = refused_beginnings(places, begun, config.rows)
-            doubtful = all(chance < config.described_options.list_rows for _, chance in found)
+            doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
                 listed[array.index] = self.comparer.listed(form, array, memory)
                 left = []
-                found = [(one.stretch[0], one.chance) for one in listed[array.index]]
-            anchors.append(found)
+                starts_of_array = [(one.stretch[0], one.chance) for one in listed[array.index]]
+            anchors.append(starts_of_array)
             refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
         only = only_list(form) if config.applies("single_item") else None
         if only is not None and only.index not in listed and not anchors[only.index]:
@@ -274,10 +274,10 @@ class Reader:
     def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:
         """Returns the probability that the whole passage is one item with these slots; 0 if it has too few of them."""
         canvas, own = object_canvas(slots), range(len(slots))
-        (found,) = self._window_scores([FormRequest(form, self.form(form), memory, canvas, own, {})])
+        (scores,) = self._window_scores([FormRequest(form, self.form(form), memory, canvas, own, {})])
         out = Answers(len(slots))
         for k in own:
-            answer(k, found[k], memory, canvas, out)
+            answer(k, scores[k], memory, canvas, out)
         return single_item_chance(out.absent, self.config.single_item)
 
     @torch.inference_mode()
@@ -295,19 +295,19 @@ class Reader:
         requests: list[FormRequest] = []
         judged: list[FormRequest] = []
         listed: dict[int, ListedOption] = {}
-        for form, memory, found, slots, unread in zip(forms, memories, rows, own, asked, strict=True):
+        for form, memory, rows_of_form, slots, unread in zip(forms, memories, rows, own, asked, strict=True):
             if not slots or not len(memory.pieces):
                 continue
-            row_at = row_places(found, memory.pieces)
+            row_at = row_places(rows_of_form, memory.pieces)
             rowed = [(k, row) for k in slots if (row := canvas.instances[k].row) >= 0]
             # The slots of an item that is the whole passage are asked for as those outside of rows.
-            at = {k: row for k, row in rowed if found[row].anchor != WHOLE}
+            at = {k: row for k, row in rowed if rows_of_form[row].anchor != WHOLE}
             places = {k: row_at[row] for k, row in at.items()}
             requests.append(FormRequest(form, self.form(form), memory, canvas, slots, places))
             mixed = [k for k in slots if isinstance(canvas.instances[k].slot, MixedSlot)]
             if mixed:
                 judged.append(FormRequest(unread, self._as_it_is(unread), memory, original, mixed, places))
-            listed |= listed_rows(form, memory, found, at)
+            listed |= listed_rows(form, memory, rows_of_form, at)
         with self.decoder.casts_kept():
             for request, scores in zip(requests, self._window_scores(requests), strict=True):
                 self._answer(request, scores, out)
@@ -318,15 +318,15 @@ class Reader:
                 write_listed(k, canvas.instances[k].slot, one, out)
         return out.scores(self.device)
 
-    def _answer(self, request: FormRequest, found: Mapping[int, WindowScores], out: Answers) -> None:
+    def _answer(self, request: FormRequest, scores: Mapping[int, WindowScores], out: Answers) -> None:
         """Writes the answers of one request from its scores in each window, and reranks them against each other."""
         memory, canvas, own = request.memory, request.canvas, request.own
         asked = {k for k in own if not request.is_frozen(k)}
         for k in sorted(asked):
-            answer(k, found[k], memory, canvas, out)
+            answer(k, scores[k], memory, canvas, out)
         rerank(RequestSlots(own, asked, canvas, memory.pieces), out, self.config)
-        settle_signs(self.network, asked, found, canvas, out)
-        settle_absences(self.network, asked, found, request.questions, canvas, out)
+        settle_signs(self.network, asked, scores, canvas, out)
+        settle_absences(self.network, asked, scores, request.questions, canvas, out)
 
     def _settle_mixed(
         self, judged: FormRequest, scores: Mapping[int, WindowScores], canvas: Canvas, out: Answers
@@ -362,10 +362,10 @@ class Reader:
             free.append([k for k in outside if k not in fixed])
             asked.append(WindowsAsked(request, _views(request, fixed), scores[-1]))
         self.decoder.decode(asked)
-        for request, found, slots in zip(requests, scores, free, strict=True):
+        for request, in_windows, slots in zip(requests, scores, free, strict=True):
             memory, key = request.memory, request.form.fingerprint
             if memory.projected is None and key not in memory.promising:
-                memory.promising[key] = sorted({w for k in slots for w in found[k].likeliest(_LOOKED_AT_AGAIN)})
+                memory.promising[key] = sorted({w for k in slots for w in in_windows[k].likeliest(_LOOKED_AT_AGAIN)})
         return scores
 
 

@@ -199,8 +199,8 @@ def _refused(error: Any, served: Served, key: str) -> Exception:
 def _read(content: bytes) -> Answer:
     """Returns the answer in the body of a response. Raises Transient if there is none."""
     try:
-        found = json.loads(content)
-        (choice, *_) = found["choices"]
+        body = json.loads(content)
+        (choice, *_) = body["choices"]
         message = choice["message"]
         text, refusal = _text(message.get("content")), message.get("refusal")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -210,7 +210,7 @@ def _read(content: bytes) -> Answer:
         text.encode("utf-8", "backslashreplace").decode(),
         str(choice.get("finish_reason") or ""),
         refusal if isinstance(refusal, str) else "",
-        _tokens(found.get("usage")),
+        _tokens(body.get("usage")),
     )
 
 
@@ -227,7 +227,7 @@ def _tokens(usage: Any) -> Tokens | None:
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
     counts = [usage.get("prompt_tokens"), cached or 0, usage.get("completion_tokens")]
-    found = [count for count in counts if type(count) is int and count >= 0]
-    if len(found) < len(counts) or found[1] > found[0]:
+    valid = [count for count in counts if type(count) is int and count >= 0]
+    if len(valid) < len(counts) or valid[1] > valid[0]:
         return None
-    return Tokens(*found)
+    return Tokens(*valid)

@@ -157,10 +157,10 @@ class RemoteFiller:
                 except EngineFailure:
                     self._journal.forget(keys)
                     raise
-            found = await asyncio.to_thread(read_answer, request, wire, text)
-            if isinstance(found, Filled):
-                return found
-            problems = found
+            outcome = await asyncio.to_thread(read_answer, request, wire, text)
+            if isinstance(outcome, Filled):
+                return outcome
+            problems = outcome
             messages = [*first, *once_more(text, problems)]
         self._journal.forget(keys)  # a retry of this document wants other answers
         detail = f"none of {self._settings.asks} answers met the schema: {'; '.join(problems[:5])}"

@@ -106,7 +106,7 @@ def _encoded(line: dict[str, Any]) -> bytes:
 
 
 def _lines(path: Path | None) -> list[dict[str, Any]]:
-    found = []
+    lines = []
     if path is not None and path.exists():
         for text in path.read_bytes().split(b"\n"):
             try:
@@ -114,5 +114,5 @@ def _lines(path: Path | None) -> list[dict[str, Any]]:
             except ValueError:
                 continue
             if isinstance(line, dict) and isinstance(line.get("key"), str):
-                found.append(line)
-    return found
+                lines.append(line)
+    return lines

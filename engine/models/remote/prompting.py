@@ -35,12 +35,12 @@ def messages_of(request: Request, wire: Wire, few_shot: FewShot) -> list[Message
     if request.known:
         parts.append(f"{_KNOWN}\n{_known(request.known)}")
     parts.append(_document(request.passage.text))
-    found = [{"role": "system", "content": system}]
+    messages = [{"role": "system", "content": system}]
     for example in few_shot.chosen(form, request.passage.text).examples:
         answer = wire.answer(parse(example.record))
         if answer is not None:
-            found += [{"role": "user", "content": _document(example.text)}, {"role": "assistant", "content": answer}]
-    return [*found, {"role": "user", "content": "\n\n".join(parts)}]
+            messages += [{"role": "user", "content": _document(example.text)}, {"role": "assistant", "content": answer}]
+    return [*messages, {"role": "user", "content": "\n\n".join(parts)}]
 
 
 def _document(text: str) -> str:

@@ -108,18 +108,18 @@ def served(name: str, settings: Settings) -> Served:
     Raises UsageError for an unusable address, an empty name, or a budget without known prices.
     """
     if name in MODELS:
-        found = MODELS[name]
+        chosen = MODELS[name]
     else:
         context = UNKNOWN_CONTEXT if settings.context is None else 2 * settings.context
-        found = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", context)
-        if not found.model.isprintable() or not found.model.strip():
+        chosen = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", context)
+        if not chosen.model.isprintable() or not chosen.model.strip():
             raise UsageError(f"--model {name}: expected openai:NAME with the model's name at the server")
-    found = replace(found, prices=settings.prices or found.prices)
+    chosen = replace(chosen, prices=settings.prices or chosen.prices)
     if settings.base_url is not None:
-        found = replace(found, base_url=_checked(settings.base_url))
-    if settings.budget is not None and found.prices is None:
+        chosen = replace(chosen, base_url=_checked(settings.base_url))
+    if settings.budget is not None and chosen.prices is None:
         raise UsageError(f"--budget: the prices of {name} are not known; give them with --prices")
-    return found
+    return chosen
 
 
 def _checked(url: str) -> str:
@@ -150,11 +150,11 @@ def check_installed(name: str) -> None:
     check_extra("mercury", f"--model {name}")
 
 
-def api_key(found: Served) -> str:
+def api_key(served: Served) -> str:
     """Returns the key from the environment. Raises UsageError, without showing the key, if it is unusable."""
-    key = os.environ.get(found.key_name, "")
+    key = os.environ.get(served.key_name, "")
     if not key:
-        raise UsageError(f"{found.model}: expected a key in the environment variable {found.key_name}")
+        raise UsageError(f"{served.model}: expected a key in the environment variable {served.key_name}")
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise UsageError(f"{found.key_name}: expected printable ASCII without blanks, got something else")
+        raise UsageError(f"{served.key_name}: expected printable ASCII without blanks, got something else")
     return key

@@ -60,13 +60,13 @@ def most_of(served: Served, body: dict[str, Any]) -> Decimal:
 
 def dearest(served: Served, requests: Sequence[Request], few_shot: FewShot) -> Decimal:
     """Returns the most dollars that one of these requests can cost."""
-    found = [Decimal(0)]
+    costs = [Decimal(0)]
     for request in requests:
         wire = Wire(request.form, request.known, request.counted)
         if wire.schema is not None:
             room = answer_room(request.form, served.context)
-            found.append(most_of(served, body_of(served, "medium", wire, messages_of(request, wire, few_shot), room)))
-    return max(found)
+            costs.append(most_of(served, body_of(served, "medium", wire, messages_of(request, wire, few_shot), room)))
+    return max(costs)
 
 
 def expected_tokens(requests: Sequence[Request], few_shot: FewShot) -> tuple[int, int]:

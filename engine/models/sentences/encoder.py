@@ -71,24 +71,24 @@ class SentenceEncoder:
             known = {text: self._kept[text] for text in dict.fromkeys(texts) if text in self._kept}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         known |= zip(missing, self._vectors(missing), strict=True)
-        found = np.zeros((len(texts), WIDTH), np.float32)
+        vectors = np.zeros((len(texts), WIDTH), np.float32)
         with self._lock:
             for row, text in enumerate(texts):
-                found[row] = self._kept[text] = known[text]
+                vectors[row] = self._kept[text] = known[text]
                 self._kept.move_to_end(text)
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
-        return found
+        return vectors
 
     @torch.inference_mode()
     def _vectors(self, texts: Sequence[str]) -> list[Vectors]:
         ids = [(CLS_ID, *self._wordpieces.ids(text)[: PIECES - 2], SEP_ID) for text in texts]
-        found: list[Vectors] = [np.zeros(WIDTH, np.float32)] * len(ids)
+        vectors: list[Vectors] = [np.zeros(WIDTH, np.float32)] * len(ids)
         for rows, width in self._batches([len(own) for own in ids]):
             check_time()
             for row, vector in zip(rows, self._batch([ids[row] for row in rows], width), strict=True):
-                found[row] = vector
-        return found
+                vectors[row] = vector
+        return vectors
 
     def _batches(self, lengths: Sequence[int]) -> Iterator[tuple[list[int], int]]:
         """Yields the texts that are read together, and the pieces that they are padded to.

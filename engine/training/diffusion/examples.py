@@ -137,9 +137,9 @@ class Sight:
         earlier = asking @ k[:, :, :clean].transpose(-1, -2) + self._before.to(q.dtype)
         local = asking.reshape(shape) @ local_keys.transpose(-1, -2)
         shares = torch.cat([earlier, local.flatten(2, 3)], -1).softmax(-1).to(v.dtype)
-        found = shares[..., :clean] @ v[:, :, :clean]
-        found = found + (shares[..., clean:].reshape(*shape[:-1], block) @ local_values).flatten(2, 3)
-        return torch.cat([text, found], 2)
+        noisy = shares[..., :clean] @ v[:, :, :clean]
+        noisy = noisy + (shares[..., clean:].reshape(*shape[:-1], block) @ local_values).flatten(2, 3)
+        return torch.cat([text, noisy], 2)
 
 
 class FullSight:

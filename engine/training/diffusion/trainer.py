@@ -112,10 +112,10 @@ def train_diffusion(
                 for group, rate in zip(one.param_groups, base, strict=True):
                     group["lr"] = rate * factor
             batch = make_batch(waiting.pop(), traits, end, rng, config.noise)
-            found = _step(decoder, batch.to(device), optimizers, trained, config, device)
+            losses = _step(decoder, batch.to(device), optimizers, trained, config, device)
             step += 1
             spent = before + time.monotonic() - begun
-            for name, value in found.items():
+            for name, value in losses.items():
                 means[name] = 0.95 * means.get(name, value) + 0.05 * value
             if step % 20 == 0:
                 row = {"step": step, "minutes": spent / 60, "rate": factor, **means}
@@ -135,12 +135,12 @@ def _optimizers(decoder: Decoder, config: DiffusionTraining) -> list[torch.optim
     matrices = [w for name, w in named if w.dim() == 2 and ".layers." in name and config.matrix_rate is not None]
     chosen = {id(weight) for weight in matrices}
     rest = [weight for _, weight in named if id(weight) not in chosen]
-    found: list[torch.optim.Optimizer] = []
+    optimizers: list[torch.optim.Optimizer] = []
     if matrices and config.matrix_rate is not None:
-        found.append(torch.optim.Muon(matrices, lr=config.matrix_rate, weight_decay=0.01, momentum=0.95))
+        optimizers.append(torch.optim.Muon(matrices, lr=config.matrix_rate, weight_decay=0.01, momentum=0.95))
     if rest:
-        found.append(torch.optim.AdamW(rest, lr=config.rate, betas=(0.9, 0.98), weight_decay=0.0))
-    return found
+        optimizers.append(torch.optim.AdamW(rest, lr=config.rate, betas=(0.9, 0.98), weight_decay=0.0))
+    return optimizers
 
 
 def _batches(draw: Draw, gone: float, config: DiffusionTraining, rng: random.Random) -> list[Sequence[Example]]:
@@ -149,13 +149,13 @@ def _batches(draw: Draw, gone: float, config: DiffusionTraining, rng: random.Ran
     while sum(_places(example, config.noise) for example in examples) < _TOGETHER * config.batch:
         examples += draw(8, gone, rng)
     examples.sort(key=lambda example: _places(example, config.noise))
-    found: list[Sequence[Example]] = [[]]
+    batches: list[Sequence[Example]] = [[]]
     for example in examples:
-        if found[-1] and (len(found[-1]) + 1) * _places(example, config.noise) > config.batch:
-            found.append([])
-        found[-1] = [*found[-1], example]
-    rng.shuffle(found)
-    return found
+        if batches[-1] and (len(batches[-1]) + 1) * _places(example, config.noise) > config.batch:
+            batches.append([])
+        batches[-1] = [*batches[-1], example]
+    rng.shuffle(batches)
+    return batches
 
 
 def _places(example: Example, noise: Noise) -> int:
@@ -188,8 +188,8 @@ def _step(
             one.step()
     hidden_at = ~visible & ~clean
     right = (logits.argmax(-1) == wanted)[hidden_at].float()
-    found = {"hidden": float(loss.detach()[hidden_at].mean()), "right": float(right.mean())}
+    means = {"hidden": float(loss.detach()[hidden_at].mean()), "right": float(right.mean())}
     for name, some in (("visible", visible), ("clean", clean)):
         if bool(some.any()):
-            found[name] = float(loss.detach()[some].mean())
-    return found
+            means[name] = float(loss.detach()[some].mean())
+    return means

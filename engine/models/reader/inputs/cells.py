@@ -107,7 +107,7 @@ def _next_above(left: _Ints, right: _Ints, line: _Ints) -> _Ints:
         upper = slice(first, first_of[on])
         shared = np.minimum(right[upper], right[i]) - np.maximum(left[upper], left[i])
         narrow = np.minimum(right[upper] - left[upper], right[i] - left[i])
-        found = np.flatnonzero(shared >= UNDER * narrow)
-        if len(found):
-            over[i] = line[first + int(found[-1])]
+        covered = np.flatnonzero(shared >= UNDER * narrow)
+        if len(covered):
+            over[i] = line[first + int(covered[-1])]
     return over

@@ -72,8 +72,8 @@ def spelt_names(names: Sequence[Sequence[int]], wordpieces: WordPieces) -> _Ints
     for i, ids in enumerate(names):
         starts = [k for k, one in enumerate(ids) if k == 0 or not wordpieces.continues[one]]
         whole = [ids[a:b] for a, b in pairwise([*starts, len(ids)])]
-        found = [wordpieces.joined(word) for word in whole if wordpieces.lettered[word[0]]]
-        out[i, : len(found[:NAME_WORDS])] = spelt(found[:NAME_WORDS])
+        words = [wordpieces.joined(word) for word in whole if wordpieces.lettered[word[0]]]
+        out[i, : len(words[:NAME_WORDS])] = spelt(words[:NAME_WORDS])
     return out
 
 

@@ -54,20 +54,20 @@ class MentionReader:
 
         For a number or a text, as Pydantic's Decimal is, the number goes first if the words are one and nothing else.
         """
-        found = next((r for r in self.readings(*spans) if r != b"null" and slot.accepts(r)), None)
-        if found is None or slot.kind != "string" or found[:1] != b'"':
-            return found
+        reading = next((r for r in self.readings(*spans) if r != b"null" and slot.accepts(r)), None)
+        if reading is None or slot.kind != "string" or reading[:1] != b'"':
+            return reading
         number = next((r for r in self.readings(*spans) if r[:1] in b"-0123456789"), None)
         if number is None or not slot.accepts(number) or not (slot.free or slot.accepts(b'"%s"' % number)):
-            return found
-        return number if is_amount(" ".join(self.text[a:b] for a, b in spans)) else found
+            return reading
+        return number if is_amount(" ".join(self.text[a:b] for a, b in spans)) else reading
 
     def typed(self, slot: Slot) -> list[Typed]:
         """Returns all mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
         key = _key(slot)
         if key not in self._typed:
-            found = [(m.start, m.end, self.read(slot, (m.start, m.end))) for m in self.mentions]
-            self._typed[key] = [(a, b, text) for a, b, text in found if text is not None]
+            readings = [(m.start, m.end, self.read(slot, (m.start, m.end))) for m in self.mentions]
+            self._typed[key] = [(a, b, text) for a, b, text in readings if text is not None]
         return self._typed[key]
 
     def starting(self, slot: Slot, start: int) -> list[tuple[int, bytes]]:
@@ -79,9 +79,9 @@ class MentionReader:
         key = _key(slot)
         if key not in self._starting:
             # A list of thousands of rows asks thousands of times.
-            found = self._starting[key] = {}
+            by_start = self._starting[key] = {}
             for a, b, text in self.typed(slot):
-                found.setdefault(a, []).append((b, text))
+                by_start.setdefault(a, []).append((b, text))
         known = self._starting[key]
         return known.get(start) or known.get(start + 1) or known.get(start - 1) or []
 
@@ -89,8 +89,8 @@ class MentionReader:
         """Returns the pieces at which the slot's mentions start, ascending; they are computed once for all windows."""
         key = _key(slot)
         if key not in self._places:
-            found = {pieces.at(start) for start, _, _ in self.typed(slot)}
-            self._places[key] = np.array(sorted(found), np.int64)
+            starts = {pieces.at(start) for start, _, _ in self.typed(slot)}
+            self._places[key] = np.array(sorted(starts), np.int64)
         return self._places[key]
 
 

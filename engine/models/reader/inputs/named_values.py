@@ -41,22 +41,22 @@ def named_values(slot: Slot, note: str, typed: bool) -> tuple[Named, ...]:
     if typed:
         # The only number words are those for zero: "the first one" names no value. "null" is JSON's here, though it is
         # a number in German.
-        found = [
+        values = [
             Named(a, b, text.decode())
             for a, b, text in reader.typed(slot)
             if any(map(str.isdigit, note[a:b])) or (text == b"0" and note[a:b].lower() != "null")
         ]
     else:
-        found = []
+        values = []
         for match in sorted([*_QUOTED.finditer(note), *_CODE.finditer(note)], key=lambda m: m.start()):
             inner = match.lastindex or 0
             read = reader.read(slot, match.span(inner))
             if read is not None:
-                found.append(Named(*match.span(inner), read.decode()))
+                values.append(Named(*match.span(inner), read.decode()))
     # A number that is also a code is one value. If one value lies within another ("12 June 2020", "2020"), the longer
     # one counts.
-    places = {(n.start, n.end): n for n in reversed(found)}
-    whole = [n for n in reversed(places.values()) if not any(_within(n, other) for other in found)]
+    places = {(n.start, n.end): n for n in reversed(values)}
+    whole = [n for n in reversed(places.values()) if not any(_within(n, other) for other in values)]
     return tuple(whole[-NAMED:])
 
 

@@ -27,15 +27,15 @@ def passages(text: str) -> list[Stretch]:
 
 def sentences(text: str) -> list[Stretch]:
     """Returns the sentences and lines of a text, [start, end) in characters; [] if it has no words."""
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for match in _SENTENCE.finditer(text):
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         end = match.start() + len(match[0].rstrip())
-        if found and len(text[slice(*found[-1])].split()) < SHORTEST_SENTENCE:
-            found[-1] = (found[-1][0], end)
+        if stretches and len(text[slice(*stretches[-1])].split()) < SHORTEST_SENTENCE:
+            stretches[-1] = (stretches[-1][0], end)
         else:
-            found.append((start, end))
-    return _evenly(found)
+            stretches.append((start, end))
+    return _evenly(stretches)
 
 
 def _evenly(found: Sequence[Stretch]) -> list[Stretch]:

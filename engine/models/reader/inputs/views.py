@@ -86,11 +86,11 @@ def views_of(
     for s, p in zip(instances, places, strict=True):
         if p is not None:
             at_home.setdefault(home_window(windows, p.anchor), []).append((p.anchor, s))
-    for w, found in at_home.items():
+    for w, placed in at_home.items():
         group: list[int] = []
-        for k, (anchor, s) in enumerate(found):
+        for k, (anchor, s) in enumerate(placed):
             # A row's slots stay together.
-            if len(group) >= SLOTS_IN_VIEW - 8 and k and found[k - 1][0] != anchor:
+            if len(group) >= SLOTS_IN_VIEW - 8 and k and placed[k - 1][0] != anchor:
                 views.append(View(w, tuple(group)))
                 group = []
             group.append(s)

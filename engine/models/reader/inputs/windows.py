@@ -48,8 +48,8 @@ def cut(pieces: Pieces, longest: int = LONGEST, overlap: int = OVERLAP) -> list[
         earliest = max(reach - overlap, bounds[-1] + 1)
         gaps = pieces.gap[earliest : reach + 1]
         lines, words = np.flatnonzero(gaps >= _LINE_GAP), np.flatnonzero(gaps >= _WORD_GAP)
-        found = lines if len(lines) else words
-        bounds.append(earliest + int(found[-1]) if len(found) else reach)
+        breaks = lines if len(lines) else words
+        bounds.append(earliest + int(breaks[-1]) if len(breaks) else reach)
     windows: list[Window] = []
     for i, first in enumerate(bounds):
         last = min(first + longest, total)
@@ -101,18 +101,18 @@ def sheet(windows: Sequence[tuple[Pieces, Window]], width: int = 0, *, above: bo
 
 def phrases(windows: Sequence[tuple[Pieces, Window]], wordpieces: WordPieces) -> Phrases:
     """Returns the words of the windows and of the text before them."""
-    found = [words_of_pieces(p, max(0, w.first - _BEFORE), w.last, wordpieces) for p, w in windows]
-    longest = max((len(words.word) for words in found), default=0)
-    pieces = max((len(words.of_piece) for words in found), default=0)
-    n = len(found)
+    words_of_windows = [words_of_pieces(p, max(0, w.first - _BEFORE), w.last, wordpieces) for p, w in windows]
+    longest = max((len(words.word) for words in words_of_windows), default=0)
+    pieces = max((len(words.of_piece) for words in words_of_windows), default=0)
+    n = len(words_of_windows)
     word, run = np.full((n, longest), -1), np.full((n, longest), -1)
     of_piece = np.full((n, pieces), -1)
     own = [pieces_above(w) for _, w in windows]
     before = 0
-    for i, words in enumerate(found):
+    for i, words in enumerate(words_of_windows):
         word[i, : len(words.word)] = words.word + before
         run[i, : len(words.word)] = words.run
         of_piece[i, : len(words.of_piece)] = words.of_piece
         before += len(words.spelt)
-    spelt = np.concatenate([np.zeros((0, RUNS), np.int64), *(words.spelt for words in found)])
+    spelt = np.concatenate([np.zeros((0, RUNS), np.int64), *(words.spelt for words in words_of_windows)])
     return Phrases(*(torch.from_numpy(a) for a in (spelt, word, run, of_piece, np.asarray(own))))

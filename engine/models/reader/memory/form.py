@@ -48,12 +48,12 @@ def read_form(
     questions = to_device(question_tensors(texts, wordpieces), device)
 
     def encode() -> QuestionStates:
-        found = list[QuestionStates]()
+        states = list[QuestionStates]()
         for i in range(0, max(1, len(texts)), _QUESTIONS_AT_ONCE):
             # Ten thousand choices take minutes.
             check_time()
-            found.append(network.encode_questions(questions.part(i, i + _QUESTIONS_AT_ONCE)))
-        return QuestionStates.cat(found)
+            states.append(network.encode_questions(questions.part(i, i + _QUESTIONS_AT_ONCE)))
+        return QuestionStates.cat(states)
 
     read = encode() if kept is None else kept.states(questions, device, encode)
     slots = len(asked.slots)

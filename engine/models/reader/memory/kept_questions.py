@@ -43,11 +43,11 @@ class KeptQuestions:
         if self._kept is None:
             return encode()
         key = self._key(questions, device)
-        found = _unpacked(self._kept.get(key) or {}, len(questions.ids), device)
-        if found is None:
-            found = encode()
-            self._kept.put(key, _packed(found))
-        return found
+        states = _unpacked(self._kept.get(key) or {}, len(questions.ids), device)
+        if states is None:
+            states = encode()
+            self._kept.put(key, _packed(states))
+        return states
 
     def _key(self, questions: Questions, device: torch.device) -> str:
         machine = (

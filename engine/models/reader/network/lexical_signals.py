@@ -57,15 +57,15 @@ def signals(
     alike = likeness(words, questions.label[asked], questions.note[asked], distinct)
     # The similarities of each slot to each piece: [N, S, C + T, BESIDE - 1].
     pairs = slots[..., None] * len(distinct) + at[:, None]
-    found = F.embedding(pairs, alike.flatten(0, 1))
+    signals_of_pairs = F.embedding(pairs, alike.flatten(0, 1))
     by_phrase = _unrivalled(phrase_matches(ngrams, questions.spelt[asked], slots, phrases), board)
     by_phrase = F.pad(by_phrase, (0, before - by_phrase.shape[-1]))
-    channels = torch.cat([found[:, :, :before], by_phrase[..., None]], -1)
+    channels = torch.cat([signals_of_pairs[:, :, :before], by_phrase[..., None]], -1)
     # [CLS] stands before the window's first piece.
     place = torch.arange(-1, width - 1, device=seen.device)
     own = (phrases.own[:, None] + place).clamp(0, max(before - 1, 0))
     within = by_phrase.gather(2, own[:, None].expand(-1, slots.shape[1], -1)) * (sheet.mask & (place >= 0))[:, None]
-    beside = torch.cat([found[:, :, before:], within[..., None]], -1) * sheet.mask[:, None, :, None]
+    beside = torch.cat([signals_of_pairs[:, :, before:], within[..., None]], -1) * sheet.mask[:, None, :, None]
     # A label is similar to few words of a window, so the others are left out. Counts of questions are exact sums.
     members = torch.zeros(len(every), len(asked), device=seen.device).scatter_(1, every, 1.0)
     similar = torch.matmul(members, (alike.amax(-1) >= _FAINT).float()).gather(1, at[:, :before]) > 0

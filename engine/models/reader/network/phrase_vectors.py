@@ -65,8 +65,8 @@ def vectors_of(table: _Floats, names: Sequence[str], wordpieces: WordPieces) -> 
     if len(runs):
         begins = np.cumsum(counts) - counts
         vectors[counts > 0] = np.add.reduceat(runs, begins[counts > 0], axis=0)
-    found: _Floats = vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + _UNKNOWN)
-    return found
+    unit: _Floats = vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + _UNKNOWN)
+    return unit
 
 
 def phrase_likeness(names: _Floats, phrases: _Floats) -> _Floats:
@@ -84,9 +84,9 @@ def phrase_matches(ngrams: Tensor, asked: Tensor, slots: Tensor, phrases: Phrase
     names = name_vectors(ngrams, asked)[slots]
     # The vector behind the last one is that of no word.
     words = F.pad(word_vectors(ngrams, phrases.spelt), (0, 0, 0, 1))[phrases.word]
-    found = F.pad(_word_matches(names, words, phrases.run), (0, 1))
-    at = torch.where(phrases.of_piece < 0, found.shape[-1] - 1, phrases.of_piece)
-    return found.gather(2, at[:, None].expand(-1, slots.shape[1], -1))
+    matches = F.pad(_word_matches(names, words, phrases.run), (0, 1))
+    at = torch.where(phrases.of_piece < 0, matches.shape[-1] - 1, phrases.of_piece)
+    return matches.gather(2, at[:, None].expand(-1, slots.shape[1], -1))
 
 
 def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:

@@ -114,11 +114,11 @@ def covering_pieces(words: Tensor, label: Tensor, note: Tensor, texts: Sequence[
                 by_width.setdefault(-(-(last - first) // _CORE) * _CORE, []).append((text, first, last))
     most = np.full((len(texts), len(label)), -1.0, np.float32)
     at = np.zeros((len(texts), len(label)), np.int64)
-    found = []
+    covered = []
     for width, places in by_width.items():
         for begin in range(0, len(places), _CORES_AT_ONCE):
-            found += _covering(words, (label, note), texts, places[begin : begin + _CORES_AT_ONCE], width)
-    for text, first, last, share, block in sorted(found, key=lambda one: one[:2]):
+            covered += _covering(words, (label, note), texts, places[begin : begin + _CORES_AT_ONCE], width)
+    for text, first, last, share, block in sorted(covered, key=lambda one: one[:2]):
         place = first + np.minimum((block + 1) * BLOCK, last - first - 1)
         at[text] = np.where(share > most[text], place, at[text])
         most[text] = np.maximum(most[text], share)

@@ -39,7 +39,7 @@ def patterns_of(form: Form) -> Mapping[str, re.Pattern[str]]:
     """Returns the patterns of the values of fields with telling examples, by the fields' paths."""
     patterns = {}
     for slot in form.slots:
-        looks = dict.fromkeys(found for example in _examples(slot) if (found := _pattern(example)))
+        looks = dict.fromkeys(pattern for example in _examples(slot) if (pattern := _pattern(example)))
         if looks:
             patterns[slot.path] = re.compile(rf"(?<!\w)(?:{'|'.join(looks)})(?!\w)")
     return patterns

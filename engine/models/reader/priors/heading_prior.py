@@ -80,17 +80,17 @@ def objects_of(form: Form) -> Objects:
         path, _, name = slot.path.rpartition("/")
         if path and "*" not in slot.path:
             fields.setdefault(path, set()).add(name)
-    found = {}
+    objects = {}
     for path, own in fields.items():
         names = [words_of(unescape(part)) for part in path.split("/")[1:]]
         names += [words_of(titles[p]) for p in above(path) if titles.get(p)]
-        found[path] = NamedObject(asked_for(names).names, frozenset(own))
+        objects[path] = NamedObject(asked_for(names).names, frozenset(own))
     for array in form.arrays:
         if "*" not in array.path:
             names = [words_of(unescape(array.path.rpartition("/")[2])), words_of(array.title)]
             asked = asked_for(names, array.description)
-            found[array.path] = NamedObject(asked.names, frozenset({"*"}), asked.note)
-    return found
+            objects[array.path] = NamedObject(asked.names, frozenset({"*"}), asked.note)
+    return objects
 
 
 def heading_prior(given: PriorInput) -> PriorScores:
@@ -116,8 +116,8 @@ def _object_scores(objects: Objects, page: Page, config: PriorConfig) -> dict[st
     naming = Naming(names, notes, cells, page.words, config.name_matching)
     sure = dict(zip(naming.cells, _sure(objects, naming).T, strict=True))
     own = config.heading_prior
-    found = [_heading(cell, objects, sure[cell.words], page.columns, own) for cell in page.short]
-    headings = [heading for heading in found if heading is not None]
+    candidates = [_heading(cell, objects, sure[cell.words], page.columns, own) for cell in page.short]
+    headings = [heading for heading in candidates if heading is not None]
     return _block_scores(headings, objects, page.columns, own) if headings else {}
 
 

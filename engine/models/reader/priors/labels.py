@@ -41,15 +41,15 @@ class Label:
 def fields_of_record(form: Form) -> Mapping[str, Asked]:
     """Returns the names and notes of the fields outside of lists, and of the lists of texts, by their paths."""
     asked = form_questions(form)
-    found = {}
+    fields = {}
     for slot, question in zip(form.slots, asked.slots, strict=True):
         if "*" not in slot.path:
-            found[slot.path] = asked_of(slot.path, question)
+            fields[slot.path] = asked_of(slot.path, question)
     for array, question in zip(form.arrays, asked.arrays, strict=True):
         if "*" not in array.path and isinstance(array.item, Slot) and not array.item.options:
             # The description of a list also tells the source of its items ("listed by the landlord").
-            found[array.path] = replace(asked_of(array.path, question), note=())
-    return found
+            fields[array.path] = replace(asked_of(array.path, question), note=())
+    return fields
 
 
 def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
@@ -63,12 +63,12 @@ def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
     naming = Naming(names, notes, {one.words for one in short}, page.words, config.name_matching)
     by_words = dict(zip(naming.cells, _claims(list(fields.values()), naming, config).T, strict=True))
     claims = {one.cell: own for one in short if (own := by_words[one.words]).any()}
-    found = []
+    labels = []
     for label in short:
         place = _value_of(label, columns, claims) if label.cell in claims else None
         if place is not None:
-            found.append(Label(label.cell, claims[label.cell], *place))
-    return found
+            labels.append(Label(label.cell, claims[label.cell], *place))
+    return labels
 
 
 def _claims(fields: list[Asked], naming: Naming, config: PriorConfig) -> Floats:
@@ -77,8 +77,8 @@ def _claims(fields: list[Asked], naming: Naming, config: PriorConfig) -> Floats:
     claims = claims_of(alike, config.name_matching.rivals)
     claims = np.where(claims >= config.label_prior.least, claims, 0.0)
     share = ((claims > 0) & (claims >= claims.max(0) - config.label_prior.alike)).sum(0)
-    found: Floats = (claims / np.maximum(share, 1)).astype(np.float32)
-    return found
+    divided: Floats = (claims / np.maximum(share, 1)).astype(np.float32)
+    return divided
 
 
 def _value_of(label: Short, columns: Columns, labels: Container[int]) -> tuple[int, int] | None:

@@ -174,15 +174,15 @@ def _behind_separators(text: str, start: int, end: int, brief: int) -> Iterator[
 
     It also yields the character behind the "and" of a last item of at most `brief` words.
     """
-    found: dict[str, list[int]] = {",": [], ";": []}
+    ends: dict[str, list[int]] = {",": [], ";": []}
     depth = 0
     for match in _SEPARATOR.finditer(text, start, end):
-        if match[0] in found:
+        if match[0] in ends:
             if depth == 0 and match.end() < end:
-                found[match[0]].append(match.end())
+                ends[match[0]].append(match.end())
         else:
             depth = max(0, depth + (1 if match[0] in "([" else -1))
-    behind = found[";"] or found[","]
+    behind = ends[";"] or ends[","]
     yield from behind
     last = _AND.search(text, behind[-1], end) if behind else None
     if last is not None and len(text[last.end() : end].split()) <= brief:

@@ -80,7 +80,7 @@ def words_in(text: str) -> Words:
 
 def short_cells(text: str, columns: Columns) -> list[Short]:
     """Returns the cells that are short, or begin with a few words and a colon."""
-    pieces, found = columns.pieces, []
+    pieces, short = columns.pieces, []
     starts, ends = pieces.start[columns.first[:-1]].tolist(), pieces.end[columns.first[1:] - 1].tolist()
     for cell, (start, end) in enumerate(zip(starts, ends, strict=True)):
         colon = text.find(":", start, min(end, start + _LONGEST))
@@ -90,8 +90,8 @@ def short_cells(text: str, columns: Columns) -> list[Short]:
             # "You will be eligible for the following benefits:"
             words = words[-_TAIL:] if colon == end - 1 and len(words) > _WORDS else words
             if 0 < len(words) <= _WORDS:
-                found.append(Short(cell, words, behind))
-    return found
+                short.append(Short(cell, words, behind))
+    return short
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,17 +216,17 @@ def _alike(
     near = _vectors(ours, vectors, wordpieces) @ _vectors(theirs, vectors, wordpieces).T
     near = ((near - config.unlike) / (1 - config.unlike)).clip(min=0)
     long = [np.asarray([len(word) >= _SHORTEST for word in words]) for words in (ours, theirs)]
-    found: Floats = near * (long[0][:, None] & long[1])
+    alike: Floats = near * (long[0][:, None] & long[1])
     for i, mine in enumerate(ours):
         stem = mine[: max(_STEM, len(mine) - 2)]
         at = bisect_left(theirs, stem)
         while at < len(theirs) and theirs[at].startswith(stem):
             if theirs[at] == mine:
-                found[i, at] = 1.0
+                alike[i, at] = 1.0
             elif len(mine) >= _STEM and len(theirs[at]) < len(mine) + _STEM:
-                found[i, at] = config.same_stem
+                alike[i, at] = config.same_stem
             at += 1
-    return found
+    return alike
 
 
 def _alike_phrases(
@@ -251,5 +251,5 @@ def _vectors(words: Sequence[str], vectors: Floats, wordpieces: WordPieces) -> F
     chosen = vectors[[piece for own in pieces for piece in own]]
     sums: Floats = np.add.reduceat(chosen, np.cumsum(counts) - counts, axis=0)
     # A vector of length one needs no mean: the sum has its direction.
-    found: Floats = sums / np.maximum(np.linalg.norm(sums, axis=-1, keepdims=True), _LEAST)
-    return found
+    unit: Floats = sums / np.maximum(np.linalg.norm(sums, axis=-1, keepdims=True), _LEAST)
+    return unit

@@ -51,9 +51,9 @@ class Priors:
                 parent, _, name = slot.path.rpartition("/")
                 # The heading of a list says nothing about the text of an item.
                 of_object = self._objects.get(parent) if name != "*" else None
-                for found in (self._values.get(slot.path), of_object):
-                    if found is not None:
-                        scores[i, j, 1 : w.last - w.first + 1] += found[w.first : w.last]
+                for prior in (self._values.get(slot.path), of_object):
+                    if prior is not None:
+                        scores[i, j, 1 : w.last - w.first + 1] += prior[w.first : w.last]
         return scores
 
     def rows(self, windows: Sequence[Window], arrays: Sequence[ArrayNode], width: int) -> Floats:
@@ -61,9 +61,9 @@ class Priors:
         scores = np.zeros((len(windows), len(arrays), width), np.float32)
         for i, w in enumerate(windows):
             for j, array in enumerate(arrays):
-                found = self._rows.get(array.path)
-                if found is not None:
-                    scores[i, j, 1 : w.last - w.first + 1] = found[w.first : w.last]
+                prior = self._rows.get(array.path)
+                if prior is not None:
+                    scores[i, j, 1 : w.last - w.first + 1] = prior[w.first : w.last]
         return scores
 
 

@@ -59,12 +59,12 @@ class Table:
 @lru_cache(maxsize=256)
 def fields_of_lists(form: Form) -> Mapping[str, Mapping[str, Asked]]:
     """Returns the fields of the items of each list of objects, by the list's path and their own."""
-    found: dict[str, dict[str, Asked]] = {}
+    fields: dict[str, dict[str, Asked]] = {}
     for slot, question in zip(form.slots, form_questions(form).slots, strict=True):
         array, star, name = slot.path.rpartition("/*")
         if star and name:
-            found.setdefault(array, {})[slot.path] = asked_of(slot.path, question)
-    return found
+            fields.setdefault(array, {})[slot.path] = asked_of(slot.path, question)
+    return fields
 
 
 def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Table]]:
@@ -80,7 +80,7 @@ def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Tab
     words = {words for either in (lines, both) for cells in either.values() for words in cells.values()}
     naming = Naming(names, notes, words, page.words, config.name_matching)
     place = {words: i for i, words in enumerate(naming.cells)}
-    found = {}
+    tables = {}
     for array, fields in lists.items():
         alike = np.stack([naming.named(field) for field in fields.values()])
         heads: dict[int, dict[int, Floats]] = {}
@@ -94,11 +94,11 @@ def tables_of(form: Form, page: Page, config: PriorConfig) -> dict[str, list[Tab
         begun = sorted(heads)
         ends = [*begun[1:], int(columns.line[-1]) + 1]
         if begun:
-            found[array] = [
+            tables[array] = [
                 _table(tuple(fields), line, until, heads[line], columns, config.table_prior)
                 for line, until in zip(begun, ends, strict=True)
             ]
-    return found
+    return tables
 
 
 def _lines(page: Page, least: int) -> dict[int, dict[int, Words]]:
@@ -124,8 +124,8 @@ def _joined(line: Mapping[int, Words], over: Mapping[int, Words], columns: Colum
     above = shared > np.maximum(columns.left[own][:, None], columns.left[upper])
     joined = {}
     for cell, under in zip(own, above, strict=True):
-        found = np.flatnonzero(under)
-        joined[cell] = (*over[upper[int(found[0])]], *line[cell]) if len(found) == 1 else line[cell]
+        cells_over = np.flatnonzero(under)
+        joined[cell] = (*over[upper[int(cells_over[0])]], *line[cell]) if len(cells_over) == 1 else line[cell]
     return joined
 
 

@@ -68,8 +68,8 @@ def choice_windows(
         cores = [[(w.core_first, w.core_last) for w in memory.windows] for memory in unread]
         texts = [(memory.pieces.ids, own) for memory, own in zip(unread, cores, strict=True)]
         places = covering_pieces(network.encoder.words.weight, asked.label[at], asked.note[at], texts)
-        for memory, own, found in zip(unread, cores, places, strict=True):
-            home = [next(i for i, (first, last) in enumerate(own) if first <= p < last) for p in found.tolist()]
+        for memory, own, pieces in zip(unread, cores, places, strict=True):
+            home = [next(i for i, (first, last) in enumerate(own) if first <= p < last) for p in pieces.tolist()]
             memory.choice_windows[key] = dict(zip(chosen, home, strict=True))
     return [memory.choice_windows[key] for memory in memories]
 
@@ -93,8 +93,8 @@ def option_support(
         together = max(1, _OPTIONS_AT_ONCE // len(asked))
         for first in range(0, len(own), together):
             part = own[first : first + together]
-            found = _support(network, part, stated, page, states)
-            every = zip(part, found.unbind(), found.amax(1).unbind(), strict=True)
+            supported = _support(network, part, stated, page, states)
+            every = zip(part, supported.unbind(), supported.amax(1).unbind(), strict=True)
             for look, *both in every:
                 look.memory.supported[look.key(form)] = both[0], both[1]
     return [look.memory.supported[look.key(form)] for look in looks]
@@ -162,16 +162,16 @@ def option_scores(
     questions: FormMemory,
     slot: Slot,
     printed: Sequence[Sequence[bool]],
-    found: Tensor,
+    support: Tensor,
 ) -> list[list[float]]:
     """Returns the log probabilities of a slot's options in C looks.
 
-    states: [C, H], the slot's; printed: from `printed_options`; found: [C, O, SIGNS] from `option_support`.
+    states: [C, H], the slot's; printed: from `printed_options`; support: [C, O, SIGNS] from `option_support`.
     """
     if kind_of(slot) == KINDS.index("boolean"):
-        scores = network.boolean_scores(states, found[:, 0])
+        scores = network.boolean_scores(states, support[:, 0])
     else:
         at = torch.tensor(questions.options[slot.index], device=states.device)
         marks = torch.tensor(printed, dtype=torch.float32, device=states.device)
-        scores = network.choices(states, questions.read.vectors[at][None], marks, found).float()
+        scores = network.choices(states, questions.read.vectors[at][None], marks, support).float()
     return scores.log_softmax(-1).tolist()

@@ -73,7 +73,7 @@ class OptionComparer:
         own = (cosines - rivals).argmax(0)
         ahead = (cosines - rivals).max(0)
         first = max(compared.alike)
-        found = []
+        options = []
         for at, alike in enumerate(compared.alike):
             odds = config.list_alike * alike + config.list_behind * (alike - first)
             odds += config.list_ahead * float(ahead[at]) - config.list_bias
@@ -81,19 +81,19 @@ class OptionComparer:
             chance = 1.0 / (1.0 + math.exp(-odds))
             if chance >= least:
                 chance = min(round(chance, 4), _SUREST)
-                found.append(ListedOption(array.item.options[at], chance, stretches[int(own[at])]))
-        return sorted(found, key=lambda one: (one.stretch, -one.chance))
+                options.append(ListedOption(array.item.options[at], chance, stretches[int(own[at])]))
+        return sorted(options, key=lambda one: (one.stretch, -one.chance))
 
     def _vectors(self, form: Form, slot: Slot) -> Vectors:
         key = (form.fingerprint, slot.index)
-        found = self._options.get(key)
-        if found is None:
+        vectors = self._options.get(key)
+        if vectors is None:
             texts = option_texts(form_questions(form).options[slot.index])
             both = self.load().embed([text for pair in texts for text in pair]).reshape(len(texts), 2, -1).mean(1)
             if len(self._options) >= _CHOICES_KEPT:
                 self._options.pop(next(iter(self._options)))
-            found = self._options[key] = both / np.linalg.norm(both, axis=1, keepdims=True)
-        return found
+            vectors = self._options[key] = both / np.linalg.norm(both, axis=1, keepdims=True)
+        return vectors
 
     def prepare(self, form: Form) -> None:
         """Reads the options of all choices of a form that may be compared."""
@@ -109,12 +109,12 @@ class OptionComparer:
         unread = [memory for at, memory in enumerate(unread) if all(memory is not other for other in unread[:at])]
         if not unread:
             return
-        found = [(passages if kind == "passages" else sentences)(memory.passage.text) for memory in unread]
+        stretches = [(passages if kind == "passages" else sentences)(memory.passage.text) for memory in unread]
         texts = [
-            memory.passage.text[start:end] for memory, own in zip(unread, found, strict=True) for start, end in own
+            memory.passage.text[start:end] for memory, own in zip(unread, stretches, strict=True) for start, end in own
         ]
-        vectors = iter(np.split(self.load().embed(texts), np.cumsum([len(own) for own in found])[:-1]))
-        for memory, own in zip(unread, found, strict=True):
+        vectors = iter(np.split(self.load().embed(texts), np.cumsum([len(own) for own in stretches])[:-1]))
+        for memory, own in zip(unread, stretches, strict=True):
             memory.stretches[kind] = own, next(vectors)
 
     def _read(self, memory: Memory, kind: str) -> tuple[list[Stretch], Vectors]:
@@ -164,12 +164,12 @@ def listed_rows(form: Form, memory: Memory, rows: Sequence[Row], at: Mapping[int
     for array, own in listed.items():
         for one in own:
             left.setdefault((array, one.stretch[0], one.chance), []).append(one)
-    found = {}
+    by_slot = {}
     for k, row in sorted(at.items(), key=lambda item: item[1]):
         options = left.get((rows[row].array, rows[row].anchor, rows[row].probability))
         if options:
-            found[k] = options.pop(0)
-    return found
+            by_slot[k] = options.pop(0)
+    return by_slot
 
 
 def write_listed(k: int, slot: Slot, one: ListedOption, out: Answers) -> None:

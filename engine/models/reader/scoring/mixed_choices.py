@@ -20,21 +20,21 @@ def settle_mixed(k: int, slot: MixedSlot, judged: Answers, out: Answers) -> None
 
     judged: the answers to the same canvas where the slot has its options.
     """
-    choice, found = slot.choice, Merged()
+    choice, merged = slot.choice, Merged()
     if k in judged.classes:
         out.classes.add(k)
     logs = {c.text: log for c, log in zip(judged.candidates[k], judged.logits[k], strict=True)}
     for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
         if candidate.text == UNLISTED:
-            _divide(found, log, {word.encode(): logs[word.encode()] for word in choice.words}, candidate.spans)
+            _divide(merged, log, {word.encode(): logs[word.encode()] for word in choice.words}, candidate.spans)
         else:
-            add_candidate(found, candidate, log)
+            add_candidate(merged, candidate, log)
     if choice.judged:
         left = {option.encode(): logs[option.encode()] for option in choice.judged}
         none = judged.absent[k] - _total((*left.values(), judged.absent[k]))
-        _divide(found, out.absent[k] + math.log(-math.expm1(min(none, -1e-9))), left, ())
+        _divide(merged, out.absent[k] + math.log(-math.expm1(min(none, -1e-9))), left, ())
         out.absent[k] += none
-    ranked = sorted(found.values(), key=lambda one: -one[0])
+    ranked = sorted(merged.values(), key=lambda one: -one[0])
     out.candidates[k] = [candidate for _, candidate in ranked]
     out.logits[k] = [log for log, _ in ranked]
 

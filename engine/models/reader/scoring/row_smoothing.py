@@ -30,13 +30,13 @@ def smooth_rows(odds: Floats, columns: Columns, config: RowSmoothingConfig, leas
     for first, until, look in _lines(columns, config):
         alike[look].append(first + int(odds[first:until].argmax()))
     raised = odds.copy()
-    for found in alike.values():
-        if len(found) < config.alike:
+    for lines_alike in alike.values():
+        if len(lines_alike) < config.alike:
             continue
-        places = np.array(found)
+        places = np.array(lines_alike)
         own = probabilities(odds[places])
         begun = own.sum() - own + config.unread / 2
-        shared = np.log(begun / (len(found) - 1 + config.unread - begun)).clip(0.0, config.most)
+        shared = np.log(begun / (len(lines_alike) - 1 + config.unread - begun)).clip(0.0, config.most)
         apart = np.diff(columns.pieces.line[places])
         near, begins = apart <= config.near * np.median(apart), own >= least
         above, below = np.append(False, near & begins[:-1]), np.append(near & begins[1:], False)

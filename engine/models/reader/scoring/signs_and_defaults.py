@@ -56,13 +56,13 @@ def settle_signs(
         signed, F.logsigmoid(odds).tolist(), F.logsigmoid(-odds).tolist(), strict=True
     ):
         slot = canvas.instances[k].slot
-        found = Merged()
+        merged = Merged()
         for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
             bare = _unsigned(candidate, slot)
-            add_candidate(found, candidate, log if bare is None else log + negative)
+            add_candidate(merged, candidate, log if bare is None else log + negative)
             if bare is not None:
-                add_candidate(found, bare, log + unsigned)
-        ranked = sorted(found.values(), key=lambda x: -x[0])
+                add_candidate(merged, bare, log + unsigned)
+        ranked = sorted(merged.values(), key=lambda x: -x[0])
         out.logits[k] = [log for log, _ in ranked]
         out.candidates[k] = [candidate for _, candidate in ranked]
 
@@ -85,12 +85,12 @@ def settle_absences(
     shares = network.defaults(states, known.read.named[at], known.read.is_named[at]).tolist()
     for k, question, share in zip(naming, at.tolist(), shares, strict=True):
         absent = out.absent[k]
-        found = {c.text: (log, c) for c, log in zip(out.candidates[k], out.logits[k], strict=True)}
+        merged = {c.text: (log, c) for c, log in zip(out.candidates[k], out.logits[k], strict=True)}
         for named, log in zip(known.asked[question].named, share[1:], strict=False):
-            add_candidate(found, Candidate(named.text.encode(), (), "default"), absent + log)
+            add_candidate(merged, Candidate(named.text.encode(), (), "default"), absent + log)
         out.absent[k] = absent + share[0]
-        out.candidates[k] = [candidate for _, candidate in found.values()]
-        out.logits[k] = [log for log, _ in found.values()]
+        out.candidates[k] = [candidate for _, candidate in merged.values()]
+        out.logits[k] = [log for log, _ in merged.values()]
 
 
 def _unsigned(candidate: Candidate, slot: Slot) -> Candidate | None:

@@ -110,14 +110,14 @@ def spans_in_window(
     starts: list[list[int]], ends: list[list[int]], logs: list[list[float]], columns: Columns, window: Window
 ) -> list[Pointed]:
     """Returns the spans of one slot as characters of the passage."""
-    found = []
+    pointed = []
     for start_row, end_row, log_row in zip(starts, ends, logs, strict=True):
         for a, b, log in zip(start_row, end_row, log_row, strict=True):
             if log > FLOOR / 2 and b >= a:
                 first, last = a - 1 + window.first, b - 1 + window.first
                 if last < window.last:
-                    found.append(Pointed(columns.spans(first, last), log))
-    return found
+                    pointed.append(Pointed(columns.spans(first, last), log))
+    return pointed
 
 
 def candidates_of(
@@ -140,14 +140,14 @@ def candidates_of(
             end, text = min(ends, key=lambda e: (abs(e[0] - p.end), -e[0]))
             p, read = Pointed(((p.start, end),), p.log_probability), text
         else:
-            found = reader.read(slot, *p.spans)
+            reading = reader.read(slot, *p.spans)
             if isinstance(slot, MixedSlot):
-                found = found if found is not None and slot.takes(found) else None
-                if found is None and slot.is_unlisted(reader.readings(*p.spans)):
-                    found = UNLISTED
-            if found is None:
+                reading = reading if reading is not None and slot.takes(reading) else None
+                if reading is None and slot.is_unlisted(reader.readings(*p.spans)):
+                    reading = UNLISTED
+            if reading is None:
                 continue
-            read = found
+            read = reading
         if read in texts:
             total, best = texts[read]
             texts[read] = (log_sum(total, p.log_probability), max(best, p, key=lambda x: x.log_probability))
