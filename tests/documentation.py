@@ -78,12 +78,14 @@ def check_module(words: list[str]) -> None:
 
 @cache
 def cinnabar() -> Any:
-    """The click command of `cinnabar`."""
+    """The click command of `cinnabar`, with all its commands imported."""
     import typer
 
     from cinnabar.apps.cli.main import app
 
-    return typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
+    group.commands = {name: command.loaded for name, command in group.commands.items()}
+    return group
 
 
 def check_cinnabar(words: list[str]) -> None:

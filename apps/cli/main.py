@@ -3,7 +3,7 @@
 0 finished; 1 the run failed (run it again); 2 wrong use, reported in one line before any work begins; 3 finished, with
 more in quarantine than `--max-error-rate` allows.
 
-Commands import modules when they run, so that help and usage errors come at once.
+A command's module is imported when the command is asked for, so that this list comes at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import threading
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
@@ -26,33 +25,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from cinnabar.apps.cli import (
-    backfill,
-    calibrate,
-    checks,
-    correct,
-    doctor,
-    drafting,
-    evaluate,
-    export,
-    extract,
-    flows,
-    forget,
-    housekeeping,
-    improve,
-    init,
-    label,
-    model,
-    quarantine,
-    results,
-    review,
-    schema,
-    serve,
-    text,
-    train,
-)
-from cinnabar.apps.cli.local_paths import take_local_paths
-from cinnabar.apps.cli.quiet import give_quiet
+from cinnabar.apps.cli.lazy_commands import CommandEntry, LazyGroup
 from cinnabar.schemas.errors import CinnabarError, ModelError, UsageError
 from cinnabar.schemas.wording import harmless
 
@@ -61,49 +34,57 @@ _INTERRUPTED = 130
 #: New objects after which the garbage collector looks for circles.
 _YOUNG_OBJECTS = 50_000
 
+#: All commands, in the order of the help. Their modules are imported when they are asked for.
+COMMANDS = {
+    "init": CommandEntry("init:init", "Make a folder to begin with."),
+    "doctor": CommandEntry("doctor:doctor", "Check this installation."),
+    "extract": CommandEntry("extract:extract", "Read documents into tables."),
+    "backfill": CommandEntry("backfill:backfill", "Bring records to a new version of a schema."),
+    "text": CommandEntry("text:text", "Show what the parser reads from a file."),
+    "sql": CommandEntry("results:sql", "Query the results."),
+    "show": CommandEntry("results:show", "Show a record with its evidence."),
+    "review": CommandEntry("review:review", "Look at records and correct them in the browser."),
+    "checks": CommandEntry("checks:checks", "List the checks between fields that fail."),
+    "correct": CommandEntry("correct:correct", "Correct a stored record."),
+    "export": CommandEntry("export:export", "Write results as CSV, JSON, Excel or Parquet."),
+    "runs": CommandEntry("housekeeping:runs", "List runs."),
+    "report": CommandEntry("housekeeping:report", "Write the report of a run anew."),
+    "status": CommandEntry("housekeeping:status", "Show the content of a folder."),
+    "compact": CommandEntry("housekeeping:compact", "Merge small files into large ones."),
+    "verify": CommandEntry("housekeeping:verify", "Check files, checksums and records."),
+    "forget": CommandEntry("forget:forget", "Remove all that is stored of a document."),
+    "serve": CommandEntry("serve:serve_model", "Answer clients of Mercury's API."),
+    "eval": CommandEntry("evaluate:evaluate", "Score the whole path on labelled documents."),
+    "label": CommandEntry("label:label", "Draft a labelled set to correct."),
+    "truth": CommandEntry("label:truth", "Take corrected drafts as the truth."),
+    "improve": CommandEntry("improve:improve", "Train a model on corrected documents."),
+    "train": CommandEntry("train:train", "Train a model on labelled documents."),
+    "calibrate": CommandEntry("calibrate:calibrate", "Fit a model's confidence on labelled documents."),
+    "flows": CommandEntry("flows:flows_app", "Run on a schedule, with Prefect."),
+    "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),
+    "schema": CommandEntry("schema:schema_app", "List, check, offer and infer schemas."),
+    "model": CommandEntry("model:model_app", "Check and fetch language models."),
+}
+
+
+class _Commands(LazyGroup):
+    ENTRIES = COMMANDS
+
+
 app = typer.Typer(
     name="cinnabar",
+    cls=_Commands,
     help="Folders of PDFs and e-mails into tables, with the evidence behind every value.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("init", short_help="Make a folder to begin with.")(init.init)
-app.command("doctor", short_help="Check this installation.")(doctor.doctor)
-app.command("extract", short_help="Read documents into tables.")(extract.extract)
-app.command("backfill", short_help="Bring records to a new version of a schema.")(backfill.backfill)
-app.command("text", short_help="Show what the parser reads from a file.")(text.text)
-app.command("sql", short_help="Query the results.")(results.sql)
-app.command("show", short_help="Show a record with its evidence.")(results.show)
-app.command("review", short_help="Look at records and correct them in the browser.")(review.review)
-app.command("checks", short_help="List the checks between fields that fail.")(checks.checks)
-app.command("correct", short_help="Correct a stored record.")(correct.correct)
-app.command("export", short_help="Write results as CSV, JSON, Excel or Parquet.")(export.export)
-app.command("runs", short_help="List runs.")(housekeeping.runs)
-app.command("report", short_help="Write the report of a run anew.")(housekeeping.report)
-app.command("status", short_help="Show the content of a folder.")(housekeeping.status)
-app.command("compact", short_help="Merge small files into large ones.")(housekeeping.compact)
-app.command("verify", short_help="Check files, checksums and records.")(housekeeping.verify)
-app.command("forget", short_help="Remove all that is stored of a document.")(forget.forget)
-app.command("serve", short_help="Answer clients of Mercury's API.")(serve.serve_model)
-app.add_typer(flows.flows_app, name="flows")
-app.add_typer(quarantine.quarantine_app, name="quarantine")
-schema.schema_app.command("draft", short_help="Offer documents a schema of the library.")(drafting.draft)
-schema.schema_app.command("infer", short_help="Make one from a class, a CSV file or records.")(drafting.infer)
-app.add_typer(schema.schema_app, name="schema")
-app.add_typer(model.model_app, name="model")
-app.command("eval", short_help="Score the whole path on labelled documents.")(evaluate.evaluate)
-app.command("label", short_help="Draft a labelled set to correct.")(label.label)
-app.command("truth", short_help="Take corrected drafts as the truth.")(label.truth)
-app.command("improve", short_help="Train a model on corrected documents.")(improve.improve)
-app.command("train", short_help="Train a model on labelled documents.")(train.train)
-app.command("calibrate", short_help="Fit a model's confidence on labelled documents.")(calibrate.calibrate)
-take_local_paths(app)
-give_quiet(app)
 
 
 def _version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version  # Cold start: it parses messages of e-mail, 15 ms.
+
         typer.echo(f"cinnabar {version('cinnabar-extract')}")
         raise typer.Exit
 
@@ -149,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _broken_file(arguments: Sequence[str]) -> str | None:
     """Returns the file with contents of others that a command met in its folder of results, None if there is none."""
-    from cinnabar.extraction.store.contents import broken_file
+    from cinnabar.extraction.store.contents import broken_file  # Cold start: PyArrow and NumPy take .2 s.
 
     joined = (argument.partition("=")[2] for argument in arguments if argument.startswith("--out="))
     following = (after for argument, after in pairwise(arguments) if argument == "--out")

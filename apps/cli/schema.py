@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import completion
+from cinnabar.apps.cli import completion, drafting
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.schemas.wording import harmless
 
@@ -153,3 +153,7 @@ def check_schema(
     ]
     for line in lines:
         console.print(harmless(line), markup=False)
+
+
+schema_app.command("draft", short_help="Offer documents a schema of the library.")(drafting.draft)
+schema_app.command("infer", short_help="Make one from a class, a CSV file or records.")(drafting.infer)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import typer
 
-from cinnabar.apps.cli.main import app, run
+from cinnabar.apps.cli.main import COMMANDS, app, run
 from cinnabar.apps.cli.quiet import SHOWING
 
 CaptureResult = pytest.CaptureFixture[str]
@@ -34,6 +34,7 @@ def commands() -> dict[str, Any]:
     """Every command by its name, that of its group first."""
 
     def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+        command = getattr(command, "loaded", command)
         for inner, one in getattr(command, "commands", {}).items():
             yield from walk(one, f"{name} {inner}".strip())
         if not getattr(command, "commands", {}):
@@ -77,6 +78,25 @@ def done(made: Path, tmp_path: Path) -> Path:
     """A copy of those results."""
     shutil.copytree(made, tmp_path / "made")
     return tmp_path / "made" / "out"
+
+
+def test_the_list_of_commands_names_them_all_and_imports_none() -> None:
+    code = (
+        "import sys; from cinnabar.apps.cli.main import run; run(['--help'])\n"
+        "own = {name for name in sys.modules if name.startswith('cinnabar.apps.cli.')}\n"
+        "print(*sorted(own), {'numpy', 'pydantic', 'rich'} & {*sys.modules}, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True, check=True)
+    shown = re.findall(r"^  ([a-z]+)  +(.*)$", done.stdout.partition("Commands:")[2], re.MULTILINE)
+    assert shown == [(name, entry.help) for name, entry in COMMANDS.items()]
+    own = [f"cinnabar.apps.cli.{name}" for name in ("lazy_commands", "local_paths", "main", "quiet")]
+    assert done.stderr.split() == [*own, "set()"]
+
+
+@pytest.mark.parametrize("name", [name for name, entry in COMMANDS.items() if entry.place.endswith("_app")])
+def test_the_list_of_commands_says_of_a_group_what_the_group_says(name: str) -> None:
+    group: Any = typer.main.get_command(app)
+    assert group.commands[name].loaded.help.partition("\n")[0] == COMMANDS[name].help
 
 
 @pytest.mark.parametrize("name", commands())
