@@ -166,7 +166,7 @@ def _fitted(
 
     # Confidence must never fall as the model's own probability, the first sign, rises.
     bounds = [(0.0, None), *[(None, None)] * len(names[1:]), (None, None)]
-    # Of the extra `learn`.
+    # Extra: learn.
     from scipy.optimize import minimize
 
     best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x

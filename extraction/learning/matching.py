@@ -165,7 +165,7 @@ def pair_items(
         pairs = _identical(truths, predicted)
         left, right = _without(left, (i for i, _ in pairs)), _without(right, (j for _, j in pairs))
     if left and right and max(len(left), len(right)) <= _MAX_ASSIGNMENT:
-        # Of the extra `learn`.
+        # Extra: learn.
         from scipy.optimize import linear_sum_assignment
 
         gain = np.array([[agreement(truths[i], predicted[j], also) for j in right] for i in left])

@@ -140,7 +140,7 @@ def watch(
         batch = [[Input(stored.paths[0], content, stored.digest)]]
         with BatchReader(batch, 1, options.max_tokens, settings, PageStore(out / PAGES)) as reader:
             (read,) = reader.parse(batch[0])
-    # Imports torch.
+    # Cold start: Torch takes a second.
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine
     from cinnabar.extraction.reading.pipeline import run_batch

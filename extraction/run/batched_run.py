@@ -19,7 +19,10 @@ from cinnabar.extraction.reading.batch_reader import BatchReader
 from cinnabar.extraction.reading.model_sources import Place, named_folder
 from cinnabar.extraction.reading.progress import Progress, Silent
 from cinnabar.extraction.run.background_commits import BackgroundCommits
+from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.engines.count import engines_of
+from cinnabar.extraction.run.engines.pool import EnginePool
+from cinnabar.extraction.run.report.reports import report_of_run
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.stored_run import Run, RunSummary
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -242,8 +245,6 @@ class BatchedRun:
 
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
-        from cinnabar.extraction.run.report.reports import report_of_run
-
         usage, run = self._usage(), self._begun()
         ended = run.finish(usage)
         report = report_of_run(self.place.out, run.ids, self._stages(), lambda text: self._progress.note(text))
@@ -370,8 +371,6 @@ def here(run: BatchedRun) -> Generator[tuple[int, Batch]]:
 
 def in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]]:
     """Fills batches in so many engine processes, and yields them in their order."""
-    from cinnabar.extraction.run.engines.pool import EnginePool
-
     under_way: deque[tuple[int, list[Read | None], Future[Batch]]] = deque()
     number = 0
     with EnginePool(engines, run.assignment, run.place) as pool:
@@ -389,7 +388,5 @@ def on_cluster(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]
 
     Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
     """
-    from cinnabar.extraction.run.cluster.supervisor import Supervisor
-
     with Supervisor(cluster, run.assignment, run.place) as supervisor:
         yield from supervisor.fill(run.batches, lambda number: run.known(run.batches[number], number))

@@ -15,6 +15,7 @@ from cinnabar.extraction.documents.inputs import Input, Location, examine, gathe
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
+from cinnabar.extraction.reading.cost_estimate import estimate_cost
 from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource, RemoteSource, Source
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
@@ -129,8 +130,6 @@ class Extraction(BatchedRun):
         items = [item.content for batch in self.batches for item in batch]
         if not items or self._remote is None:
             return
-        from cinnabar.extraction.reading.cost_estimate import estimate_cost
-
         found = estimate_cost(
             items,
             max((part.compiled.form for part in self.assignment.parts), key=lambda form: len(form.slots)),

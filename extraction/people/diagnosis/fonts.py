@@ -39,6 +39,7 @@ def has_east_asian_font() -> bool:
 
     It drops a text whose letters have no shape, and therefore no width, unless several of them stand side by side.
     """
+    # Cold start: PDFium is loaded for this check alone, and no other fails with it.
     import pypdfium2
 
     with pypdfium2.PdfDocument(_PAGE) as document:

@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.engine.version import VALUES_VERSION
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
 from cinnabar.extraction.people.diagnosis.findings import Finding, advises, fails, ok
 from cinnabar.schemas.automata.cache import cache_folder
@@ -24,8 +28,6 @@ _WHOLE = "install it again: a file of the installation is missing or was changed
 
 def versions() -> Iterator[Finding]:
     """Cinnabar, Python, and whether each dependency is installed in a version that fits."""
-    from packaging.requirements import Requirement
-
     yield ok("cinnabar", f"{version(PACKAGE)}, values {VALUES_VERSION}")
     yield ok("python", f"{platform.python_version()} on {platform.system()}")
     wrong = []
@@ -47,6 +49,7 @@ def versions() -> Iterator[Finding]:
 
 def models() -> Iterator[Finding]:
     """Whether the weights that ship are whole, by their SHA-256."""
+    # Cold start: Torch takes a second.
     from cinnabar.engine.models.weights import check_files
 
     for check, folder in (("reader", SHIPPED), ("sentence encoder", SHIPPED.parents[1] / "sentences" / "weights")):
@@ -62,9 +65,6 @@ def models() -> Iterator[Finding]:
 
 def parser() -> Iterator[Finding]:
     """Whether a bounded process reads a text."""
-    from cinnabar.extraction.documents.content.document import Document
-    from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-
     with tempfile.TemporaryDirectory() as folder, ParserPool(1) as pool:
         path = Path(folder) / "doctor.txt"
         path.write_text("Invoice 77\n", encoding="utf-8")

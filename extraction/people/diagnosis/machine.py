@@ -68,8 +68,10 @@ def _number(path: Path) -> int | None:
 
 
 def _cores() -> Finding:
+    # Cold start: Torch takes a second.
     import torch
 
+    # Cold start: it imports Torch.
     from cinnabar.engine.models.integer_products import multiplies_integers
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -83,6 +85,7 @@ def _cores() -> Finding:
 
 
 def _gpu() -> Finding:
+    # Cold start: Torch takes a second.
     import torch
 
     if torch.cuda.is_available():

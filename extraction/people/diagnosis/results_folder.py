@@ -14,6 +14,7 @@ from cinnabar.schemas.wording import counted
 
 def results_folder(out: Path) -> Iterator[Finding]:
     """The findings about this folder, which need not exist yet."""
+    # Cold start: DuckDB and PyArrow, which no other check needs.
     from cinnabar.extraction.corrections.unread import unread_corrections
     from cinnabar.extraction.store.housekeeping import runs, status
 

@@ -147,6 +147,7 @@ class Backfill(BatchedRun):
 
     def _try(self, items: Sequence[Item]) -> Cost:
         """Fills these documents without storing anything."""
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.run.work.refilling import refill_batch
 
         begun = time.perf_counter()

@@ -34,6 +34,7 @@ class StoredRecords:
 
     def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> Known:
         """Returns the stored records of these documents; if it fetches, then those of the coming batches, too."""
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.run.work.refilling import Known
 
         found = [self._found[item.path] for item in items]

@@ -67,6 +67,7 @@ class Unpacking:
     precision: Precision = DEFAULT
 
     def __call__(self) -> Model:
+        # Cold start: Torch takes a second.
         from cinnabar.engine.models.reader.loading import load_model
 
         with tempfile.TemporaryDirectory(prefix="cinnabar-") as place:

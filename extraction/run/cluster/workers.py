@@ -71,7 +71,7 @@ class Filling:
 
         `place` is the run's output, for the engines on its own machine.
         """
-        # The engine must set variables before torch is loaded (engine/__init__.py).
+        # Cold start: Torch takes a second. The engine must set variables before (engine/__init__.py).
         import cinnabar.engine  # noqa: F401, I001
         import torch
 
@@ -90,6 +90,7 @@ class Filling:
 
     def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
         """Returns the outcomes of a batch; `known` holds the stored records in a backfill."""
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.reading.pipeline import Read
 
         assert self._job is not None, "call start() before fill()"

@@ -37,6 +37,7 @@ def _on_gpu(assignment: Assignment) -> bool:
     load = getattr(assignment.model, "load", None)
     if not isinstance(load, Named) or load.device == "cpu":
         return False
+    # Cold start: Torch takes a second.
     import torch
 
     return torch.cuda.is_available()

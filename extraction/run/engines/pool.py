@@ -85,6 +85,7 @@ class EnginePool:
                 cause = str(error)
         if len(read) == 1:
             return _lost(read[0], cause)
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.reading.pipeline import in_order
 
         # Each document alone, so that one that kills its engine takes no other with it.
@@ -116,6 +117,7 @@ def _record(known: Known | None, at: int) -> Known | None:
 
 
 def _lost(one: Read, cause: str) -> Batch:
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.reading.pipeline import Batch
 
     detail = f"each engine that filled it died ({cause}); more memory or a lower --context may help"

@@ -38,6 +38,7 @@ def fill_requests(pipes: ParentPipes) -> None:
     while (asked := _request(pipes)) is not None:
         try:
             if engine is None:
+                # Cold start: the parent waits for what was sent first.
                 from cinnabar.extraction.run.cluster.workers import Filling
 
                 engine = Filling(threads=1)

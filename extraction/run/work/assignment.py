@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.examples import shown_with
+from cinnabar.engine.filler import Prompted
 from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
@@ -20,6 +21,7 @@ from cinnabar.extraction.reading.model_sources import (
     sources_of,
 )
 from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of
 from cinnabar.extraction.run.work.kept_models import model_for
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
@@ -141,7 +143,7 @@ class Assignment:
 
         Raises UsageError if a model has no room for the schema.
         """
-        from cinnabar.engine.filler import Prompted
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.reading.pipeline import Job
         from cinnabar.extraction.reading.tiers import Tier
 
@@ -170,7 +172,7 @@ class Assignment:
         )
         if self.routing is None:
             return job
-        from cinnabar.extraction.reading.routing.jobs import RoutedJobs
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.reading.routing.router import Router
 
         jobs = {

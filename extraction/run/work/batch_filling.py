@@ -25,6 +25,7 @@ def fill_batch(read: Sequence[Read], known: Known | None, job: Job) -> Batch:
     `known` holds the stored records in a backfill. Long documents get none if the batch has other documents; each has
     to come again, alone.
     """
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.reading.pipeline import run_batch
     from cinnabar.extraction.run.work.refilling import refill_batch
 

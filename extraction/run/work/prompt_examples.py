@@ -75,6 +75,7 @@ def prompt_examples(
 
 
 def _checked(folder: Path, schemas: Sequence[SchemaSource], options: RunOptions) -> PromptExamples:
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.run.work.labelled_sets import find_sets
 
     sets = [one for one in find_sets(folder) if one.truths]
@@ -116,6 +117,7 @@ def _drawn(one: LabelledSet, schema: SchemaSource) -> _Drawn:
 
     Raises UsageError for a record that breaks the schema.
     """
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.run.work.labelled_sets import mark_of
 
     validator, compiled = Validator(schema), compile_schema(schema.schema)
@@ -144,6 +146,7 @@ def _refused(one: LabelledSet, file: str, schema: SchemaSource, pointer: str, me
 
 
 def _read(folder: Path, drawn: Mapping[str, Sequence[_Drawn]], options: RunOptions) -> dict[str, list[Example]]:
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.run.work.labelled_sets import read_set
 
     found: dict[str, list[Example]] = {}
