@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import types
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from enum import EnumMeta
 from typing import Any, get_origin
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
@@ -63,10 +64,6 @@ def _of_type(spec: Any, generator: type[GenerateJsonSchema]) -> dict[str, Any]:
 
 def _of_arguments(function: Callable[..., Any], generator: type[GenerateJsonSchema]) -> dict[str, Any]:
     """Returns the schema of a function's arguments by their names; all of them need types, as in outlines."""
-    import inspect
-
-    from pydantic import create_model
-
     fields: dict[str, Any] = {}
     for name, one in inspect.signature(function, eval_str=True).parameters.items():
         if one.annotation is inspect.Parameter.empty or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):

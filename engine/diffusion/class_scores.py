@@ -150,6 +150,7 @@ class TokenClasses:
 
         held: [N] int64, on the device. total, best and token of `out` are [N * C]. The others are as for `scores`.
         """
+        # Cold start: Triton takes 0.2 s, and a CPU runs without it.
         from cinnabar.kernels.class_scores_triton import PieceTables, class_scores_triton
 
         if self._pieces is None or self._pieces.order.device != hidden.device:

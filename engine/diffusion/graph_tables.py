@@ -141,6 +141,7 @@ class GraphTables:
 
     def _reduced(self, groups: Sequence[_Group]) -> Reduced:
         """Computes the scores of all groups on the device, one group after the other in the same tensors."""
+        # Cold start: Triton takes 0.2 s, and a CPU runs without it.
         from cinnabar.kernels.block_scan_triton import uploaded
 
         device = self._decoder.device
@@ -166,6 +167,7 @@ class GraphTables:
         asked = [(self._constraint(look.sequence.task.graph if self._free is None else None), look) for look in looks]
         if not asked or self._backend == "plain" or self._free is not None:
             return [constraint.lookahead(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
+        # Cold start: Triton takes 0.2 s, and a CPU runs without it.
         from cinnabar.engine.diffusion.device_lookahead import lookaheads
 
         scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]

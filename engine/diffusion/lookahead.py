@@ -166,6 +166,7 @@ class Constraint:
         tables = part_tables(len(cut.states), len(cut.classes), cut.source, cut.target, cut.label)
         size, on_device = self.classes.size[cut.classes], None
         if self.device is not None:
+            # Cold start: Triton takes 0.2 s, and a CPU runs without it.
             from cinnabar.kernels.block_scan_triton import device_part
 
             on_device = device_part(tables, cut.classes, size, cut.distance, self.device)

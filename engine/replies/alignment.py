@@ -108,7 +108,7 @@ class Aligner:
     def _like(self, value: str) -> _Places:
         if len(value) < LEAST or len(self.text) > LONGEST or len(self._lower) != len(self.text):
             return _Places((), NOWHERE)
-        # Of the extras `models` and `mercury`.
+        # Extra: models, mercury.
         from rapidfuzz import fuzz
 
         best = fuzz.partial_ratio_alignment(value.lower(), self._lower, score_cutoff=100 * LIKENESS)
@@ -120,7 +120,7 @@ class Aligner:
     def _by_label(self, slot: Slot, places: _Places) -> Found:
         if len(places.spans) < 2:
             return Found(places.spans[0] if places.spans else None, places.confidence)
-        # Of the extras `models` and `mercury`.
+        # Extra: models, mercury.
         from rapidfuzz import fuzz
 
         label = slot.title or slot.path.rsplit("/", 1)[-1].replace("_", " ")

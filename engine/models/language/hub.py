@@ -65,7 +65,7 @@ def fetch_checkpoint(name: str, out: Path, revision: str | None = None) -> Fetch
     weights are fetched; RunError if the hub fails.
     """
     check_extra("models", "cinnabar model fetch")
-    # Of the extra `models`.
+    # Extra: models.
     import huggingface_hub
     from huggingface_hub import errors
 
@@ -125,6 +125,7 @@ def _fetch(url: str, file: HubFile, path: Path) -> None:
     """Fetches one file; what came of it before is kept beside it under the name of its hash."""
     if file.is_at(path):
         return
+    # Extra: models.
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
 
@@ -157,6 +158,7 @@ def _check_room(out: Path, files: Iterable[HubFile]) -> None:
 @contextmanager
 def _online() -> Iterator[None]:
     """Lifts HF_HUB_OFFLINE, by which the Makefile sees to it that nothing is fetched unasked; reports nothing."""
+    # Extra: models.
     from huggingface_hub import constants
 
     library: Any = constants

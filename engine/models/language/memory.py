@@ -97,6 +97,7 @@ def longest_within(traits: Traits, precision: Precision, free: int) -> int:
 def free_memory(device: torch.device) -> int | None:
     """Returns the free memory of a device in bytes, None if the system does not tell it."""
     if device.type == "cuda":
+        # Cold start: Torch takes a second, and the memory of a CPU is known without it.
         import torch
 
         return int(torch.cuda.mem_get_info(device)[0])

@@ -16,6 +16,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import jinja2
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 from cinnabar.engine.child_environment import child_environment
 from cinnabar.schemas.errors import RunError
 
@@ -78,10 +82,6 @@ def _limit(seconds: int, memory: int) -> None:
 
 
 def _render(job: Mapping[str, Any], seconds: int, memory: int) -> dict[str, Any]:
-    import jinja2
-    from jinja2.ext import loopcontrols
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
     def fail(message: str) -> None:
         raise jinja2.TemplateError(message)
 

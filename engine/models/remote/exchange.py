@@ -67,6 +67,7 @@ class Unreached(Transient):
 
 def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
     """Returns the official client; it tries once, follows no redirect and sends nothing about this machine."""
+    # Extra: mercury.
     from httpx2 import Limits, Timeout
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
@@ -104,6 +105,7 @@ async def exchange(
     Raises Transient for a passing failure, EngineFailure for a fault of this request, and RunError for a fault that
     stops every request (key, address, account). None of their messages contains the key.
     """
+    # Extra: mercury.
     import openai
 
     usual = {name: body[name] for name in ("model", "messages", "response_format")}
@@ -161,6 +163,7 @@ def scrubbed(text: str, key: str) -> str:
 
 def _broken(error: Exception, settings: Settings) -> Transient:
     """Returns the exception for a connection that failed, was cut or took too long."""
+    # Extra: mercury.
     from httpx2 import ConnectError, ConnectTimeout, PoolTimeout
     from openai import APITimeoutError
 

@@ -177,6 +177,7 @@ class RemoteFiller:
         return answer
 
     async def _retried(self, client: AsyncOpenAI, body: dict[str, Any], key: str) -> Answer:
+        # Extra: mercury.
         from tenacity import AsyncRetrying, retry_if_exception_type
 
         settings = self._settings
