@@ -49,7 +49,7 @@ def text(
       cinnabar text letter.pdf --words
       cinnabar text mails/1042.eml --json
     """
-    from cinnabar.extraction.documents.content.codes import told
+    from cinnabar.extraction.documents.content.codes import problem_message
     from cinnabar.extraction.documents.content.document import Document
     from cinnabar.extraction.documents.ingest.sandbox import ParserPool
     from cinnabar.extraction.documents.inputs import examine, gather, located
@@ -69,7 +69,7 @@ def text(
         for item in items:
             found = next(readable)[1] if item.problem is None else item.problem
             if isinstance(found, DocumentError):
-                print(harmless(f"cinnabar: {item.path}: {found.code}: {told(found)}"), file=sys.stderr)
+                print(harmless(f"cinnabar: {item.path}: {found.code}: {problem_message(found)}"), file=sys.stderr)
                 status = 1
                 continue
             assert isinstance(found, Document)

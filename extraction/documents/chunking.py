@@ -61,14 +61,14 @@ def chunks(document: Document, limit: int, overlap: int, count_tokens: Callable[
     upto = [0, *accumulate(counts)]
     last = len(counts)
     borders, ranks = [*starts, len(text)], [*ranks, _PAGE]
-    found: list[Chunk] = []
+    cuts: list[Chunk] = []
     first = 0
     while True:
         furthest = max(bisect_right(upto, upto[first] + limit) - 1, first + 1)
         if furthest >= last:
-            return [*found, Chunk(borders[first], borders[last])]
+            return [*cuts, Chunk(borders[first], borders[last])]
         cut = _best_cut(upto, ranks, first, furthest, limit)
-        found.append(Chunk(borders[first], borders[cut]))
+        cuts.append(Chunk(borders[first], borders[cut]))
         first = _overlapping(upto, ranks, first, cut, overlap)
 
 
@@ -82,15 +82,15 @@ def window_chunks(
         return []
     # upto[i]: tokens before the i-th window.
     upto = [0, *accumulate(count_tokens(text[a:b]) for a, b in pairwise(starts))]
-    found: list[Chunk] = []
+    cuts: list[Chunk] = []
     first = 0
     while first < len(windows):
         last = first
         while last + 1 < len(windows) and upto[last + 1] + own[last + 1] - upto[first] <= limit:
             last += 1
-        found.append(Chunk(starts[first], windows[last][1]))
+        cuts.append(Chunk(starts[first], windows[last][1]))
         first = last + 1
-    return found
+    return cuts
 
 
 def _best_cut(upto: list[int], ranks: list[int], first: int, furthest: int, limit: int) -> int:

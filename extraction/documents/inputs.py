@@ -57,9 +57,9 @@ def located(texts: Sequence[str], password: Callable[[], str] = password_of_envi
 
     `password` returns the password of the mailboxes.
     """
-    found = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
-    check_account(one for one in found if isinstance(one, ImapAddress))
-    return [*found]
+    places = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
+    check_account(one for one in places if isinstance(one, ImapAddress))
+    return [*places]
 
 
 def check_account(addresses: Iterable[ImapAddress]) -> None:
@@ -79,25 +79,25 @@ def gather(
     server, user or mailbox.
     """
     unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
-    found: dict[tuple[str, int], Path | Message | Input] = {}
+    inputs: dict[tuple[str, int], Path | Message | Input] = {}
     # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its work.
     in_maildir: dict[Path, bool] = {}
     for location in locations:
         if isinstance(location, Input):
-            found[location.path, 0] = location
+            inputs[location.path, 0] = location
         elif isinstance(location, ImapAddress):
             for message in connections.enter_context(ImapMailbox(location)).messages():
-                found[str(location), message.uid] = message
+                inputs[str(location), message.uid] = message
         else:
             for path in files_at(location, out):
                 folder = path.parent
                 if folder not in in_maildir:
                     in_maildir[folder] = maildir_of(path) is not None
                 items = _items(path, unpacker, path == location, in_maildir[folder])
-                found |= {(str(path), number): item for number, item in enumerate(items)}
+                inputs |= {(str(path), number): item for number, item in enumerate(items)}
     if not locations:
         raise UsageError("expected at least one file, folder or mailbox to read, got none")
-    return [found[key] for key in sorted(found)]
+    return [inputs[key] for key in sorted(inputs)]
 
 
 def _items(path: Path, unpacker: Unpacker, given: bool, in_maildir: bool) -> Sequence[Path | Message]:
@@ -134,15 +134,15 @@ def expand(paths: Sequence[Path], out: Path | None = None) -> list[Path]:
 
     Raises UsageError if a path does not exist, or if a folder or all of them hold no file.
     """
-    found: set[Path] = set()
+    files: set[Path] = set()
     for path in paths:
         inside = files_at(path, out)
         if not inside:
             raise UsageError(f"{path}: the folder holds no files (hidden ones do not count)")
-        found.update(inside)
-    if not found:
+        files.update(inside)
+    if not files:
         raise UsageError("expected at least one file or folder to read, got none")
-    return sorted(found, key=str)
+    return sorted(files, key=str)
 
 
 def files_at(path: Path, out: Path | None = None) -> list[Path]:

@@ -47,17 +47,17 @@ class Invoice:
 def copies_in(document: Document) -> list[Span]:
     """Returns the stretches that repeat the data of an invoice, in order and disjoint: pages, and data sent twice."""
     known = set[tuple[str, str]]()
-    found: list[Span] = []
+    repeated: list[Span] = []
     for one in invoices_in(document):
         file = document.parts[document.parts[one.part].parent]
         if one.name is not None and one.name in known:
-            found.append(Span(file.start, file.end))
+            repeated.append(Span(file.start, file.end))
         elif one.pages is not None:
-            found.append(one.pages)
+            repeated.append(one.pages)
         if one.name is not None:
             known.add(one.name)
     kept: list[Span] = []
-    for span in sorted(found, key=lambda one: one.start):
+    for span in sorted(repeated, key=lambda one: one.start):
         if not kept or span.start >= kept[-1].end:
             kept.append(span)
     return kept
@@ -65,19 +65,19 @@ def copies_in(document: Document) -> list[Span]:
 
 def differences(document: Document) -> list[Span]:
     """Returns the lines of invoices' data whose values their pages do not print, in order."""
-    found = []
+    spans = []
     for one in invoices_in(document):
         shown = "" if one.pages is None else _plain(document.text[one.pages.start : one.pages.end])
         if any(map(str.isdigit, shown)):
-            found += [term.span for at, term in one.terms.items() if not prints(shown, at, term.value)]
-    return found
+            spans += [term.span for at, term in one.terms.items() if not prints(shown, at, term.value)]
+    return spans
 
 
 def invoices_in(document: Document) -> list[Invoice]:
     """Returns the invoices whose data lie in files of the document, in order, with their pages."""
     parts = document.parts
     held = [at for at, part in enumerate(parts) if part.kind == "invoice" and part.parent >= 0]
-    found: list[Invoice] = []
+    invoices: list[Invoice] = []
     taken: set[int] = set()
     # Data within a PDF take its pages before data beside it.
     for at in sorted(held, key=lambda at: _pages_around(parts, at) is None):
@@ -95,8 +95,8 @@ def invoices_in(document: Document) -> list[Invoice]:
                     break
         else:
             taken.add(parts[parts[at].parent].parent)
-        found.append(invoice)
-    return sorted(found, key=lambda one: one.part)
+        invoices.append(invoice)
+    return sorted(invoices, key=lambda one: one.part)
 
 
 def _pages_around(parts: tuple[Part, ...], at: int) -> Span | None:
@@ -119,15 +119,15 @@ def _pages_beside(parts: tuple[Part, ...], at: int) -> Iterator[tuple[int, Span]
 
 def _terms(document: Document, part: Part) -> dict[str, TermValue]:
     """Returns the terms of an invoice that pages have to print, by their places."""
-    found: dict[str, TermValue] = {}
+    terms: dict[str, TermValue] = {}
     start = part.start
     for line in document.text[part.start : part.end].split("\n"):
         at = document.places.at(start).rpartition(" ")[2]
         if at in (_NUMBER, _TOTAL, _DUE) and line.strip():
             value = line.partition(": ")[2].strip()
-            found.setdefault(at, TermValue(value, Span(start, start + len(line))))
+            terms.setdefault(at, TermValue(value, Span(start, start + len(line))))
         start += len(line) + 1
-    return found
+    return terms
 
 
 def _plain(text: str) -> str:

@@ -41,7 +41,7 @@ def passwords_in(text: str) -> tuple[str, ...]:
 def _check_ocr(options: RunOptions) -> None:
     """Raises UsageError for an engine that is unknown, or that is missing although the options ask for it by name."""
     try:
-        engine = OcrEngine.said(options.ocr_engine)
+        engine = OcrEngine.parse(options.ocr_engine)
     except ValueError as error:
         raise UsageError(f"--ocr-engine: {error}") from error
     asked = options.ocr == "always" or options.ocr_engine != DEFAULT_OPTIONS.ocr_engine

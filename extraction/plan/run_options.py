@@ -39,9 +39,9 @@ class Options(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _checked(cls, said: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
+    def _checked(cls, values: Any, check: ModelWrapValidatorHandler[Self]) -> Self:
         try:
-            return check(said)
+            return check(values)
         except ValidationError as error:
             wrong = error.errors(include_url=False)[0]
             name = str(wrong["loc"][0])
@@ -198,16 +198,16 @@ class RunPlan(Options):
     options: RunOptions = DEFAULT_OPTIONS
 
     @classmethod
-    def of(cls, schemas: Iterable[Any] = (), out: str | Path | None = None, **said: Any) -> RunPlan:
+    def of(cls, schemas: Iterable[Any] = (), out: str | Path | None = None, **values: Any) -> RunPlan:
         """Returns the plan with these values of its own fields, of `Server` and of `RunOptions`.
 
         Raises UsageError if one is out of range.
         """
-        own = {name: said.pop(name) for name in cls.model_fields if name in said}
-        server = {name: said.pop(name) for name in Server.model_fields if name in said}
+        own = {name: values.pop(name) for name in cls.model_fields if name in values}
+        server = {name: values.pop(name) for name in Server.model_fields if name in values}
         own |= {"server": Server(**server)} if server else {}
         place = None if out is None else Path(out)
-        return cls(schemas=[*schemas], out=place, **{"options": RunOptions(**said)} | own)
+        return cls(schemas=[*schemas], out=place, **{"options": RunOptions(**values)} | own)
 
 
 #: The options of a run by name, as commands and flows take them.

@@ -109,12 +109,12 @@ class BatchReader:
         # Imports torch, so it comes last: the first documents are parsed meanwhile.
         from cinnabar.extraction.reading.pipeline import Read
 
-        found = [
+        parsed = [
             None if item.path in late else Read(item.path, item.digest, coming[item.path].result())
             for item in items
         ]
         self.seconds += time.perf_counter() - started
-        return found
+        return parsed
 
     def _overdue(self, coming: dict[str, Future[_Found]]) -> set[str]:
         """Waits for the documents, and returns the late ones."""

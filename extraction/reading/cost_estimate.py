@@ -48,15 +48,15 @@ class CostEstimate:
     def __str__(self) -> str:
         about = "at most about" if self.at_most else "about"
         tokens = f"{self.input_tokens:,} tokens in, {self.output_tokens:,} out"
-        told = f"({tokens}; from a sample of {self.read})"
+        basis = f"({tokens}; from a sample of {self.read})"
         if self.cost is None or self.dearest is None:
-            return f"{counted(self.documents, 'document')}, {about} {told} at unknown prices (set --prices)"
+            return f"{counted(self.documents, 'document')}, {about} {basis} at unknown prices (set --prices)"
         enough, most = (
             amount.quantize(Decimal("0.0001"), ROUND_UP)
             for amount in (self.cost + self.dearest, self.dearest)
         )
         room = f"one request may cost up to ${most}, so all need a --budget of about ${enough}"
-        return f"{counted(self.documents, 'document')}, {about} ${self.cost:.4f} {told}; {room}"
+        return f"{counted(self.documents, 'document')}, {about} ${self.cost:.4f} {basis}; {room}"
 
 
 def estimate_cost(
@@ -74,8 +74,8 @@ def estimate_cost(
     """
     step = max(1, -(-len(items) // _SAMPLE))
     sample = items[::step]
-    found = [read for _, read in pool.parse_many(sample)]
-    documents = [read for read in found if isinstance(read, Document)]
+    parsed = [read for _, read in pool.parse_many(sample)]
+    documents = [read for read in parsed if isinstance(read, Document)]
     few_shot = few_shot_of(examples, served)
     room = passage_room(served.context, few_shot)
     limit = min(context or room, room)

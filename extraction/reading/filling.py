@@ -37,15 +37,15 @@ def fill_documents(
     """
     alone = [] if isinstance(filler, Metered) else [at for at, one in enumerate(documents) if one.tokens > LONG]
     together = [at for at in range(len(documents)) if at not in set(alone)]
-    found: dict[int, list[Result]] = {}
+    results: dict[int, list[Result]] = {}
     with limited(None if isinstance(filler, Metered) else max_seconds):
         shared = filler.fill([request for at in together for request in documents[at].requests])
     answers = iter(shared)
     for at in together:
-        found[at] = [with_advice(next(answers), max_seconds) for _ in documents[at].requests]
+        results[at] = [with_advice(next(answers), max_seconds) for _ in documents[at].requests]
     for at in sorted(alone, key=lambda at: documents[at].tokens):
-        found[at] = _fill_alone(documents[at].requests, filler, max_seconds)
-    return [found[at] for at in range(len(documents))]
+        results[at] = _fill_alone(documents[at].requests, filler, max_seconds)
+    return [results[at] for at in range(len(documents))]
 
 
 def _fill_alone(requests: Sequence[Request], filler: Filler, max_seconds: float | None) -> list[Result]:

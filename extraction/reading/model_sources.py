@@ -179,21 +179,21 @@ class LanguageSource:
         most = longest_within(traits, self.precision, free - weights)
         room = beside_answer(most)
         each = position_bytes(traits, self.precision)
-        told = (
+        memory = (
             f"{self.folder}: the weights take {weights / 1e9:.2f} GB, each token {each:,} bytes more, and"
             f" {free / 1e9:.2f} GB are free on {on}"
         )
         if room < LEAST:
-            raise UsageError(f"{told}, too little for any document; take a smaller model or a larger machine")
+            raise UsageError(f"{memory}, too little for any document; take a smaller model or a larger machine")
         if most >= traits.window:
             return None
         if context is None:
             return (
-                f"{told}: a document of more than about {room:,} tokens goes to quarantine, though the model's window"
+                f"{memory}: a document of more than about {room:,} tokens goes to quarantine, though the model's window"
                 f" is {traits.window:,}; --context {room} cuts it into passages"
             )
         if min(context, beside_answer(traits.window)) > room:
-            raise UsageError(f"--context {context}: expected at most {room}; {told}")
+            raise UsageError(f"--context {context}: expected at most {room}; {memory}")
         return None
 
     def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine:
@@ -314,8 +314,8 @@ def local_folder(name: str | Path) -> Path:
     if _is_language(name):
         return Path(name)
     if str(name) != "default" and not (Path(name) / "model.json").is_file():
-        if told := named_wrongly(name):
-            raise UsageError(f"--model {name}: {told}")
+        if reason := named_wrongly(name):
+            raise UsageError(f"--model {name}: {reason}")
         raise UsageError(
             f"--model {name}: expected `default` or a folder with model.json, as `cinnabar train` makes it, or with"
             " config.json and *.safetensors, as `cinnabar model fetch` makes it"
@@ -330,18 +330,18 @@ def local_fingerprint(name: str | Path) -> str:
 
 def _encodings_limit() -> int:
     """Returns the environment's limit of kept encodings in bytes. Raises UsageError if it is not a number."""
-    said = os.environ.get(_ENCODINGS_LIMIT, str(_ENCODINGS_DEFAULT))
-    if not said.isdecimal():
-        raise UsageError(f"{_ENCODINGS_LIMIT}={said}: expected megabytes, such as 4096, or 0 to keep none")
-    return int(said) << 20
+    megabytes = os.environ.get(_ENCODINGS_LIMIT, str(_ENCODINGS_DEFAULT))
+    if not megabytes.isdecimal():
+        raise UsageError(f"{_ENCODINGS_LIMIT}={megabytes}: expected megabytes, such as 4096, or 0 to keep none")
+    return int(megabytes) << 20
 
 
 def _remote(name: str, settings: Settings) -> RemoteSource:
     check_installed(name)
-    found = served(name, settings)
+    server = served(name, settings)
     if settings.budget != 0:
-        api_key(found)
-    return RemoteSource(found, settings)
+        api_key(server)
+    return RemoteSource(server, settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,22 +375,22 @@ def sources_of(
 
 def _settings(plan: RunPlan) -> Settings:
     """Returns the settings for a server. Raises UsageError if a price or the budget is no such text."""
-    found: dict[str, Any] = plan.server.model_dump(exclude_none=True) | {"context": plan.options.context}
-    if "prices" in found:
-        found["prices"] = Prices.parse(found["prices"])
-    if "budget" in found:
+    values: dict[str, Any] = plan.server.model_dump(exclude_none=True) | {"context": plan.options.context}
+    if "prices" in values:
+        values["prices"] = Prices.parse(values["prices"])
+    if "budget" in values:
         try:
-            found["budget"] = Decimal(found["budget"])
+            values["budget"] = Decimal(values["budget"])
         except InvalidOperation:
-            raise UsageError(f"--budget {found['budget']}: expected dollars, such as 5.00") from None
-    return Settings(**found)
+            raise UsageError(f"--budget {values['budget']}: expected dollars, such as 5.00") from None
+    return Settings(**values)
 
 
 def _check_models(plan: RunPlan, model: str) -> None:
     upper = plan.escalate_to
     if upper is not None and not is_remote(upper) and not _is_language(upper):
-        if told := named_wrongly(upper):
-            raise UsageError(f"--escalate-to {upper}: {told}")
+        if reason := named_wrongly(upper):
+            raise UsageError(f"--escalate-to {upper}: {reason}")
         raise UsageError(
             f"--escalate-to {upper}: expected mercury-2, openai:NAME, or the folder of a language model"
             " (config.json and *.safetensors)"

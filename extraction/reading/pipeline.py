@@ -12,7 +12,7 @@ from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.time_limit import limited
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.documents.chunking import Chunk
-from cinnabar.extraction.documents.content.codes import told
+from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
 from cinnabar.extraction.documents.invoice_copies import DATA_DIFFERS, differences
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnMissing
@@ -120,23 +120,23 @@ def _run_jobs(read: Sequence[Read], routing: Routes, overtakes: bool) -> Batch:
     started = time.perf_counter()
     places = [routing.place(item) for item in read]
     took = 1000 * (time.perf_counter() - started)
-    found = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
+    outcomes = {at: place for at, place in enumerate(places) if isinstance(place, Outcome)}
     parts: list[tuple[Sequence[int], Batch]] = []
     for name, job in routing.jobs.items():
         own = [at for at, place in enumerate(places) if place == name]
         batch = _run_job([read[at] for at in own], job, overtakes)
         parts.append((own, replace(batch, outcomes=[replace(one, schema=name) for one in batch.outcomes])))
-    return in_order(len(read), found, parts, took)
+    return in_order(len(read), outcomes, parts, took)
 
 
 def in_order(
-    count: int, found: Mapping[int, Outcome], parts: Sequence[tuple[Sequence[int], Batch]], routing: float
+    count: int, outcomes: Mapping[int, Outcome], parts: Sequence[tuple[Sequence[int], Batch]], routing: float
 ) -> Batch:
     """Returns one batch of `count` inputs: outcomes by the places of their inputs, and batches with theirs.
 
     `routing` is added to the time that the batches took to choose schemas.
     """
-    by_place, aside = {**found}, dict[int, int]()
+    by_place, aside = {**outcomes}, dict[int, int]()
     for places, batch in parts:
         aside |= {places[at]: tokens for at, tokens in batch.set_aside.items()}
         by_place |= zip((at for at in places if at not in aside), batch.outcomes, strict=True)
@@ -155,9 +155,9 @@ def in_order(
 
 def _run_job(read: Sequence[Read], job: Job, overtakes: bool) -> Batch:
     begun, filling = time.perf_counter(), dict[str, float]()
-    found = [_plan(item, job, overtakes) for item in read]
-    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
-    plans = [plan for plan in found if not isinstance(plan, Long)]
+    planned = [_plan(item, job, overtakes) for item in read]
+    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
+    plans = [plan for plan in planned if not isinstance(plan, Long)]
     asked = [Asked(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _Plan)]
     with timed(filling, "fill"):
         results = iter(fill_documents(asked, job.engine, job.max_seconds))
@@ -230,7 +230,7 @@ class _Plan:
 def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     document = item.found
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
+        return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
     try:
         tokens = tokens_or_long(document, job, overtakes)
         if isinstance(tokens, Long):
@@ -244,7 +244,7 @@ def _plan(item: Read, job: Job, overtakes: bool) -> _Plan | Long | Outcome:
     except DocumentError as error:
         return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
-        return quarantined(item.path, document, "internal_error", said_of(error))
+        return quarantined(item.path, document, "internal_error", error_text(error))
     return _Plan(item.path, document, tokens, pieces, requests, facts)
 
 
@@ -254,11 +254,11 @@ def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | O
     if failed is not None:
         return failure_of(plan.path, plan.document, failed, facts=plan.facts)
     try:
-        found = [result for result in results if isinstance(result, Filled)]
-        filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, found))
+        answers = [result for result in results if isinstance(result, Filled)]
+        filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, answers))
         filled = with_facts(job.compiled.form, filled, plan.facts)
     except Exception as error:
-        return quarantined(plan.path, plan.document, "internal_error", said_of(error))
+        return quarantined(plan.path, plan.document, "internal_error", error_text(error))
     return MergedRecord(plan.document, filled, plan.facts)
 
 
@@ -278,7 +278,7 @@ def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outc
     try:
         record = record_of(document, result, job.compiled.form, merged.facts)
     except Exception as error:
-        return quarantined(path, document, "internal_error", said_of(error))
+        return quarantined(path, document, "internal_error", error_text(error))
     return judged(path, document, record, job, facts=merged.facts)
 
 
@@ -299,7 +299,7 @@ def judged(
     try:
         record = with_emptiness(record, job.compiled.form)
         if facts.demanded:
-            detail = "; ".join(f"{at}: {said}" for at, said in [*facts.demanded.items()][:5])
+            detail = "; ".join(f"{at}: {reason}" for at, reason in [*facts.demanded.items()][:5])
             return quarantined(path, document, REFUSED, detail, record, tuple(facts.demanded))
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
         if missing and job.on_missing == "quarantine":
@@ -322,7 +322,7 @@ def judged(
             pointers = tuple(at for at, _ in unsure)
             return quarantined(path, document, "low_confidence", detail, record, pointers)
     except Exception as error:
-        return quarantined(path, document, "internal_error", said_of(error))
+        return quarantined(path, document, "internal_error", error_text(error))
     return final
 
 
@@ -373,12 +373,12 @@ def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:
 
 def _flags(leaf: Leaf, evidence: Evidence | None) -> tuple[str, ...]:
     """Returns the flags of a value: guessed, generated, the schema's default, or without evidence."""
-    said = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
+    has_value = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
     marks = {
         "default": leaf.origin == "default",
         "generated": leaf.origin == "generated",
         "guessed": leaf.missing,
-        "no_evidence": said and evidence is None,
+        "no_evidence": has_value and evidence is None,
     }
     return tuple(name for name, holds in marks.items() if holds)
 
@@ -407,5 +407,5 @@ def quarantined(
     return Outcome(path, "quarantined", code, detail, document.digest, info, record, pointers=pointers)
 
 
-def said_of(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:2000]

@@ -88,9 +88,9 @@ def chunks_for(
         return [Chunk(0, len(document.text))]
     if limit >= LEAST_LIMIT:
         windows = counter.windows(passage_of(document))
-        found = window_chunks(document.text, windows, limit, counter.count_tokens)
-        if found:
-            return found
+        windowed = window_chunks(document.text, windows, limit, counter.count_tokens)
+        if windowed:
+            return windowed
     return chunks(document, limit, overlap_of(limit), counter.count_tokens)
 
 
@@ -100,13 +100,13 @@ def stretches_of(document: Document) -> list[Chunk]:
     The pages are a copy of the data (`invoice_copies`).
     """
     text = document.text
-    found: list[Chunk] = []
+    stretches: list[Chunk] = []
     done = 0
     for copy in copies_in(document):
-        found += [Chunk(done, copy.start), Chunk(copy.start, copy.end, copy=True)]
+        stretches += [Chunk(done, copy.start), Chunk(copy.start, copy.end, copy=True)]
         done = copy.end
-    found.append(Chunk(done, len(text)))
-    return [one for one in found if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
+    stretches.append(Chunk(done, len(text)))
+    return [one for one in stretches if text[one.start : one.end].strip()] or [Chunk(0, len(text))]
 
 
 def cut_out(document: Document, start: int, end: int) -> Document:

@@ -170,13 +170,13 @@ class _Walk:
         return all(not _unsure(self.filled.leaves[at], self.below) for at in self._below(pointer))
 
     def _below(self, pointer: str) -> list[str]:
-        found = [pointer] if pointer in self.filled.leaves else []
+        below = [pointer] if pointer in self.filled.leaves else []
         begin = f"{pointer}/"
         for at in range(bisect_left(self.pointers, begin), len(self.pointers)):
             if not self.pointers[at].startswith(begin):
                 break
-            found.append(self.pointers[at])
-        return found
+            below.append(self.pointers[at])
+        return below
 
 
 def is_plain(node: Node) -> bool:
@@ -219,5 +219,5 @@ class _Raised:
         pinned = {at for at in own.rows if at in places}
         rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
         lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
-        found = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
-        return with_facts(self.form, found, self.lower.facts)
+        raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
+        return with_facts(self.form, raised, self.lower.facts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from cinnabar.extraction.documents.content.codes import told
+from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.formats import SUFFIXES
 from cinnabar.extraction.documents.ingest.sandbox import name_of
 from cinnabar.extraction.documents.inputs import Input
@@ -42,7 +42,7 @@ def sift(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], l
             if finished.known_problem(item.path, problem):
                 settled.append(Outcome(item.path, "skipped", "done"))
                 continue
-            settled.append(Outcome(item.path, "quarantined", problem.code, told(problem)))
+            settled.append(Outcome(item.path, "quarantined", problem.code, problem_message(problem)))
         elif item.digest in first:
             other = first[item.digest]
             settled.append(Outcome(item.path, "skipped", "duplicate", digest=item.digest, duplicate_of=other))

@@ -19,7 +19,7 @@ from cinnabar.extraction.corrections.corrected_run import CorrectedRun, correcte
 from cinnabar.extraction.corrections.revising import Rules
 from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-from cinnabar.extraction.documents.content.codes import CODES, told
+from cinnabar.extraction.documents.content.codes import CODES, problem_message
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.records.validation import Validator
@@ -159,7 +159,7 @@ class Run:
 
     def known_problem(self, path: str, problem: DocumentError) -> bool:
         """Returns True if the path is in quarantine with this problem, with this schema and engine."""
-        return self._problems.get(tables.printable(path)) == (problem.code, tables.printable(told(problem)))
+        return self._problems.get(tables.printable(path)) == (problem.code, tables.printable(problem_message(problem)))
 
     def commit_batch(self, batch: Sequence[Outcome]) -> list[Outcome]:
         """Commits these outcomes, all or none, and returns the new ones as they are stored: corrections count in them.

@@ -43,8 +43,8 @@ def last_choices(out: Path, name: str) -> dict[str, Choice]:
         f" FROM ({_DECIDED}) GROUP BY document"
     )
     with connect(out) as connection:
-        found = connection.execute(sql, [name]).fetchall()
-    return {document: Choice(*rest) for document, *rest in found}
+        rows = connection.execute(sql, [name]).fetchall()
+    return {document: Choice(*rest) for document, *rest in rows}
 
 
 def refused_documents(out: Path, name: str, source: str | None = None) -> list[LatestRecord]:

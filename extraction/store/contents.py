@@ -43,13 +43,13 @@ _NULLABLE = {
 def content_problem(path: Path, table: str) -> str | None:
     """Returns how this file differs from what Cinnabar writes in a table, None if it does not."""
     with pq.ParquetFile(path) as file:
-        found = file.schema_arrow
+        schema = file.schema_arrow
         for column in (*_ALWAYS[table], *_NULLABLE.get(table, ())):
-            if column not in found.names:
+            if column not in schema.names:
                 return f"expected the column {column}, found none; Cinnabar did not write it"
         for wanted in _TABLES[table]:
-            if wanted.name in found.names and _kind(found.field(wanted.name).type) != _kind(wanted.type):
-                got = found.field(wanted.name).type
+            if wanted.name in schema.names and _kind(schema.field(wanted.name).type) != _kind(wanted.type):
+                got = schema.field(wanted.name).type
                 return f"{wanted.name}: expected {wanted.type}, found {got}; Cinnabar did not write it"
         checked = list(dict.fromkeys((*_ALWAYS[table], *_TEXTS.get(table, {}))))
         for batch in file.iter_batches(columns=checked):
@@ -109,12 +109,12 @@ def _json(text: str) -> bool:
 
 def _arguments(text: str) -> bool:
     try:
-        said = orjson.loads(text)
+        arguments = orjson.loads(text)
     except ValueError:
         return False
-    if not isinstance(said, dict):
+    if not isinstance(arguments, dict):
         return False
-    model, paths, passwords = said.get("model"), said.get("paths"), said.get("passwords", 0)
+    model, paths, passwords = arguments.get("model"), arguments.get("paths"), arguments.get("passwords", 0)
     return isinstance(model, str | None) and _is_list(paths) and isinstance(passwords, int)
 
 
@@ -127,10 +127,10 @@ def _parts(names: Iterable[str]) -> Callable[[str], bool]:
 
     def fits(text: str) -> bool:
         try:
-            said = orjson.loads(text)
+            record = orjson.loads(text)
         except ValueError:
             return False
-        return isinstance(said, dict) and said.keys() >= set(names)
+        return isinstance(record, dict) and record.keys() >= set(names)
 
     return fits
 

@@ -40,11 +40,11 @@ def format_of(path: Path | None, named: str | None) -> str:
         if named not in FORMATS:
             raise UsageError(f"--format: expected one of {', '.join(FORMATS)}, got {named!r}")
         return named
-    found = None if path is None else _SUFFIXES.get(path.suffix.lower())
-    if found is None:
+    known = None if path is None else _SUFFIXES.get(path.suffix.lower())
+    if known is None:
         option = "--format" if path is None else f"--to {path}"
         raise UsageError(f"{option}: expected --format {', '.join(FORMATS)}, or --to with the ending of one of them")
-    return found
+    return known
 
 
 class Exported(NamedTuple):

@@ -19,10 +19,10 @@ KEPT = 50
 
 def remember(out: Path, folder: Path) -> None:
     """Stores this folder as the start of the latest run. Raises RunError if it cannot be written."""
-    found = os.path.relpath(os.path.realpath(folder), os.path.realpath(out))
+    here = os.path.relpath(os.path.realpath(folder), os.path.realpath(out))
     before = _stored(out)
-    if before[:1] != [found]:
-        kept = [found, *(one for one in before if one != found)][:KEPT]
+    if before[:1] != [here]:
+        kept = [here, *(one for one in before if one != here)][:KEPT]
         with failures(f"{out}: the folder that the run was started from could not be stored"):
             write_bytes(out / FILE, json.dumps({"started_from": kept}, indent=2).encode() + b"\n")
 
@@ -38,7 +38,7 @@ def _stored(out: Path) -> list[str]:
     try:
         if not (out / FILE).is_file():
             return []
-        found = json.loads((out / FILE).read_bytes())["started_from"]
-        return [one for one in found if isinstance(one, str)]
+        stored = json.loads((out / FILE).read_bytes())["started_from"]
+        return [one for one in stored if isinstance(one, str)]
     except (OSError, ValueError, KeyError, TypeError):
         return []

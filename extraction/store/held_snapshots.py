@@ -50,10 +50,10 @@ def _locked(descriptor: int, start: int = 0, length: int = 0) -> bool:
     if _ASK is None:
         return True
     try:
-        found = fcntl.fcntl(descriptor, _ASK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0))
+        answer = fcntl.fcntl(descriptor, _ASK, _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0))
     except OSError:
         return True
-    return bool(_LOCK.unpack(found)[0] != fcntl.F_UNLCK)
+    return bool(_LOCK.unpack(answer)[0] != fcntl.F_UNLCK)
 
 
 @dataclass(slots=True)

@@ -98,14 +98,14 @@ def runs(out: Path, limit: int | None = None) -> list[RunRow]:
     if limit is not None and limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
     with connect(out) as connection:
-        found = connection.execute(
+        stored = connection.execute(
             "SELECT run_id, epoch_us(started), epoch_us(finished), schema_name, arguments,"
             " engine_fingerprint, inputs, written, quarantined, skipped FROM runs"
             f" WHERE {MODEL_RUN}"
             " ORDER BY run_id DESC LIMIT ?",
             [limit],
         ).fetchall()
-    rows = [_run(*row) for row in found]
+    rows = [_run(*row) for row in stored]
     reports = {row.run_id: out / manifests.REPORTS / f"{row.run_id}.html" for row in rows if is_own("run", row.run_id)}
     return [
         replace(row, report=str(path)) if (path := reports.get(row.run_id)) and path.is_file() else row for row in rows
@@ -128,8 +128,8 @@ def status(out: Path) -> Status:
     with connect(out) as connection:
 
         def rows(sql: str) -> list[tuple[Any, ...]]:
-            found: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
-            return found
+            answer: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
+            return answer
 
         count, last = rows(f"SELECT count(*), coalesce(max(run_id), '') FROM runs WHERE {MODEL_RUN}")[0]
         corrections = rows("SELECT count(*) FROM corrections WHERE undone IS NULL")[0][0]

@@ -99,8 +99,8 @@ def batch_name(number: int) -> str:
 
 def number_of(path: Path) -> int | None:
     """Returns the number in a manifest's file name; None if it is not a manifest."""
-    found = _NAME.fullmatch(path.name)
-    return None if found is None else int(found[1])
+    match = _NAME.fullmatch(path.name)
+    return None if match is None else int(match[1])
 
 
 def commit(out: Path, manifest: Manifest) -> None:
@@ -162,14 +162,14 @@ def _stored_file(entry: object, number: int) -> StoredFile:
     """Returns the entry of a file; a path that the batch with this number cannot have is never followed."""
     if not isinstance(entry, dict):
         raise ValueError(f"expected a file of the batch, got {str(entry)[:80]}")
-    found = StoredFile(**entry)
-    if found.table not in TABLES:
-        raise ValueError(f"expected a table of Cinnabar, got {str(found.table)[:80]!r}")
-    check_batch_path(found.path, found.table, batch_name(number))
-    _number(found.rows, "rows")
-    _number(found.bytes, "bytes")
-    own_name("digest", found.sha256)
-    return found
+    stored = StoredFile(**entry)
+    if stored.table not in TABLES:
+        raise ValueError(f"expected a table of Cinnabar, got {str(stored.table)[:80]!r}")
+    check_batch_path(stored.path, stored.table, batch_name(number))
+    _number(stored.rows, "rows")
+    _number(stored.bytes, "bytes")
+    own_name("digest", stored.sha256)
+    return stored
 
 
 def _number(value: object, name: str) -> int:
@@ -191,11 +191,11 @@ def paths(out: Path) -> list[Path]:
     """
     check_links(out)
     # In this order, because the writer may move a commit from the first folder into the second one meanwhile.
-    found = {path.name: path for path in _listed(out / FOLDER)}
+    by_name = {path.name: path for path in _listed(out / FOLDER)}
     for path in _listed(out / REPLACED):
-        if path.name not in found or not found[path.name].exists():
-            found[path.name] = path
-    return [path for _, path in sorted(found.items())]
+        if path.name not in by_name or not by_name[path.name].exists():
+            by_name[path.name] = path
+    return [path for _, path in sorted(by_name.items())]
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -219,11 +219,11 @@ def _names(folder: Path) -> set[str]:
 
 def read_all(out: Path) -> list[Manifest]:
     """Returns all commits of this folder in order, including replaced ones; [] without any commit."""
-    found = []
+    commits = []
     for path in paths(out):
         with contextlib.suppress(FileNotFoundError):  # replaced, and removed by the writer since the folder was listed
-            found.append(read_moved(path))
-    return found
+            commits.append(read_moved(path))
+    return commits
 
 
 def read_moved(path: Path) -> Manifest:
@@ -261,15 +261,15 @@ def put_away(out: Path, numbers: Iterable[int]) -> None:
             (out / FOLDER / name).replace(out / REPLACED / name)
 
 
-def sort_out(out: Path, found: Sequence[Manifest]) -> None:
+def sort_out(out: Path, commits: Sequence[Manifest]) -> None:
     """Has the commits that count lie in one folder and the replaced ones in the other.
 
     They do not after a crash, and once a broken merge was set aside: the commits that it replaced count again. Folders
     of earlier versions have all of them in one.
     """
-    counting = {entry.number for entry in live(found)}
+    counting = {entry.number for entry in live(commits)}
     there = {number_of(path) for path in _listed(out / FOLDER)}
-    put_away(out, (entry.number for entry in found if entry.number in there - counting))
+    put_away(out, (entry.number for entry in commits if entry.number in there - counting))
     lost = counting - there
     for number in lost:
         name = f"{batch_name(number)}.json"
@@ -316,10 +316,10 @@ def remove(out: Path, manifest: Manifest) -> None:
 def leftovers(out: Path, manifests: Iterable[Manifest]) -> list[Path]:
     """Returns the files that unfinished batches left in this folder."""
     named = {out / file.path for manifest in manifests for file in manifest.files}
-    found = list(out.glob(f"{TEMPORARY}*"))
+    temporary = list(out.glob(f"{TEMPORARY}*"))
     for folder in (*TABLES, FOLDER, "schemas", REPORTS):
-        found += (out / folder).rglob(f"{TEMPORARY}*")
-    left = [path for path in found if _UNFINISHED.fullmatch(path.name)]
+        temporary += (out / folder).rglob(f"{TEMPORARY}*")
+    left = [path for path in temporary if _UNFINISHED.fullmatch(path.name)]
     for table in TABLES:
         batches = (path for path in (out / table).rglob("batch-*.parquet") if _BATCH.fullmatch(path.name))
         left += [path for path in batches if path not in named]
@@ -356,10 +356,10 @@ def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
     check_sizes(out, manifests)
     for manifest in manifests:
         for file in manifest.files:
-            found = describe_file(out, file.table, out / file.path, file.rows).sha256
-            if found != file.sha256:
+            digest = describe_file(out, file.table, out / file.path, file.rows).sha256
+            if digest != file.sha256:
                 raise RunError(
-                    f"{out / file.path}: its SHA-256 is {found}, but was committed as {file.sha256}; {_MEND}"
+                    f"{out / file.path}: its SHA-256 is {digest}, but was committed as {file.sha256}; {_MEND}"
                 )
 
 

@@ -86,10 +86,10 @@ def _explained(sql: str) -> tuple[str, str]:
 def _tree(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
     (text,) = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()[0]
     try:
-        found: dict[str, Any] = json.loads(text)
+        tree: dict[str, Any] = json.loads(text)
     except RecursionError:
         raise UsageError("sql: expected a query that is less deeply nested; name its parts with WITH") from None
-    return found
+    return tree
 
 
 def _parts(tree: Any) -> Iterator[dict[str, Any]]:

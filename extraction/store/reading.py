@@ -108,12 +108,12 @@ def connect(out: Path, asked: str = "", zone: str | None = None) -> Iterator[duc
                 raise
             # DuckDB appends the query with a mark below it, which one line cannot show, and names a table of its own
             # where it knows none of ours that is alike.
-            told = " ".join(_MARKED.split(str(error))[0].split())
-            if isinstance(error, duckdb.CatalogException) and "Table with name" in told:
-                told = f"{told.partition(' Did you mean')[0]} The views are {', '.join(views_in(connection))}."
+            message = " ".join(_MARKED.split(str(error))[0].split())
+            if isinstance(error, duckdb.CatalogException) and "Table with name" in message:
+                message = f"{message.partition(' Did you mean')[0]} The views are {', '.join(views_in(connection))}."
             if isinstance(error, duckdb.PermissionException):
-                told = f"{told}; a query reads the views of the folder and no other file"
-            raise UsageError(f"{asked}: {told}") from error
+                message = f"{message}; a query reads the views of the folder and no other file"
+            raise UsageError(f"{asked}: {message}") from error
 
 
 def views_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -145,15 +145,15 @@ def show(out: Path, document: str) -> list[Shown]:
     digest. Raises UsageError if no document or several documents match.
     """
     with connect(out) as connection:
-        found = _find(connection, document, Spelling.of(out)(document))
-        if not found:
+        matches = _find(connection, document, Spelling.of(out)(document))
+        if not matches:
             raise UsageError(
                 f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents"
             )
-        if len(found) > 1:
-            some = ", ".join(f"{path} ({digest[:12]})" for digest, path in sorted(found.items())[:5])
-            raise UsageError(f"{document}: fits {len(found)} documents ({some}); give more of it")
-        return _shown(connection, next(iter(found)))
+        if len(matches) > 1:
+            some = ", ".join(f"{path} ({digest[:12]})" for digest, path in sorted(matches.items())[:5])
+            raise UsageError(f"{document}: fits {len(matches)} documents ({some}); give more of it")
+        return _shown(connection, next(iter(matches)))
 
 
 def _find(connection: duckdb.DuckDBPyConnection, document: str, spelled: str) -> dict[str, str]:

@@ -25,19 +25,19 @@ def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest
     whole: list[pa.Field[Any]] = []
     parts: list[tuple[str, pa.Schema]] = []
     for source, commits in versions.values():
-        found = stored_columns(out, commits)
+        present = stored_columns(out, commits)
         try:
-            columns = united_columns(list(found), whole)
+            columns = united_columns(list(present), whole)
         except NotUnited:
             continue
         # DuckDB does not tell capitals from small letters.
         if len({column.name.casefold() for column in columns}) == len(columns):
             whole = columns
-            parts.append((source, found))
+            parts.append((source, present))
     if len(parts) < 2:
         return None
     # Cast here, because DuckDB rounds decimals of different scales to the smaller one and turns any mix into text.
-    queries = (f"SELECT {_cast(found, whole)} FROM {source}" for source, found in parts)
+    queries = (f"SELECT {_cast(present, whole)} FROM {source}" for source, present in parts)
     return " UNION ALL BY NAME ".join(queries)
 
 
@@ -48,11 +48,11 @@ def stored_columns(out: Path, commits: Sequence[Manifest]) -> pa.Schema:
         return pq.read_schema(path)
 
 
-def _cast(found: pa.Schema, whole: Sequence[pa.Field[Any]]) -> str:
-    there = set(found.names)
+def _cast(present: pa.Schema, whole: Sequence[pa.Field[Any]]) -> str:
+    there = set(present.names)
     return ", ".join(
         quoted(f.name)
-        if f.name in there and found.field(f.name).type.equals(f.type)
+        if f.name in there and present.field(f.name).type.equals(f.type)
         else f"CAST({quoted(f.name) if f.name in there else 'NULL'} AS {sql_type(f.type)}) AS {quoted(f.name)}"
         for f in whole
     )

@@ -186,8 +186,8 @@ def published_number(out: Path) -> int | None:
         row = connection.execute(asked).fetchone()
         named = re.escape(literal(str(out.absolute())))
         asked = rf'SELECT (\d{{1,15}}) AS batch, {named} AS folder, {_views_made()} AS "?views"?'
-        if row and (found := re.fullmatch(f"CREATE VIEW _snapshot AS {asked};", row[0])):
-            return int(found[1])
+        if row and (match := re.fullmatch(f"CREATE VIEW _snapshot AS {asked};", row[0])):
+            return int(match[1])
     return None
 
 
@@ -293,12 +293,12 @@ def _versions(committed: Sequence[Manifest]) -> dict[str, list[str]]:
 
     Versions without records come first: a run that wrote nothing must not empty the schema's view.
     """
-    found: dict[str, dict[str, None]] = defaultdict(dict)
+    by_schema: dict[str, dict[str, None]] = defaultdict(dict)
     for entry in committed:
-        found[entry.schema_name].pop(entry.schema_fingerprint, None)
-        found[entry.schema_name][entry.schema_fingerprint] = None
+        by_schema[entry.schema_name].pop(entry.schema_fingerprint, None)
+        by_schema[entry.schema_name][entry.schema_fingerprint] = None
     filled = {entry.schema_fingerprint for entry in committed if entry.records}
-    return {name: sorted(versions, key=filled.__contains__) for name, versions in found.items()}
+    return {name: sorted(versions, key=filled.__contains__) for name, versions in by_schema.items()}
 
 
 def view_of(connection: duckdb.DuckDBPyConnection, committed: Sequence[Manifest], schema_name: str) -> str:

@@ -83,15 +83,15 @@ def _absolute(path: str, folder: Path) -> str:
 
 def _locations(out: Path) -> list[str]:
     """Returns the locations that runs into this folder were given, those of the first run first."""
-    found: dict[Any, Any] = {}
+    given: dict[Any, Any] = {}
     for entry in manifests.read_live(out):
         for file in entry.files:
             if file.table == "runs":
                 with reading(out / file.path):
                     rows = pq.read_table(out / file.path, columns=["run_id", "arguments"])
-                found |= zip(rows["run_id"].to_pylist(), rows["arguments"].to_pylist(), strict=True)
+                given |= zip(rows["run_id"].to_pylist(), rows["arguments"].to_pylist(), strict=True)
     locations: dict[str, None] = {}
-    for _, arguments in sorted(found.items()):
-        said = json.loads(arguments or "{}").get("paths")
-        locations |= dict.fromkeys(one for one in said or () if isinstance(one, str))
+    for _, arguments in sorted(given.items()):
+        paths = json.loads(arguments or "{}").get("paths")
+        locations |= dict.fromkeys(one for one in paths or () if isinstance(one, str))
     return list(locations)

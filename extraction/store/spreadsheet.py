@@ -155,9 +155,9 @@ class _Sheets:
     def _free(self, name: str) -> str:
         plain = identifier(name)[:_SHEET_NAME]
         names = itertools.chain([plain], (f"{plain[: _SHEET_NAME - 5]}_{number}" for number in itertools.count(2)))
-        found = next(one for one in names if one.casefold() not in self._names)
-        self._names.add(found.casefold())
-        return found
+        free = next(one for one in names if one.casefold() not in self._names)
+        self._names.add(free.casefold())
+        return free
 
 
 class _Sheet:
@@ -191,9 +191,9 @@ class _Sheet:
 
 
 def _notes(changed: Counter[str]) -> Iterator[str]:
-    for what, told in _NOTES.items():
+    for what, note in _NOTES.items():
         if changed[what]:
-            yield f"{changed[what]:,} {told}"
+            yield f"{changed[what]:,} {note}"
 
 
 class _Cells:

@@ -112,21 +112,21 @@ class Store:
     def _recover(self) -> None:
         for folder in (*manifests.TABLES, manifests.FOLDER, "schemas"):
             make_folder(self.out / folder)
-        found = manifests.read_all(self.out)
+        commits = manifests.read_all(self.out)
         if self._trusting:
-            manifests.check_sizes(self.out, manifests.live(found))
-        manifests.remove_leftovers(self.out, found)
-        manifests.sort_out(self.out, found)
-        self._manifests = {entry.number: entry for entry in manifests.live(found)}
-        self._next = max((entry.number for entry in found), default=0) + 1
+            manifests.check_sizes(self.out, manifests.live(commits))
+        manifests.remove_leftovers(self.out, commits)
+        manifests.sort_out(self.out, commits)
+        self._manifests = {entry.number: entry for entry in manifests.live(commits)}
+        self._next = max((entry.number for entry in commits), default=0) + 1
         self._held = HeldSnapshots(self.out)
         # A snapshot without a number was made elsewhere or is broken; it may name all commits until now.
         self._shown = shown = published_number(self.out)
         self._held.published(self.out / DATABASE, self._next - 1 if shown is None else shown)
         if self._trusting and self._manifests and shown != max(self._manifests):
             self._publish()
-        by_number = {entry.number: entry for entry in found}
-        for entry in manifests.replaced(found, before=manifests.now() - KEEP_REPLACED):
+        by_number = {entry.number: entry for entry in commits}
+        for entry in manifests.replaced(commits, before=manifests.now() - KEEP_REPLACED):
             manifests.remove(self.out, entry)
             del by_number[entry.number]
         for by in by_number.values():
@@ -225,13 +225,13 @@ class Store:
 
     def recorded(self, schema_name: str) -> set[str]:
         """Returns the documents with a written record of a schema of this name."""
-        found: set[str] = set()
+        documents: set[str] = set()
         for path in self.files("outcomes"):
             with reading(path):
                 wanted = (pc.field("schema_name") == schema_name) & (pc.field("outcome") == "written")
                 rows = pq.read_table(path, columns=["document"], filters=wanted)
-            found.update(str(document) for document in rows["document"].to_pylist())
-        return found
+            documents.update(str(document) for document in rows["document"].to_pylist())
+        return documents
 
     def problems(self, schema_fingerprint: str, engine_fingerprint: str) -> dict[str, tuple[str, str]]:
         """Returns the code and detail of each path in quarantine whose bytes could not be read, such as a damaged
@@ -248,9 +248,9 @@ class Store:
                     columns=["path", "run_id", "code", "detail", "engine_fingerprint"],
                     filters=(pc.field("outcome") == "quarantined") & pc.field("document").is_null(),
                 )
-            for name, *told in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-                if told[0] > latest.get(name, ("",))[0]:
-                    latest[name] = (told[0], told[1], told[2] or "", told[3])
+            for name, *values in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                if values[0] > latest.get(name, ("",))[0]:
+                    latest[name] = (values[0], values[1], values[2] or "", values[3])
         for path in outcomes if latest else ():
             with reading(path):
                 rows = pq.read_table(path, columns=["path", "run_id", "outcome", "document"])
@@ -297,14 +297,14 @@ class Store:
 
     def digests(self, prefixes: Sequence[str]) -> dict[str, str]:
         """Returns the digests of paths with these prefixes from any run, under any schema."""
-        found: dict[str, str] = {}
+        digests: dict[str, str] = {}
         for path in self.files("outcomes") if prefixes else ():
             with reading(path):
                 rows = pq.read_table(path, columns=["path", "document"])
             for name, digest in zip(rows["path"].to_pylist(), rows["document"].to_pylist(), strict=True):
                 if digest and str(name).startswith(tuple(prefixes)):
-                    found[str(name)] = digest
-        return found
+                    digests[str(name)] = digest
+        return digests
 
     def files(self, table: str, schema_fingerprint: str | None = None) -> list[Path]:
         """Returns the committed files of this table in order, of one schema or of all."""

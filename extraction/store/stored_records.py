@@ -108,9 +108,9 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             wanted.append(sql)
             values.append(value)
     if chosen.source is not None:
-        sql, found = of_source(chosen.source, out)
+        sql, more = of_source(chosen.source, out)
         wanted.append(sql)
-        values += found
+        values += more
     if chosen.below is not None:
         wanted.append(
             "EXISTS (FROM _fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
@@ -166,10 +166,10 @@ def name_in(out: Path, asked: str) -> str:
     Raises UsageError if there is none, or if several differ by case alone.
     """
     known = names(out) if out.is_dir() else []
-    found = meant(asked, known)
-    if found is None:
+    name = meant(asked, known)
+    if name is None:
         raise UsageError(f"{asked}: expected a schema that {out} has records of: {', '.join(known) or 'there is none'}")
-    return found
+    return name
 
 
 def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, where: str) -> str:
@@ -193,9 +193,9 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     return source
 
 
-def stored(out: Path, found: Sequence[LatestRecord]) -> dict[str, Stored]:
+def stored(out: Path, latest: Sequence[LatestRecord]) -> dict[str, Stored]:
     """Returns the records of these documents, by digest."""
-    wanted = [[one.document, one.run_id] for one in found]
+    wanted = [[one.document, one.run_id] for one in latest]
     if not wanted:
         return {}
     these = "(document, run_id) IN (SELECT (unnest(?::VARCHAR[]), unnest(?::VARCHAR[])))"
@@ -239,13 +239,13 @@ def _leaf(row: dict[str, Any]) -> LeafRow:
 
 def _row(pointer: str, record: Any) -> str:
     """Returns the innermost list item of the record on the way of this pointer, "" for none."""
-    found, here, value = "", "", record
+    row, here, value = "", "", record
     for step in pointer.split("/")[1:]:
         here = f"{here}/{step}"
         if isinstance(value, list):
-            found = here
+            row = here
             value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
         else:
             name = unescape(step)
             value = value.get(name) if isinstance(value, dict) else None
-    return found
+    return row

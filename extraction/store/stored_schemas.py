@@ -25,5 +25,5 @@ def source_of(out: Path, name: str, fingerprint: str) -> SchemaSource:
         schema = read_schema(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: the schema cannot be read ({error}); run extract with it again") from error
-    found = load_schema(schema)
-    return SchemaSource(name, found.schema, None, fingerprint)
+    loaded = load_schema(schema)
+    return SchemaSource(name, loaded.schema, None, fingerprint)

@@ -71,19 +71,19 @@ def members(data: bytes, name: str, count: _Count, passwords: Sequence[str] = ()
     """
     kind = archive_kind(data)
     if kind == "ZIP archive":
-        found = _zipped(data, count, passwords)
+        files = _zipped(data, count, passwords)
     elif kind == "tar archive":
-        found = _tarred(data, count)
+        files = _tarred(data, count)
     elif kind == "7z archive":
-        found = _seven_zipped(data, count, passwords)
+        files = _seven_zipped(data, count, passwords)
     else:
         inside = _decompressed(data, kind, count)
         if packed_kind(inside) == "tar archive":
-            found = _tarred(inside, count)
+            files = _tarred(inside, count)
         else:
-            found = iter([Member(_inner_name(name), inside)])
+            files = iter([Member(_inner_name(name), inside)])
     names = DistinctNames()
-    for number, one in enumerate(found):
+    for number, one in enumerate(files):
         if number >= MAX_MEMBERS:
             raise DocumentError("unpacked", f"the archive holds more than {MAX_MEMBERS} files")
         yield Member(names.distinct(one.name), one.data, one.problem)
@@ -94,35 +94,35 @@ def all_members(data: bytes, name: str, count: _Count, passwords: Sequence[str] 
 
     An archive within it that cannot be read is one member with a problem. Raises DocumentError as `members`, and empty.
     """
-    found: list[Member] = []
-    _walk(data, name, "", 1, count, passwords, found)
-    if not found:
+    files: list[Member] = []
+    _walk(data, name, "", 1, count, passwords, files)
+    if not files:
         raise DocumentError("empty", "the archive holds no files")
-    return found
+    return files
 
 
 def _walk(
-    data: bytes, name: str, above: str, depth: int, count: _Count, passwords: Sequence[str], found: list[Member]
+    data: bytes, name: str, above: str, depth: int, count: _Count, passwords: Sequence[str], files: list[Member]
 ) -> None:
     for one in members(data, name, count, passwords):
         path = above + one.name
         if one.problem is not None or not archive_kind(one.data):
-            found.append(Member(path, one.data, one.problem))
+            files.append(Member(path, one.data, one.problem))
         elif depth >= MAX_NESTING:
             problem = DocumentError("depth", f"archives lie within each other more than {MAX_NESTING} deep")
-            found.append(Member(path, problem=problem))
+            files.append(Member(path, problem=problem))
         else:
-            before = len(found)
+            before = len(files)
             try:
-                _walk(one.data, one.name, f"{path}/", depth + 1, count, passwords, found)
-                if len(found) == before:
+                _walk(one.data, one.name, f"{path}/", depth + 1, count, passwords, files)
+                if len(files) == before:
                     raise DocumentError("empty", "the archive holds no files")
             except DocumentError as problem:
                 if problem.code == "unpacked":
                     raise
-                del found[before:]
-                found.append(Member(path, problem=problem))
-        if len(found) > MAX_MEMBERS:
+                del files[before:]
+                files.append(Member(path, problem=problem))
+        if len(files) > MAX_MEMBERS:
             raise DocumentError("unpacked", f"the archive holds more than {MAX_MEMBERS} files")
 
 

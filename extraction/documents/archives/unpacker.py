@@ -86,12 +86,12 @@ class Unpacker:
         """Returns the files of an archive, or the archive with its problem; None if the file is no archive."""
         with self._lock:
             try:
-                found = self._listed(path)
+                listing = self._listed(path)
             except DocumentError as problem:
                 return [ArchiveMember(path, "", 0, "", problem, self)]
-        if found is None:
+        if listing is None:
             return None
-        return [ArchiveMember(path, *one, self) for one in found]
+        return [ArchiveMember(path, *one, self) for one in listing]
 
     def read(self, member: ArchiveMember) -> bytes:
         """Returns the bytes of a member. Raises DocumentError if they are not those that were listed."""
@@ -109,12 +109,12 @@ class Unpacker:
         self._open = None
         answer = self._asked({"open": os.fsencode(path).hex()}, _MAX_LIST)
         try:
-            found = _checked(orjson.loads(answer))
+            listing = _checked(orjson.loads(answer))
         except (ValueError, TypeError, KeyError) as error:
             self._end()
             raise DocumentError("worker_died", "the list of an archive's files is malformed") from error
-        self._open, self._held = path, len(found or ())
-        return found
+        self._open, self._held = path, len(listing or ())
+        return listing
 
     def _asked(self, request: dict[str, Any], most: int) -> bytes:
         if self._process is None:
@@ -140,18 +140,18 @@ class Unpacker:
         self._process, self._open = None, None
 
 
-def _checked(told: Any) -> list[tuple[str, int, str, DocumentError | None]] | None:
+def _checked(answer: Any) -> list[tuple[str, int, str, DocumentError | None]] | None:
     """Returns the list that the process sent, which has read hostile bytes. Raises the archive's problem."""
-    if "code" in told:
-        raise _problem(told["code"], told["detail"])
-    if told["members"] is None:
+    if "code" in answer:
+        raise _problem(answer["code"], answer["detail"])
+    if answer["members"] is None:
         return None
-    found: list[tuple[str, int, str, DocumentError | None]] = []
-    for number, (name, digest, code, detail) in enumerate(told["members"]):
+    listing: list[tuple[str, int, str, DocumentError | None]] = []
+    for number, (name, digest, code, detail) in enumerate(answer["members"]):
         if not name or not isinstance(name, str) or (not code and len(digest) != _SHA256):
             raise ValueError("a member without a name or a hash")
-        found.append((name, number, digest, _problem(code, detail) if code else None))
-    return found
+        listing.append((name, number, digest, _problem(code, detail) if code else None))
+    return listing
 
 
 def _problem(code: str, detail: str) -> DocumentError:

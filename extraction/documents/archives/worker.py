@@ -34,7 +34,7 @@ def listed(path: str, max_bytes: int, passwords: list[str]) -> tuple[dict[str, A
         if not archive_kind(data):
             return {"members": None}, []
         bound = UnpackedBytes(len(data), MAX_UNPACKED)
-        found = all_members(data, PurePath(path).name, bound.count, passwords)
+        members = all_members(data, PurePath(path).name, bound.count, passwords)
     except DocumentError as problem:
         return {"code": problem.code, "detail": problem.detail[:500]}, []
     except MemoryError:
@@ -42,10 +42,10 @@ def listed(path: str, max_bytes: int, passwords: list[str]) -> tuple[dict[str, A
     # The boundary of the process: an error concerns only this archive.
     except Exception as error:
         return {"code": "parser_error", "detail": type(error).__name__}, []
-    return {"members": [_told(one, max_bytes) for one in found]}, found
+    return {"members": [_row_of(one, max_bytes) for one in members]}, members
 
 
-def _told(one: Member, max_bytes: int) -> list[str]:
+def _row_of(one: Member, max_bytes: int) -> list[str]:
     problem = one.problem
     if problem is None and len(one.data) > max_bytes:
         problem = DocumentError("too_large", f"{len(one.data)} bytes, the limit is {max_bytes}")
@@ -68,8 +68,8 @@ def answer_requests(arguments: list[str]) -> None:
         if "open" in asked:
             # The memory of the last archive is free before the next one is unpacked.
             held = []
-            told, held = listed(os.fsdecode(bytes.fromhex(asked["open"])), max_bytes, passwords)
-            answer = orjson.dumps(told)
+            listing, held = listed(os.fsdecode(bytes.fromhex(asked["open"])), max_bytes, passwords)
+            answer = orjson.dumps(listing)
         else:
             answer = held[asked["read"]].data
         pipes.send(len(answer).to_bytes(8, "little"), answer)

@@ -75,7 +75,7 @@ FLAGS: dict[str, str] = {
 } | {f"attachment_{code}": f"Of a file within the file: {meaning}" for code, meaning in CODES.items()}
 
 
-def told(problem: DocumentError) -> str:
+def problem_message(problem: DocumentError) -> str:
     """Returns why a file cannot be read, and what to do."""
     if any(words in problem.detail for words in _ADVISING):
         return problem.detail

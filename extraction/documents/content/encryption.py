@@ -47,15 +47,15 @@ def _counted(content: bytes, key: bytes) -> bytes:
 
 def seven_zip_key(password: str, salt: bytes, power: int) -> bytes:
     """Returns the key of a stream of 7z. Raises ValueError if it would take too long."""
-    said = password.encode("utf-16-le")
+    encoded = password.encode("utf-16-le")
     if power == 0x3F:
-        return (salt + said).ljust(32, b"\0")[:32]
+        return (salt + encoded).ljust(32, b"\0")[:32]
     if power > _MAX_POWER:
         raise ValueError(f"a key of 2**{power} hashes")
     digest = hashlib.sha256()
     step = min(1 << power, _AT_ONCE)
-    rows = np.zeros((step, len(salt) + len(said) + 8), np.uint8)
-    rows[:, :-8] = np.frombuffer(salt + said, np.uint8)
+    rows = np.zeros((step, len(salt) + len(encoded) + 8), np.uint8)
+    rows[:, :-8] = np.frombuffer(salt + encoded, np.uint8)
     for start in range(0, 1 << power, step):
         rows[:, -8:] = np.arange(start, start + step, dtype="<u8").view(np.uint8).reshape(-1, 8)
         digest.update(rows.tobytes())

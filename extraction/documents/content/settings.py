@@ -40,17 +40,17 @@ class ParserSettings:
             raise ValueError(f"ocr: expected one of {', '.join(get_args(OcrChoice))}, got {self.ocr!r}")
 
     def __repr__(self) -> str:
-        told = {**asdict(self), "passwords": f"{len(self.passwords)} given"}
-        return f"ParserSettings({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+        shown = {**asdict(self), "passwords": f"{len(self.passwords)} given"}
+        return f"ParserSettings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def sent(self) -> dict[str, Any]:
         """Returns the settings for a parser process, which reads them from its standard input."""
         return asdict(self)
 
     @classmethod
-    def received(cls, said: Mapping[str, Any]) -> ParserSettings:
+    def received(cls, values: Mapping[str, Any]) -> ParserSettings:
         """Returns the settings that `sent` made."""
-        return cls(**{**said, "passwords": tuple(said["passwords"])})
+        return cls(**{**values, "passwords": tuple(values["passwords"])})
 
 
 DEFAULT = ParserSettings()

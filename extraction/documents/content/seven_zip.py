@@ -95,8 +95,8 @@ class _Header:
         return [bool(packed[index // 8] & (0x80 >> index % 8)) for index in range(count)]
 
     def sums(self, count: int) -> list[int | None]:
-        told = [True] * count if self.byte() else self.bits(count)
-        return [int.from_bytes(self.take(4), "little") if one else None for one in told]
+        known = [True] * count if self.byte() else self.bits(count)
+        return [int.from_bytes(self.take(4), "little") if one else None for one in known]
 
 
 def seven_zip_members(
@@ -121,11 +121,11 @@ def seven_zip_members(
                 raise
             problem = error
         at = 0
-        for size, told in zip(folder.files, folder.sums, strict=True):
+        for size, expected in zip(folder.files, folder.sums, strict=True):
             piece = content[at : at + size]
             at += size
             name = next((name for name, has_stream in held if has_stream), "")
-            if problem is None and told is not None and zlib.crc32(piece) != told:
+            if problem is None and expected is not None and zlib.crc32(piece) != expected:
                 yield name, DocumentError("broken", "a damaged member of a 7z archive")
             else:
                 yield name, problem or piece
@@ -223,8 +223,8 @@ def _folders(header: _Header) -> list[_Folder]:
                 sizes = [header.number() for _ in order]
                 folder.sizes = [sizes[index] for index in order]
         elif part == 10:
-            for folder, told in zip(folders, header.sums(number), strict=True):
-                folder.crc = told
+            for folder, crc in zip(folders, header.sums(number), strict=True):
+                folder.crc = crc
     if any(len(folder.sizes) != len(folder.coders) for folder in folders):
         raise ValueError("a folder without sizes")
     return folders
@@ -276,9 +276,9 @@ def _substreams(header: _Header, folders: Sequence[_Folder]) -> None:
         for folder in known:
             folder.sums = [folder.crc]
         left = [folder for folder in folders if folder not in known]
-        told = iter(header.sums(sum(len(folder.files) for folder in left)))
+        sums = iter(header.sums(sum(len(folder.files) for folder in left)))
         for folder in left:
-            folder.sums = [next(told) for _ in folder.files]
+            folder.sums = [next(sums) for _ in folder.files]
         kind = header.byte()
 
 
@@ -341,9 +341,9 @@ def _unpacked(
 def _has_sum(content: bytes, folder: _Folder) -> bool:
     """Returns True if the first file with a sum has it, or none has one."""
     at = 0
-    for size, told in zip(folder.files, folder.sums, strict=True):
-        if told is not None:
-            return zlib.crc32(content[at : at + size]) == told
+    for size, expected in zip(folder.files, folder.sums, strict=True):
+        if expected is not None:
+            return zlib.crc32(content[at : at + size]) == expected
         at += size
     return True
 
@@ -384,16 +384,16 @@ def _key(properties: bytes, password: str) -> tuple[bytes, bytes]:
 def _lzma(method: bytes, properties: bytes, size: int) -> dict[str, Any]:
     if method == _LZMA2:
         bits = properties[0]
-        told = 0xFFFFFFFF if bits >= 40 else (2 | bits & 1) << (bits // 2 + 11)
-        return {"id": lzma.FILTER_LZMA2, "dict_size": _dictionary(told, size)}
-    packed, told = properties[0], int.from_bytes(properties[1:5], "little")
-    chosen = {"id": lzma.FILTER_LZMA1, "dict_size": _dictionary(told, size)}
+        stated = 0xFFFFFFFF if bits >= 40 else (2 | bits & 1) << (bits // 2 + 11)
+        return {"id": lzma.FILTER_LZMA2, "dict_size": _dictionary(stated, size)}
+    packed, stated = properties[0], int.from_bytes(properties[1:5], "little")
+    chosen = {"id": lzma.FILTER_LZMA1, "dict_size": _dictionary(stated, size)}
     return chosen | {"lc": packed % 9, "lp": packed // 9 % 5, "pb": packed // 45}
 
 
-def _dictionary(told: int, size: int) -> int:
+def _dictionary(stated: int, size: int) -> int:
     # It is allocated at once, and never reaches beyond the unpacked bytes.
-    return max(4096, min(told, size, _MAX_DICTIONARY))
+    return max(4096, min(stated, size, _MAX_DICTIONARY))
 
 
 def _inflated(stream: Any, data: bytes, size: int, count: _Count) -> bytes:

@@ -20,7 +20,7 @@ def check_length(document: Document, most: int) -> None:
         raise too_long(f"{len(document.text)} characters", most)
 
 
-def too_long(found: str, most: int) -> DocumentError:
+def too_long(size: str, most: int) -> DocumentError:
     """Returns the error of a document in which so much was found."""
     advice = "cut the file, or allow more with --max-tokens and --retry-quarantined"
-    return DocumentError("too_long", f"{found}, the limit is {most} tokens; {advice}")
+    return DocumentError("too_long", f"{size}, the limit is {most} tokens; {advice}")

@@ -81,8 +81,8 @@ def _read_aes(
         lengths = struct.unpack("<2H", archive.fp.read(_HEADER)[26:])
         archive.fp.seek(sum(lengths), io.SEEK_CUR)
         data = archive.fp.read(max(0, entry.compress_size))
-        found = (opened_member(data, password, strength) for password in passwords)
-        packed = next((one for one in found if one is not None), None)
+        opened = (opened_member(data, password, strength) for password in passwords)
+        packed = next((one for one in opened if one is not None), None)
         if packed is None:
             raise DocumentError("password", "the member is encrypted")
         if method == zipfile.ZIP_STORED:

@@ -22,14 +22,14 @@ def parse(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Documen
 
     The facts of the file itself are not among them (`sandbox`). Raises DocumentError with one of `CODES`.
     """
-    found = content_format(data, path)
+    file_format = content_format(data, path)
     reading = Reading(settings=settings, name=path)
-    found.reader()(reading, data)
-    document = reading.builder.build(data, path, found.media_type)
+    file_format.reader()(reading, data)
+    document = reading.builder.build(data, path, file_format.media_type)
     if not len(document.words) and not document.pictures:
         if "repaired" in reading.builder.flags:
-            raise DocumentError("broken", f"a damaged {found.name}: no word of it can be read")
-        raise DocumentError("empty", f"{found.name} of {len(data)} bytes without a word")
+            raise DocumentError("broken", f"a damaged {file_format.name}: no word of it can be read")
+        raise DocumentError("empty", f"{file_format.name} of {len(data)} bytes without a word")
     if settings.careful:
         return document
     # The classifier must not lose a document that was read.

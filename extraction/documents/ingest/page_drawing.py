@@ -35,12 +35,12 @@ def draw(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Document
 
     Raises DocumentError as the parser does.
     """
-    found = content_format(data, path)
-    if found.media_type == PDF:
+    file_format = content_format(data, path)
+    if file_format.media_type == PDF:
         return _draw_pdf(data, path, settings)
     reading = Reading(settings=replace(settings, ocr="always"), name=path)
-    found.reader()(reading, data)
-    document = reading.builder.build(data, path, found.media_type)
+    file_format.reader()(reading, data)
+    document = reading.builder.build(data, path, file_format.media_type)
     return replace(document, pictures=tuple(_shrunk(document.pictures)))
 
 
@@ -50,7 +50,7 @@ def _shrunk(pictures: Sequence[Picture]) -> list[Picture]:
 
     from cinnabar.extraction.documents.ocr.pictures import decoded
 
-    begun, found = time.monotonic(), []
+    begun, small = time.monotonic(), []
     for picture in pictures[:MAX_DRAWN]:
         if time.monotonic() - begun > _SECONDS:
             break
@@ -61,8 +61,8 @@ def _shrunk(pictures: Sequence[Picture]) -> list[Picture]:
         # Pillow's decoders fail in several ways on damaged files.
         except Exception:
             continue
-        found.append(Picture(picture.part, jpeg, picture.scale * reduced * scale))
-    return found
+        small.append(Picture(picture.part, jpeg, picture.scale * reduced * scale))
+    return small
 
 
 def _jpeg(image: Image.Image, scale: float) -> tuple[bytes, float]:

@@ -40,12 +40,12 @@ def page_pictures(
     if not isinstance(own, Document) or own.digest != digest:
         return []
     places = _places(drawn, own)
-    found = []
+    pages = []
     for picture in drawn.pictures:
         if (part := places.get(picture.part)) is not None:
             its = own.parts[part]
-            found.append(PagePicture(part, its.page, its.width, its.height, picture.data))
-    return found
+            pages.append(PagePicture(part, its.page, its.width, its.height, picture.data))
+    return pages
 
 
 def _places(drawn: Document, own: Document) -> dict[int, int]:

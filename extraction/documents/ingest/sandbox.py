@@ -66,11 +66,11 @@ class _Parser(WorkerProcess):
         try:
             sizes = lengths(self.receive(HEADER.size, deadline))
             sections = [self.receive(size, deadline) for size in sizes]
-            found = unpack(str(path), *sections)
+            outcome = unpack(str(path), *sections)
         except BadFrame as error:
             raise WorkerDied(f"the worker's answer is malformed: {error}") from error
         self.served += 1
-        return found
+        return outcome
 
 
 def name_of(item: _Content) -> PurePath:
@@ -95,14 +95,14 @@ def modified_at(item: _Content) -> float | None:
 
 def file_facts(item: _Content, size: int) -> dict[str, Fact]:
     """Returns the facts that the file system knows; a mail without a file of its own has only a size."""
-    found = {"file.size": Fact(size)}
+    facts = {"file.size": Fact(size)}
     modified = modified_at(item)
     if modified is not None:
         # A name may hold bytes that are no text.
-        found["file.name"] = Fact(os.fsencode(name_of(item).name).decode("utf-8", "replace"))
+        facts["file.name"] = Fact(os.fsencode(name_of(item).name).decode("utf-8", "replace"))
         with suppress(ValueError, OverflowError, OSError):
-            found["file.modified"] = Fact(moment(datetime.fromtimestamp(modified, UTC)))
-    return found
+            facts["file.modified"] = Fact(moment(datetime.fromtimestamp(modified, UTC)))
+    return facts
 
 
 class ParserPool:
@@ -210,12 +210,12 @@ class ParserPool:
         return self._drawing._parsed(item, page)
 
     def _parse(self, item: _Content) -> _Outcome:
-        found = self._parsed(item)
-        if isinstance(found, Document):
-            found = self._ocr.filled(found)
-        if isinstance(found, Document):
-            return replace(found, facts={**found.facts, **file_facts(item, found.size)})
-        return found
+        outcome = self._parsed(item)
+        if isinstance(outcome, Document):
+            outcome = self._ocr.filled(outcome)
+        if isinstance(outcome, Document):
+            return replace(outcome, facts={**outcome.facts, **file_facts(item, outcome.size)})
+        return outcome
 
     def _parsed(self, item: _Content, drawn_from: int = 0) -> _Outcome:
         path, data = name_of(item), None
@@ -229,18 +229,18 @@ class ParserPool:
         worker = self._pool.take()
         try:
             worker = worker or self._pool.start(self._made(self._settings))
-            found = self._ask(worker, path, data, drawn_from)
-            if isinstance(found, Document) or found.code not in _FATAL:
+            outcome = self._ask(worker, path, data, drawn_from)
+            if isinstance(outcome, Document) or outcome.code not in _FATAL:
                 if worker.served >= self._restart_after:
                     self._pool.end(worker)
                     worker = None
-                return found
+                return outcome
             self._pool.end(worker)
             worker = None
             # An earlier document may have damaged the worker, so a fresh one tries again. After a timeout too, because
             # a page or a file within the file may cause it.
-            if found.code != "worker_died" and path.suffix.lower() in _PLAIN:
-                return found
+            if outcome.code != "worker_died" and path.suffix.lower() in _PLAIN:
+                return outcome
             careful = self._pool.start(self._made(self._careful))
             again = self._ask(careful, path, data, drawn_from)
             self._pool.end(careful)

@@ -35,12 +35,12 @@ def addresses(raw: str) -> list[Address]:
     A text without "@" counts in angle brackets, or if it is one word. `raw` may hold bytes as surrogates.
     """
     raw = raw[:_MAX_VALUE]
-    found = _Reader(raw).read()
-    if not found and "=?" in raw and "@" not in raw:
+    parsed = _Reader(raw).read()
+    if not parsed and "=?" in raw and "@" not in raw:
         # Some programs encode the whole header.
         decoded = decode_header(raw)[0]
-        found = _Reader(decoded).read() if "@" in decoded else []
-    return found
+        parsed = _Reader(decoded).read() if "@" in decoded else []
+    return parsed
 
 
 class _Reader:

@@ -109,10 +109,10 @@ def _content_lines(text: str) -> Iterator[_Line | None]:
         if match is None:
             yield _Line("", {}, raw) if raw.strip() else None
             continue
-        found: dict[str, str] = {}
+        parameters: dict[str, str] = {}
         for name, value in _PARAMETER.findall(match[2]):
-            found.setdefault(name.upper(), value.strip('"') if value else name)
-        yield _Line(match[1].upper(), found, match[3])
+            parameters.setdefault(name.upper(), value.strip('"') if value else name)
+        yield _Line(match[1].upper(), parameters, match[3])
 
 
 def _without_soft_ends(text: str) -> str:
@@ -148,16 +148,16 @@ def _value(line: _Line) -> str:
         address = re.sub(r"(?i)^mailto:", "", value.strip())
         name = line.parameters.get("CN", "")
         return f"{name} <{address}>" if name and name != address else address
-    if found := _MOMENT.fullmatch(value.strip()):
-        return _moment(found, line.parameters.get("TZID", ""))
+    if moment := _MOMENT.fullmatch(value.strip()):
+        return _moment(moment, line.parameters.get("TZID", ""))
     if line.name in ("ADR", "ORG"):
         value = ", ".join(piece.strip() for piece in _UNESCAPED_SEMICOLON.split(value) if piece.strip())
     # Values of several lines stay below their label.
     return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
 
 
-def _moment(found: re.Match[str], zone: str) -> str:
-    year, month, day, hour, minute, utc = found.groups()
+def _moment(moment: re.Match[str], zone: str) -> str:
+    year, month, day, hour, minute, utc = moment.groups()
     date = f"{year}-{month}-{day}"
     if hour is None:
         return date

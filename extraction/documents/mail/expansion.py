@@ -64,11 +64,11 @@ def _inside(entity: Entity, count: Callable[[int], None], has_body: bool) -> lis
 def _tnef(entity: Entity, count: Callable[[int], None], has_body: bool) -> list[Entity] | None:
     try:
         # The mail says in its own body what the item says.
-        found = tnef_entity(entity.content(), count, with_body=not has_body)
+        inner = tnef_entity(entity.content(), count, with_body=not has_body)
     except DocumentError:
         return None
-    entity.flags |= found.flags
-    return [_opened(entity), *found.children]
+    entity.flags |= inner.flags
+    return [_opened(entity), *inner.children]
 
 
 def _opened(entity: Entity) -> Entity:
@@ -83,10 +83,10 @@ def _encoded_files(entity: Entity) -> list[Entity] | None:
     if b"begin " not in raw and b"=ybegin " not in raw:
         return None
     content = entity.content()
-    found = [(*match.span(), match[1], uudecode(match[0])) for match in _UUENCODED.finditer(content)]
+    uuencoded = [(*match.span(), match[1], uudecode(match[0])) for match in _UUENCODED.finditer(content)]
     parts: list[Entity] = []
     at = 0
-    for start, end, name, data in sorted([*found, *_yencoded(content)], key=lambda file: file[0]):
+    for start, end, name, data in sorted([*uuencoded, *_yencoded(content)], key=lambda file: file[0]):
         if start < at or len(parts) >= MAX_PARTS:
             continue
         parts += _text(entity, content[at:start])
@@ -100,8 +100,8 @@ def _text(entity: Entity, content: bytes) -> list[Entity]:
     if not content.strip():
         return []
     piece = made("text/plain", content)
-    if said := entity.message.get("content-type"):
-        piece.message.replace_header("Content-Type", said)
+    if content_type := entity.message.get("content-type"):
+        piece.message.replace_header("Content-Type", content_type)
     return [piece]
 
 

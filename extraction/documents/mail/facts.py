@@ -27,30 +27,30 @@ def mail_facts(root: Entity, printed: Printed) -> dict[str, Fact]:
 
     A header that may occur once and occurs repeatedly counts as its first one.
     """
-    found: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     senders = _people(root, "From")[:1]
-    _add_people(found, "mail.from", senders, printed.get("From", ()), single=True)
+    _add_people(facts, "mail.from", senders, printed.get("From", ()), single=True)
     for header, name in (("To", "mail.to"), ("Cc", "mail.cc"), ("Bcc", "mail.bcc"), ("Reply-To", "mail.reply_to")):
-        _add_people(found, name, _people(root, header), printed.get(header, ()))
-    _add(found, "mail.subject", next(iter(root.values("Subject")), ""), _first(printed, "Subject"))
-    _add(found, "mail.sent", _moment(_raw(root, "Date")), _first(printed, "Date"))
+        _add_people(facts, name, _people(root, header), printed.get(header, ()))
+    _add(facts, "mail.subject", next(iter(root.values("Subject")), ""), _first(printed, "Subject"))
+    _add(facts, "mail.sent", _moment(_raw(root, "Date")), _first(printed, "Date"))
     received = next(iter(_raw(root, "Received")), "").rpartition(";")[2]
-    _add(found, "mail.received", _moment([received]))
+    _add(facts, "mail.received", _moment([received]))
     own = _ids(_raw(root, "Message-ID"))
-    _add(found, "mail.message_id", next(own, ""), _first(printed, "Message-ID"))
+    _add(facts, "mail.message_id", next(own, ""), _first(printed, "Message-ID"))
     for header in ("References", "In-Reply-To", "Message-ID"):
         first = next(_ids(_raw(root, header)), "")
         if first:
-            _add(found, "mail.thread_id", first, _first(printed, header))
+            _add(facts, "mail.thread_id", first, _first(printed, header))
             break
     names, sizes = [], []
     for entity in attachments(root):
         names.append(entity.name)
         sizes.append(decoded_size(entity))
-    found["mail.attachments.name"] = Fact(tuple(names))
-    found["mail.attachments.size"] = Fact(tuple(sizes))
-    found["mail.attachments.count"] = Fact(len(names))
-    return found
+    facts["mail.attachments.name"] = Fact(tuple(names))
+    facts["mail.attachments.size"] = Fact(tuple(sizes))
+    facts["mail.attachments.count"] = Fact(len(names))
+    return facts
 
 
 def attachments(root: Entity) -> Iterator[Entity]:
@@ -87,15 +87,15 @@ def _people(root: Entity, header: str) -> list[Address]:
 
 
 def _add_people(
-    found: dict[str, Fact], fact: str, people: Sequence[Address], printed: _Values, single: bool = False
+    facts: dict[str, Fact], fact: str, people: Sequence[Address], printed: _Values, single: bool = False
 ) -> None:
     """Adds addresses and names as two facts of one length."""
     for part, texts in (("address", [one.address for one in people]), ("name", [one.name for one in people])):
         spans = tuple(_places(texts, printed))
         if not single:
-            found[f"{fact}.{part}"] = Fact(tuple(texts), spans)
+            facts[f"{fact}.{part}"] = Fact(tuple(texts), spans)
         elif texts and texts[0]:
-            found[f"{fact}.{part}"] = Fact(texts[0], spans)
+            facts[f"{fact}.{part}"] = Fact(texts[0], spans)
 
 
 def _places(texts: Sequence[str], printed: _Values) -> Iterator[tuple[int, int]]:
@@ -123,20 +123,20 @@ def _first(printed: Printed, header: str) -> tuple[tuple[int, int], ...]:
 def _ids(values: Sequence[str]) -> Iterator[str]:
     """Yields the message ids in a header; a header without angle brackets is one id."""
     value = next(iter(values), "")[:_MAX_IDS]
-    inside = [found.strip() for found in _ID.findall(value)]
+    inside = [one.strip() for one in _ID.findall(value)]
     yield from (one for one in inside or ["".join(value.split())] if one)
 
 
 def _moment(values: Sequence[str]) -> str:
     """Returns the time in a header, "" if it has none."""
     try:
-        found: datetime = parsedate_to_datetime(" ".join(next(iter(values), "").split())[:_MAX_DATE])
-        return moment(found)
+        when: datetime = parsedate_to_datetime(" ".join(next(iter(values), "").split())[:_MAX_DATE])
+        return moment(when)
     # The standard library fails in several ways on broken dates.
     except (ValueError, TypeError, OverflowError, IndexError):
         return ""
 
 
-def _add(found: dict[str, Fact], name: str, value: str, spans: tuple[tuple[int, int], ...] = ()) -> None:
+def _add(facts: dict[str, Fact], name: str, value: str, spans: tuple[tuple[int, int], ...] = ()) -> None:
     if value:
-        found[name] = Fact(value, spans)
+        facts[name] = Fact(value, spans)

@@ -113,10 +113,10 @@ def text_of(properties: Mapping[PropertyKey, PropertyValue], *keys: PropertyKey)
 def file_time(value: int) -> datetime | None:
     """Returns the moment of a FILETIME (100 ns since 1601), None if no year has it; 4500 stands for "none"."""
     try:
-        found = datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=value // 10)
+        when = datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=value // 10)
     except OverflowError:
         return None
-    return found if 1601 < found.year < 4500 else None
+    return when if 1601 < when.year < 4500 else None
 
 
 def fixed_value(kind: int, data: bytes) -> PropertyValue | None:
@@ -187,8 +187,8 @@ def entity_of(item: MapiItem, with_body: bool = True) -> Entity:
 
 def _headers(item: MapiItem) -> list[tuple[str, str]]:
     """Returns the headers that the mail came with, and those that its properties know besides."""
-    found = _transported(item.text(_HEADERS))
-    has = {name.lower() for name, _ in found}
+    transported = _transported(item.text(_HEADERS))
+    has = {name.lower() for name, _ in transported}
     author = _address(item.properties, *_AUTHOR)
     sender = _address(item.properties, *_SENDER)
     own = [("From", author or sender), ("Sender", sender if author and sender != author else "")]
@@ -199,7 +199,7 @@ def _headers(item: MapiItem) -> list[tuple[str, str]]:
     own.append(("Subject", item.text(_SUBJECT) or item.text(0x0E1D) or item.text(0x0070)))
     own += [("Message-ID", item.text(_MESSAGE_ID)), ("In-Reply-To", item.text(_REPLY_TO_ID))]
     own.append(("References", item.text(_REFERENCES)))
-    return found + [(name, value) for name, value in own if value and name.lower() not in has]
+    return transported + [(name, value) for name, value in own if value and name.lower() not in has]
 
 
 def _transported(text: str) -> list[tuple[str, str]]:
@@ -213,17 +213,17 @@ def _transported(text: str) -> list[tuple[str, str]]:
 
 def _address(properties: Mapping[PropertyKey, PropertyValue], name: int, address: int, kind: int, smtp: int) -> str:
     """Returns a person as a header writes them; an address of another kind than SMTP stands only for a missing one."""
-    told = text_of(properties, name).strip("'\" ")
+    display_name = text_of(properties, name).strip("'\" ")
     where = text_of(properties, smtp) or text_of(properties, address)
     if "@" not in where or text_of(properties, kind).upper() == "EX":
         # A distinguished name of Exchange ("/O=.../CN=...") is no address outside of it.
-        told, where = told or where.rpartition("=")[2], text_of(properties, smtp)
+        display_name, where = display_name or where.rpartition("=")[2], text_of(properties, smtp)
     where = "".join(where.split()).strip("<>'")
-    if not where and "@" in told:
-        where = "".join(told.split())
-    if not where or told == where:
-        return where or _quoted(told)
-    return f"{_quoted(told)} <{where}>" if told else where
+    if not where and "@" in display_name:
+        where = "".join(display_name.split())
+    if not where or display_name == where:
+        return where or _quoted(display_name)
+    return f"{_quoted(display_name)} <{where}>" if display_name else where
 
 
 def _displayed(names: str) -> str:
@@ -242,9 +242,9 @@ def _quoted(name: str) -> str:
 def _date(item: MapiItem) -> str:
     mail = item.text(_CLASS).lower().startswith(("ipm.note", "report")) or not item.text(_CLASS)
     for key in (_SENT, _DELIVERED, *(() if mail else (_CREATED,))):
-        found = item.properties.get(key)
-        if isinstance(found, datetime):
-            return format_datetime(found)
+        value = item.properties.get(key)
+        if isinstance(value, datetime):
+            return format_datetime(value)
     return ""
 
 

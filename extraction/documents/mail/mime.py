@@ -68,8 +68,8 @@ class Entity:
 
     @property
     def charset(self) -> str | None:
-        found = self.message.get_content_charset()
-        return str(found) if found else None
+        named = self.message.get_content_charset()
+        return str(named) if named else None
 
     @property
     def name(self) -> str:
@@ -77,9 +77,9 @@ class Entity:
         if self.given_name:
             return self.given_name[:_MAX_NAME]
         for header, parameter in (("content-disposition", "filename"), ("content-type", "name")):
-            found = parameters(self._raw(header)).get(parameter)
-            if found:
-                return decode_header(found)[0][:_MAX_NAME]
+            given = parameters(self._raw(header)).get(parameter)
+            if given:
+                return decode_header(given)[0][:_MAX_NAME]
         return ""
 
     @property
@@ -89,16 +89,16 @@ class Entity:
     @property
     def boundary(self) -> bytes:
         """Returns the line that separates the parts, as it came; empty if none is named."""
-        found = parameters(self._raw("content-type")).get("boundary", "")
-        return found.rstrip().encode("utf-8", "surrogateescape")
+        named = parameters(self._raw("content-type")).get("boundary", "")
+        return named.rstrip().encode("utf-8", "surrogateescape")
 
     @property
     def flow(self) -> bool | None:
         """Returns None unless lines end softly (`format=flowed`); then, if the blanks at soft ends are no text."""
         if self.media_type != "text/plain" or "flowed" not in self._raw("content-type").lower():
             return None
-        said = parameters(self._raw("content-type"))
-        return said.get("delsp", "").lower() == "yes" if said.get("format", "").lower() == "flowed" else None
+        declared = parameters(self._raw("content-type"))
+        return declared.get("delsp", "").lower() == "yes" if declared.get("format", "").lower() == "flowed" else None
 
     def _raw(self, name: str) -> str:
         """Returns the first value of a header as it came."""
@@ -144,8 +144,8 @@ class Entity:
 
 def headers_of(head: bytes) -> Message:
     """Returns the headers of a block of them."""
-    found = _FIELDS.match(head)
-    return _PARSER.parsebytes(_LOOSE.sub(rb"\1:", found[0] if found else b"")[:_MAX_HEADER_BYTES] + b"\n\n")
+    fields = _FIELDS.match(head)
+    return _PARSER.parsebytes(_LOOSE.sub(rb"\1:", fields[0] if fields else b"")[:_MAX_HEADER_BYTES] + b"\n\n")
 
 
 def made(
@@ -278,8 +278,8 @@ def decode_header(raw: str) -> tuple[str, bool]:
 def _entity(data: bytes) -> Entity:
     """Splits data into header block and body. Data without a header field at the start are all body."""
     flags: set[str] = set()
-    found = _FIELDS.match(data)
-    head, body = (found[0], data[found.end() :]) if found else (b"", data)
+    fields = _FIELDS.match(data)
+    head, body = (fields[0], data[fields.end() :]) if fields else (b"", data)
     # A blank line separates them; without it the body begins at the first line that is not a field.
     body = body[2:] if body[:2] == b"\r\n" else body[1:] if body[:1] in (b"\r", b"\n") else body
     if len(head) > _MAX_HEADER_BYTES or head.count(b"\n") > _MAX_HEADERS:

@@ -78,7 +78,7 @@ class _Storages:
 
     def _attachment(self, path: _Path, own: MapiItem, depth: int) -> MapiAttachment:
         values = self._values(path, 8)
-        found = MapiAttachment(
+        attachment = MapiAttachment(
             name=text_of(values, _LONG_NAME, _SHORT_NAME, _DISPLAY_NAME).strip(),
             media_type=text_of(values, _TYPE).strip().lower(),
             content_id=text_of(values, _CONTENT_ID).strip("<> "),
@@ -87,13 +87,13 @@ class _Storages:
         embedded = (*path, f"__substg1.0_{_DATA:04X}{_OBJECT:04X}")
         data = values.get(_DATA)
         if isinstance(data, bytes):
-            found.data = data
+            attachment.data = data
         elif _PROPERTIES in self._inside.get(embedded, {}):
             if depth < MAX_MAIL_DEPTH:
-                found.item = self.item(embedded, depth + 1)
+                attachment.item = self.item(embedded, depth + 1)
             else:
                 own.flags.add("depth_limit")
-        return found
+        return attachment
 
     def _read(self, path: _Path) -> bytes:
         self._reading.count(self._ole.get_size(path))
@@ -102,18 +102,18 @@ class _Storages:
     def _values(self, path: _Path, head: int) -> dict[PropertyKey, PropertyValue]:
         """Returns the properties of a storage; `head` bytes precede those of fixed size."""
         streams = self._inside.get(path, {})
-        found: dict[int, PropertyValue] = {}
+        values: dict[int, PropertyValue] = {}
         if _PROPERTIES in streams:
-            found |= _fixed(self._read((*path, _PROPERTIES))[head:])
-        charset = code_page_charset(found.get(0x3FFD) or found.get(0x3FDE))
+            values |= _fixed(self._read((*path, _PROPERTIES))[head:])
+        charset = code_page_charset(values.get(0x3FFD) or values.get(0x3FDE))
         for name in streams:
             match = _STREAM.fullmatch(name)
             if match is None:
                 continue
             number, kind = int(match[1], 16), int(match[2], 16)
             if kind in (_TEXT, _TEXT_8, _BINARY):
-                found[number] = _read_as(kind, self._read((*path, name)), charset)
-        return {self._named.get(number, number): value for number, value in found.items()}
+                values[number] = _read_as(kind, self._read((*path, name)), charset)
+        return {self._named.get(number, number): value for number, value in values.items()}
 
     def _names(self) -> Mapping[int, PropertyKey]:
         """Returns the sets and numbers of named properties, by the numbers that stand for them in this file."""
@@ -122,13 +122,13 @@ class _Storages:
         if any(name not in streams for name in wanted):
             return {}
         sets, entries = (self._read((_NAMES, name)) for name in wanted)
-        found: dict[int, PropertyKey] = {}
+        names: dict[int, PropertyKey] = {}
         for at in range(0, len(entries) - 7, 8):
             number, what, index = struct.unpack_from("<IHH", entries, at)
             first = (what >> 1) - _FIRST_SET
             if not what & 1 and first >= 0 and len(guid := sets[16 * first : 16 * first + 16]) == 16:
-                found[0x8000 + index] = (guid, number)
-        return found
+                names[0x8000 + index] = (guid, number)
+        return names
 
 
 def _read_as(kind: int, data: bytes, charset: str) -> PropertyValue:
@@ -141,10 +141,10 @@ def _read_as(kind: int, data: bytes, charset: str) -> PropertyValue:
 
 def _fixed(entries: bytes) -> dict[int, PropertyValue]:
     """Returns the properties that a table holds itself: numbers, yes or no, and times."""
-    found: dict[int, PropertyValue] = {}
+    properties: dict[int, PropertyValue] = {}
     for at in range(0, len(entries) - 15, 16):
         kind, number = struct.unpack_from("<HH", entries, at)
         value = fixed_value(kind, entries[at + 8 : at + 16])
         if value is not None:
-            found[number] = value
-    return found
+            properties[number] = value
+    return properties

@@ -33,7 +33,7 @@ def parameters(raw: str) -> dict[str, str]:
                 sections.setdefault(name, {}).setdefault(number, (value, match[3] is not None))
         else:
             plain.setdefault(name, value)
-    return plain | {name: _joined(found) for name, found in sections.items()}
+    return plain | {name: _joined(pieces) for name, pieces in sections.items()}
 
 
 def _joined(sections: dict[int, tuple[str, bool]]) -> str:

@@ -47,10 +47,10 @@ def marks(text: str, markup: str = "", hidden: bool = False) -> list[Mark]:
     """
     if text.count("\n") > _MAX_LINES:
         return []
-    found = [*_elements(text, markup, hidden), *_lines(text)]
+    marked = [*_elements(text, markup, hidden), *_lines(text)]
     kept: list[Mark] = []
     # Quotes may hold signatures, and longer stretches hold shorter ones.
-    for kind, start, end in sorted(found, key=lambda mark: (mark[0], mark[1] - mark[2])):
+    for kind, start, end in sorted(marked, key=lambda mark: (mark[0], mark[1] - mark[2])):
         apart = all(end <= other[1] or start >= other[2] for other in kept)
         if apart and len(kept) < _MAX_MARKS and _is_whole(text, start, end):
             kept.append((kind, start, end))
@@ -114,8 +114,8 @@ def _attribution(lines: list[str], first: int, free: int) -> int:
     for begin in range(last, max(free, last - _ATTRIBUTION_LINES + 1) - 1, -1):
         if not lines[begin].strip():
             break
-        said = " ".join(lines[begin : last + 1])
-        if _DAY.search(said) or "@" in said:
+        joined = " ".join(lines[begin : last + 1])
+        if _DAY.search(joined) or "@" in joined:
             # What is wrapped began at the top of its paragraph.
             while begin - 1 >= max(free, last - _ATTRIBUTION_LINES + 1) and lines[begin - 1].strip():
                 begin -= 1
@@ -156,12 +156,12 @@ def _is_moment(line: str) -> bool:
 
 def _header_lines(lines: list[str], first: int) -> list[str]:
     """Returns the labelled lines from `first` on; empty if too many follow for the headers of a mail."""
-    found = []
+    block = []
     for line in lines[first : first + _MOST_HEADERS + 1]:
         if not _LABELLED.match(line):
             break
-        found.append(line)
-    return found if len(found) <= _MOST_HEADERS else []
+        block.append(line)
+    return block if len(block) <= _MOST_HEADERS else []
 
 
 def _elements(text: str, markup: str, hidden: bool) -> list[Mark]:
@@ -176,7 +176,7 @@ def _elements(text: str, markup: str, hidden: bool) -> list[Mark]:
         return []
     bounds = word_bounds(text).tolist()
     squeezed = "".join(text[start:end] for start, end in bounds)
-    found: list[Mark] = []
+    marked: list[Mark] = []
     after = 0
     for kind, piece in pieces:
         letters = "".join(html_to_text(piece, hidden)[0].split())
@@ -184,8 +184,8 @@ def _elements(text: str, markup: str, hidden: bool) -> list[Mark]:
         if at < 0:
             continue
         after = at + len(letters)
-        found.append((kind, _place(bounds, at), _place(bounds, after - 1) + 1))
-    return found
+        marked.append((kind, _place(bounds, at), _place(bounds, after - 1) + 1))
+    return marked
 
 
 def _place(bounds: list[list[int]], letter: int) -> int:

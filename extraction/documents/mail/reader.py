@@ -190,9 +190,9 @@ def _headers(builder: DocumentBuilder, entity: Entity) -> _Headers:
             builder.flags.add("duplicate_header")
         if len(values) > 50:
             builder.flags.add("truncated")
-        said = [clean(value) for value in values[:50] if value]
-        lines += [f"{header}: {value}" for value in said]
-        printed[header] = [(value, (0, 0)) for value in said]
+        shown = [clean(value) for value in values[:50] if value]
+        lines += [f"{header}: {value}" for value in shown]
+        printed[header] = [(value, (0, 0)) for value in shown]
     lines += map(clean, entity.damaged)
     if not lines:
         return {}
@@ -243,8 +243,8 @@ def _body(reading: Reading, entity: Entity) -> list[tuple[str, bytes]]:
         text, flags = html_to_text(markup, reading.settings.hidden)
         builder.flags |= flags
         if "data:image" in markup:
-            found = islice(_DATA_IMAGE.finditer(markup), _MAX_DATA_IMAGES)
-            images = [(match[1].lower(), unbase64(match[2].encode())) for match in found]
+            matches = islice(_DATA_IMAGE.finditer(markup), _MAX_DATA_IMAGES)
+            images = [(match[1].lower(), unbase64(match[2].encode())) for match in matches]
     else:
         if (flow := entity.flow) is not None:
             text = joined_lines(text, flow)
@@ -265,8 +265,8 @@ def _body(reading: Reading, entity: Entity) -> list[tuple[str, bytes]]:
 def _attached(reading: Reading, entity: Entity) -> None:
     """Adds the content of an attachment to the open part, if its format is known."""
     builder, media_type, name = reading.builder, entity.media_type, entity.name
-    told = SUFFIXES.get(PurePath(name).suffix.lower())
-    if not media_type.startswith(("text/", "message/")) or not _is_textual(told):
+    by_suffix = SUFFIXES.get(PurePath(name).suffix.lower())
+    if not media_type.startswith(("text/", "message/")) or not _is_textual(by_suffix):
         # Some programs call every attachment a text.
         content = entity.content()
         if not content or _is_trifle(media_type, content):
@@ -275,23 +275,23 @@ def _attached(reading: Reading, entity: Entity) -> None:
         return
     # The headers of the part name its charset, which its own format may not know.
     text = entity.text()
-    if _is_plain(media_type, told) or reading.settings.careful:
+    if _is_plain(media_type, by_suffix) or reading.settings.careful:
         builder.write(text.strip("\r\n"))
     elif text:
         add_content(reading, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"), name, media_type)
 
 
-def _is_textual(told: Format | None) -> bool:
+def _is_textual(by_suffix: Format | None) -> bool:
     """Returns False if the suffix tells a format that is no text in a charset of the mail's choice."""
-    return told is None or told.media_type.startswith("text/")
+    return by_suffix is None or by_suffix.media_type.startswith("text/")
 
 
-def _is_plain(media_type: str, told: Format | None) -> bool:
+def _is_plain(media_type: str, by_suffix: Format | None) -> bool:
     """Returns True if a text has no other format, by its media type and its suffix."""
     if media_type.startswith("message/"):
         return True
     return media_type in ("text/plain", "text/enriched", "text/rfc822-headers") and (
-        told is None or told.media_type == "text/plain"
+        by_suffix is None or by_suffix.media_type == "text/plain"
     )
 
 

@@ -30,10 +30,10 @@ def sealing(entity: Entity) -> Sealing | None:
     if kind in ("multipart/encrypted", "application/pgp-encrypted"):
         return "encrypted"
     if is_pkcs7(entity):
-        said = parameters(str(entity.message.get("content-type", ""))).get("smime-type", "").lower()
-        if said in ("signed-data", "certs-only"):
+        smime_type = parameters(str(entity.message.get("content-type", ""))).get("smime-type", "").lower()
+        if smime_type in ("signed-data", "certs-only"):
             return "signed"
-        if said:
+        if smime_type:
             return "encrypted"
         return "signed" if _SIGNED_DATA in entity.content()[:100] else "encrypted"
     return _file_of_openpgp(entity)
@@ -63,12 +63,12 @@ def is_pkcs7(entity: Entity) -> bool:
 
 def sealings_in(text: str) -> set[str]:
     """Returns how the blocks of OpenPGP within a text are secured."""
-    found = set()
+    sealings = set()
     if "-----BEGIN PGP MESSAGE-----" in text:
-        found.add("encrypted")
+        sealings.add("encrypted")
     if "-----BEGIN PGP SIGNED MESSAGE-----" in text:
-        found.add("signed")
-    return found
+        sealings.add("signed")
+    return sealings
 
 
 def signed_content(data: bytes) -> bytes:

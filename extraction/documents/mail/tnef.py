@@ -90,8 +90,8 @@ def _describe(attachment: MapiAttachment, properties: _Properties) -> None:
     values = properties.read()
     # The title of an item within the item is its file name of eight characters.
     titles = (text_of(values, 0x3707), attachment.name, text_of(values, 0x3704, 0x3001))
-    found = (text_of(values, 0x3707, 0x3001), attachment.name) if properties.embedded is not None else titles
-    attachment.name = next(filter(None, found), "")
+    names = (text_of(values, 0x3707, 0x3001), attachment.name) if properties.embedded is not None else titles
+    attachment.name = next(filter(None, names), "")
     attachment.media_type = text_of(values, 0x370E).lower()
     attachment.content_id = text_of(values, 0x3712).strip("<> ")
     attachment.item = properties.embedded
@@ -119,8 +119,8 @@ def _triple(content: bytes, charset: str, known: dict[PropertyKey, PropertyValue
     name = decode(content[8 : 8 + name_size].split(b"\x00")[0], charset)[0]
     where = decode(content[8 + name_size : 8 + name_size + address_size].split(b"\x00")[0], charset)[0]
     kind, _, address = where.rpartition(":")
-    found: dict[PropertyKey, PropertyValue] = {0x0C1A: name, 0x0C1E: kind, 0x0C1F: address}
-    return {key: value for key, value in found.items() if value and key not in known}
+    sender: dict[PropertyKey, PropertyValue] = {0x0C1A: name, 0x0C1E: kind, 0x0C1F: address}
+    return {key: value for key, value in sender.items() if value and key not in known}
 
 
 class _Properties:
@@ -133,25 +133,25 @@ class _Properties:
 
     def rows(self) -> list[dict[PropertyKey, PropertyValue]]:
         """Returns the properties of each row of a table."""
-        found = []
+        rows = []
         try:
             for _ in range(min(self._number(), MAX_PARTS)):
-                found.append(self._row())
+                rows.append(self._row())
         except (struct.error, IndexError):
             self._flags.add("truncated")
-        return found
+        return rows
 
     def read(self) -> dict[PropertyKey, PropertyValue]:
         """Returns one list, as far as it can be read."""
-        self._found: dict[PropertyKey, PropertyValue] = {}
+        self._values_by_key: dict[PropertyKey, PropertyValue] = {}
         try:
             self._row()
         except (struct.error, IndexError):
             self._flags.add("truncated")
-        return self._found
+        return self._values_by_key
 
     def _row(self) -> dict[PropertyKey, PropertyValue]:
-        self._found = found = {}
+        self._values_by_key = row = {}
         for _ in range(min(self._number(), _MAX_PROPERTIES)):
             kind, number = struct.unpack("<HH", self._take(4))
             key: PropertyKey = number
@@ -163,8 +163,8 @@ class _Properties:
                     self._padded(self._number())
             value = self._value(kind)
             if value is not None:
-                found[key] = value
-        return found
+                row[key] = value
+        return row
 
     def _value(self, kind: int) -> PropertyValue | None:
         single = kind & 0x0FFF

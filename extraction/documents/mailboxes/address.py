@@ -19,9 +19,9 @@ _MAIL = re.compile(r"(imaps?://.+);UIDVALIDITY=(\d+)/;UID=(\d+)", re.IGNORECASE)
 
 def password_of_environment() -> str:
     """Returns the password from the environment. Raises UsageError if it is not set."""
-    if not (found := os.environ.get(_VARIABLE, "")):
+    if not (password := os.environ.get(_VARIABLE, "")):
         raise UsageError(f"expected the mailbox's password in {_VARIABLE}, which is not set")
-    return found
+    return password
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ def parse_mail_path(
     path: str, password: Callable[[], str] = password_of_environment
 ) -> tuple[ImapAddress, int, int] | None:
     """Returns the mailbox, UIDVALIDITY and UID in the path of a mail behind IMAP; None for any other path."""
-    found = _MAIL.fullmatch(path)
-    return None if found is None else (parse_address(found[1], password), int(found[2]), int(found[3]))
+    match = _MAIL.fullmatch(path)
+    return None if match is None else (parse_address(match[1], password), int(match[2]), int(match[3]))
 
 
 def parse_address(text: str, password: Callable[[], str] = password_of_environment) -> ImapAddress:

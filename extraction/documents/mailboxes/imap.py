@@ -78,13 +78,13 @@ class ImapMailbox:
         with self._lock:
             # FETCH answers with a line for each mail; SEARCH would put all on one line, whose length is limited.
             answer = self._ask(lambda: self._connection.uid("FETCH", "1:*", "(UID RFC822.SIZE)"))
-        found: dict[int, int] = {}
+        sizes: dict[int, int] = {}
         for line in answer:
             uid, size = (pattern.search(_head(line)) for pattern in (_UID, _SIZE))
             if uid and size:
-                found[int(uid[1])] = int(size[1])
+                sizes[int(uid[1])] = int(size[1])
         path = self._address.path
-        return [ImapMessage(self, path(self._validity, uid), uid, found[uid]) for uid in sorted(found)]
+        return [ImapMessage(self, path(self._validity, uid), uid, sizes[uid]) for uid in sorted(sizes)]
 
     def fetch(self, uid: int) -> bytes:
         """Returns the bytes of a mail. Raises DocumentError if it is gone, RunError if the server does not answer.
@@ -109,7 +109,7 @@ class ImapMailbox:
         """Returns the answer to a command; it renews a broken connection once."""
         try:
             try:
-                return self._said(command())
+                return self._lines_of(command())
             except (OSError, imaplib.IMAP4.abort):
                 self._hang_up()
                 self._connection = self._connect()
@@ -117,14 +117,14 @@ class ImapMailbox:
                     raise RunError(
                         f"{self._address}: was renumbered while it was read; run the same command again"
                     ) from None
-                return self._said(command())
+                return self._lines_of(command())
         except RunError:
             raise
         except (OSError, imaplib.IMAP4.error, CinnabarError) as error:
             raise RunError(f"{self._address}: {error}; run the same command again") from error
 
     @staticmethod
-    def _said(answer: tuple[str, list[Any]]) -> list[Any]:
+    def _lines_of(answer: tuple[str, list[Any]]) -> list[Any]:
         status, lines = answer
         if status != "OK":
             raise RunError(f"the server said {status} {_text(lines)}; run the same command again")
@@ -145,9 +145,9 @@ class ImapMailbox:
         except ssl.SSLError as error:
             raise UsageError(f"{address}: {_refusal(error)}") from error
         except (OSError, imaplib.IMAP4.error) as error:
-            said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             where = f"{address.host}:{address.port}"
-            raise UsageError(f"{address}: no mail server answers at {where} ({said})") from error
+            raise UsageError(f"{address}: no mail server answers at {where} ({reason})") from error
         try:
             self._log_in(connection, context, password)
         except BaseException:
@@ -163,8 +163,8 @@ class ImapMailbox:
             elif not address.encrypted and not _is_this_machine(address.host):
                 raise UsageError(f"{address}: the server offers no encryption for the password; try imaps://")
             if "AUTH=PLAIN" in connection.capabilities:
-                told = f"\0{address.user}\0{password}".encode()
-                connection.authenticate("PLAIN", lambda _: told)
+                credentials = f"\0{address.user}\0{password}".encode()
+                connection.authenticate("PLAIN", lambda _: credentials)
             elif not password.isascii():
                 raise UsageError(f"{address}: the server accepts only passwords of ASCII characters")
             else:
@@ -172,8 +172,8 @@ class ImapMailbox:
         except ssl.SSLError as error:
             raise UsageError(f"{address}: {_refusal(error)}") from error
         except (OSError, imaplib.IMAP4.error) as error:
-            said = str(error).replace(password, "…")
-            raise UsageError(f"{address}: the server did not let {address.user} in ({said})") from None
+            reason = str(error).replace(password, "…")
+            raise UsageError(f"{address}: the server did not let {address.user} in ({reason})") from None
 
     def _selected(self) -> int:
         """Opens the mailbox read-only and returns its UIDVALIDITY."""
@@ -185,10 +185,10 @@ class ImapMailbox:
                 if validity and validity[0]:
                     return int(validity[0])
                 raise UsageError(f"{self._address}: the server gives the mailbox no UIDVALIDITY")
-            said = f"{self._address}: cannot be opened ({_text(lines)}); is there such a mailbox?"
+            reason = f"{self._address}: cannot be opened ({_text(lines)}); is there such a mailbox?"
             # Of all reasons for the refusal, only a missing mailbox means that its mails are gone.
             listed, names = self._connection.list('""', name)
-            raise (NoMailbox if listed == "OK" and names in ([], [None]) else UsageError)(said)
+            raise (NoMailbox if listed == "OK" and names in ([], [None]) else UsageError)(reason)
         except (OSError, imaplib.IMAP4.error) as error:
             self._hang_up()
             raise UsageError(f"{self._address}: cannot be opened ({error})") from error

@@ -38,12 +38,12 @@ class LineDetector:
 
     def __call__(self, pixels: Pixels) -> list[TextLine]:
         """Returns the lines of text on a picture, [H, W, 3]."""
-        found: list[TextLine] = []
+        lines: list[TextLine] = []
         for tile, top, own in _tiles(pixels):
             for line in self._lines(tile):
                 if own[0] <= line.y < own[1]:
-                    found.append(replace(line, y=line.y + top))
-        return found[:_MAX_LINES]
+                    lines.append(replace(line, y=line.y + top))
+        return lines[:_MAX_LINES]
 
     def _lines(self, tile: Pixels) -> Iterator[TextLine]:
         high, wide = tile.shape[:2]

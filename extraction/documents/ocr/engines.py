@@ -18,7 +18,7 @@ INSTALL = install_line("ocr")
 # Raised when our own rules change the words that a page gets.
 _RULES = 2
 _ROOM = "cinnabar.extraction.documents.ocr"
-_SAID = re.compile(r"rapidocr|tesseract(?::(?P<languages>[A-Za-z][A-Za-z0-9_/-]*(?:\+[A-Za-z][A-Za-z0-9_/-]*)*))?")
+_CHOICE = re.compile(r"rapidocr|tesseract(?::(?P<languages>[A-Za-z][A-Za-z0-9_/-]*(?:\+[A-Za-z][A-Za-z0-9_/-]*)*))?")
 _TESSERACT = "tesseract"
 # More of Tesseract's languages at once make it slow and no better.
 _MOST_LANGUAGES = 6
@@ -41,12 +41,12 @@ class OcrEngine:
     languages: str = ""
 
     @staticmethod
-    def said(said: str) -> OcrEngine:
+    def parse(choice: str) -> OcrEngine:
         """Returns the engine that `rapidocr`, `tesseract` or `tesseract:deu+eng` means. Raises ValueError else."""
-        match = _SAID.fullmatch(said)
+        match = _CHOICE.fullmatch(choice)
         if match is None:
-            raise ValueError(f"expected rapidocr, tesseract or tesseract:LANGUAGES (tesseract:deu+eng), got {said!r}")
-        return OcrEngine(said.partition(":")[0], match["languages"] or "")
+            raise ValueError(f"expected rapidocr, tesseract or tesseract:LANGUAGES (tesseract:deu+eng), got {choice!r}")
+        return OcrEngine(choice.partition(":")[0], match["languages"] or "")
 
     @property
     def dotted(self) -> str:
@@ -98,12 +98,12 @@ def _tesseract(option: str) -> str:
     if path is None:
         return ""
     try:
-        found = subprocess.run(
+        answer = subprocess.run(
             [path, option], capture_output=True, timeout=20, check=True, env=child_environment()
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return (found.stdout or found.stderr).decode("utf-8", "replace")
+    return (answer.stdout or answer.stderr).decode("utf-8", "replace")
 
 
 def _version(package: str) -> str:

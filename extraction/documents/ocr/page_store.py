@@ -59,13 +59,13 @@ class PageStore:
         try:
             if path.is_symlink():  # a folder from elsewhere: its pages are its own, or they count as missing
                 return None
-            found = unpacked(path.read_bytes())
+            page = unpacked(path.read_bytes())
         except (OSError, ValueError):
             return None
         # Marks the document as read. In a read-only folder this fails, and the folder is still of use.
         with contextlib.suppress(OSError):
             os.utime(path.parent)
-        return found
+        return page
 
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
         """Stores a page."""
@@ -73,14 +73,14 @@ class PageStore:
 
     def pages_of(self, documents: Iterable[str]) -> PackedPages:
         """Returns the pages of these documents, to be sent to another machine."""
-        found: dict[str, dict[str, bytes]] = {}
+        packed: dict[str, dict[str, bytes]] = {}
         for document in documents:
             with contextlib.suppress(OSError):
                 paths = list((self.folder / document).glob("*.json"))
                 if paths:
-                    found[document] = {path.stem: path.read_bytes() for path in paths}
+                    packed[document] = {path.stem: path.read_bytes() for path in paths}
                     os.utime(self.folder / document)
-        return found
+        return packed
 
     def add(self, pages: PackedPages) -> None:
         """Stores pages that another machine read; what has no name of a page is left out."""
@@ -108,12 +108,12 @@ class PageStore:
 
     def _documents(self) -> list[tuple[float, int, Path]]:
         """Returns the time of last use, the size and the folder of each document."""
-        found = []
+        documents = []
         for folder in self.folder.glob("*/"):
             with contextlib.suppress(OSError):
                 size = sum(path.stat().st_size for path in folder.iterdir())
-                found.append((folder.stat().st_mtime, size, folder))
-        return found
+                documents.append((folder.stat().st_mtime, size, folder))
+        return documents
 
     def _free(self, wanted: int, kept: Path) -> None:
         """Removes the least recently read documents, but not this one, if there is no room for so many bytes."""

@@ -34,14 +34,14 @@ class PageText:
 
     def packed(self) -> bytes:
         """Returns the page as JSON."""
-        said = {
+        stored = {
             "text": self.text,
             "gap": self.gap,
             "box": np.round(self.box.astype(float), 1).tolist(),
             "sure": np.round(self.sure.astype(float), 4).tolist(),
             "damaged": self.damaged,
         }
-        return orjson.dumps(said)
+        return orjson.dumps(stored)
 
 
 NO_TEXT = PageText((), (), np.empty((0, 4), np.float32), np.empty(0, np.float32))
@@ -61,11 +61,11 @@ def unpacked(data: bytes) -> PageText:
     Raises ValueError if a correct process could not have written it: the writer has read hostile bytes.
     """
     try:
-        said = orjson.loads(data)
-        text, gap, box, sure = said["text"], said["gap"], said["box"], said["sure"]
+        stored = orjson.loads(data)
+        text, gap, box, sure = stored["text"], stored["gap"], stored["box"], stored["sure"]
         if not len(text) == len(gap) == len(box) == len(sure) <= MAX_WORDS:
             raise ValueError(f"expected as many words as gaps, boxes and probabilities, at most {MAX_WORDS}")
-        return page_text([_word(*one) for one in zip(text, gap, box, sure, strict=True)], bool(said["damaged"]))
+        return page_text([_word(*one) for one in zip(text, gap, box, sure, strict=True)], bool(stored["damaged"]))
     except (KeyError, TypeError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 

@@ -74,8 +74,8 @@ def orientation_of(picture: Image.Image) -> int:
     if picture.format == "TIFF" or (picture.format == "PNG" and "exif" not in picture.info):
         return 1
     with suppress(Exception):
-        found = picture.getexif().get(_ORIENTATION, 1)
-        return found if found in range(1, 9) else 1
+        orientation = picture.getexif().get(_ORIENTATION, 1)
+        return orientation if orientation in range(1, 9) else 1
     return 1
 
 
@@ -115,8 +115,8 @@ def decoded(data: bytes) -> tuple[Pixels, float, bool]:
         wanted = scale * before / longer
         sides = (max(1, round(side * wanted)) for side in picture.size)
         picture = picture.resize(tuple(sides), Image.Resampling.BOX)  # type: ignore[arg-type]
-    found = np.ascontiguousarray(np.asarray(picture)[:, :, ::-1])
-    return found, max(picture.size) / before, damaged
+    pixels = np.ascontiguousarray(np.asarray(picture)[:, :, ::-1])
+    return pixels, max(picture.size) / before, damaged
 
 
 def _on_white(picture: Image.Image) -> Image.Image:

@@ -51,7 +51,7 @@ class Unread(Enum):
     BEYOND = "beyond the limit of a document"
 
 
-_Found = PageText | Unread
+_PageResult = PageText | Unread
 # By the names of the errors that decoders raise.
 _FAILURES = {
     **dict.fromkeys(("OSError", "UnidentifiedImageError", "SyntaxError", "ValueError", "EOFError"), Unread.DAMAGED),
@@ -66,7 +66,7 @@ class _Reader(WorkerProcess):
         super().__init__(command, orjson.dumps(languages) + b"\n", time_limit, "OCR")
         self.spent = 0.0
 
-    def ask(self, picture: bytes) -> _Found:
+    def ask(self, picture: bytes) -> _PageResult:
         """Returns the words of a picture, if it can be read.
 
         Raises WorkerDied or WorkerTimedOut; the process cannot be used afterwards.
@@ -121,7 +121,7 @@ class OcrPool:
         memory_limit: int = MEMORY,
         reader: str | None = None,
     ) -> None:
-        self._choice, self._engine, self._pages = settings.ocr, OcrEngine.said(settings.ocr_engine), pages
+        self._choice, self._engine, self._pages = settings.ocr, OcrEngine.parse(settings.ocr_engine), pages
         self._workers, self._time_limit, self._reader = workers, time_limit, reader
         limits = [str(min(time_limit, PROCESSOR_SECONDS)), str(memory_limit)]
         module = "cinnabar.extraction.documents.ocr.worker"
@@ -140,21 +140,21 @@ class OcrPool:
         read = [] if missing else self._read(document)
         unread = {page for _, page in read if isinstance(page, Unread)}
         pages = [(picture, page) for picture, page in read if isinstance(page, PageText)]
-        found = merged(document, pages)
-        flags = set(found.flags)
+        whole = merged(document, pages)
+        flags = set(whole.flags)
         if unread - {Unread.BEYOND}:
             flags.add("ocr_failed")
         if Unread.BEYOND in unread:
             flags.add("ocr_limit")
         if any(page.damaged for _, page in pages):
             flags.add("repaired")
-        if not len(found.words):
+        if not len(whole.words):
             return DocumentError("image_only", missing or self._why_empty([page for _, page in read]))
         if unread or missing:
             flags.add("no_text_pages")
-        elif all(part.start < part.end for part in found.parts if part.kind == "page"):
+        elif all(part.start < part.end for part in whole.parts if part.kind == "page"):
             flags.discard("no_text_pages")
-        return replace(found, flags=tuple(sorted(flags)), facts=_with_language(found))
+        return replace(whole, flags=tuple(sorted(flags)), facts=_with_language(whole))
 
     def _missing(self) -> str:
         """Returns why no picture is read, "" if OCR works."""
@@ -165,12 +165,12 @@ class OcrPool:
         return ""
 
     @staticmethod
-    def _why_empty(read: list[_Found]) -> str:
+    def _why_empty(read: list[_PageResult]) -> str:
         counts = {reason: read.count(reason) for reason in Unread}
         unread = [f"{count} {reason.value}" for reason, count in counts.items() if count]
         return f"OCR found no text in {counted(len(read), 'image')}" + (f": {', '.join(unread)}" if unread else "")
 
-    def _read(self, document: Document) -> list[tuple[Picture, _Found]]:
+    def _read(self, document: Document) -> list[tuple[Picture, _PageResult]]:
         """Returns the pictures of a document with their words.
 
         The pictures wait outside of the pool, except for a few, so that other documents have their turn.
@@ -179,35 +179,35 @@ class OcrPool:
         # A picture that occurs often, such as a logo, is read once.
         distinct = dict(zip(keys[:MAX_READ], document.pictures, strict=False))
         budget = _Budget(len(distinct))
-        found: dict[bytes, _Found] = {}
-        coming: dict[Future[_Found], bytes] = {}
+        pages: dict[bytes, _PageResult] = {}
+        coming: dict[Future[_PageResult], bytes] = {}
         for key, picture in distinct.items():
             if len(coming) >= 2 * self._workers:
                 done, _ = wait(coming, return_when=FIRST_COMPLETED)
-                found |= {coming.pop(one): one.result() for one in done}
+                pages |= {coming.pop(one): one.result() for one in done}
             coming[self._pool.submit(self._page, document.digest, picture.data, budget)] = key
-        found |= {key: one.result() for one, key in coming.items()}
-        return [(one, found.get(key, Unread.BEYOND)) for key, one in zip(keys, document.pictures, strict=True)]
+        pages |= {key: one.result() for one, key in coming.items()}
+        return [(one, pages.get(key, Unread.BEYOND)) for key, one in zip(keys, document.pictures, strict=True)]
 
-    def _page(self, document: str, picture: bytes, budget: _Budget) -> _Found:
+    def _page(self, document: str, picture: bytes, budget: _Budget) -> _PageResult:
         """Returns the words of a picture, from the store or a process."""
         engine = self._reader or self._engine.fingerprint()
         if self._pages is not None and (known := self._pages.get(document, picture, engine)) is not None:
             return known
         if budget.spent:
             return Unread.BEYOND
-        found = self._asked(picture, budget)
-        if self._pages is not None and isinstance(found, PageText):
-            self._pages.put(document, picture, engine, found)
-        return found
+        page = self._asked(picture, budget)
+        if self._pages is not None and isinstance(page, PageText):
+            self._pages.put(document, picture, engine, page)
+        return page
 
-    def _asked(self, picture: bytes, budget: _Budget) -> _Found:
+    def _asked(self, picture: bytes, budget: _Budget) -> _PageResult:
         worker = self._pool.take()
         try:
             worker = worker or self._pool.start(self._made())
             begun = time.monotonic()
             try:
-                found = worker.ask(picture)
+                page = worker.ask(picture)
             except (WorkerDied, WorkerTimedOut) as error:
                 budget.take(time.monotonic() - begun)
                 self._pool.end(worker)
@@ -219,7 +219,7 @@ class OcrPool:
             if worker.served >= _RESTART_AFTER:
                 self._pool.end(worker)
                 worker = None
-            return found
+            return page
         finally:
             self._pool.give(worker)
 

@@ -68,8 +68,8 @@ class RapidReader:
     def _words(self, pixels: Pixels, lines: Sequence[TextLine]) -> list[list[StripWord]]:
         readable = [line.length / line.height * HEIGHT <= MAX_LENGTH for line in lines]
         strips = [strip(pixels, line, HEIGHT) for line, fits in zip(lines, readable, strict=True) if fits]
-        found = iter(self._recognise(strips))
-        return [next(found) if fits else [] for fits in readable]
+        words = iter(self._recognise(strips))
+        return [next(words) if fits else [] for fits in readable]
 
     def _on_its_head(self, pixels: Pixels, lines: Sequence[TextLine], angle: float) -> bool:
         """Returns True if the text is read better after half a turn."""
@@ -82,13 +82,13 @@ class RapidReader:
         self, pixels: Pixels, lines: Sequence[TextLine], angle: float
     ) -> tuple[list[TextLine], list[list[StripWord]]]:
         """Returns the lines with their words; those across the page are read in the direction that reads better."""
-        found, words = list(lines), self._words(pixels, lines)
+        chosen, words = list(lines), self._words(pixels, lines)
         across = [number for number, line in enumerate(lines) if _quarter(line, angle) % 2]
         reverse = [lines[number].turned(180) for number in across]
-        for number, line, said in zip(across, reverse, self._words(pixels, reverse), strict=True):
-            if _mean([said]) > _mean([words[number]]):
-                found[number], words[number] = line, said
-        return found, words
+        for number, line, reversed_words in zip(across, reverse, self._words(pixels, reverse), strict=True):
+            if _mean([reversed_words]) > _mean([words[number]]):
+                chosen[number], words[number] = line, reversed_words
+        return chosen, words
 
 
 def _letters(page: PageText) -> float:
@@ -113,7 +113,7 @@ def _page(
 ) -> PageText:
     """Returns the words in reading order, with boxes in pixels of the file."""
     kept = [
-        (line, word) for line, said in zip(lines, words, strict=True) for word in said if word.sure >= _LEAST
+        (line, word) for line, own in zip(lines, words, strict=True) for word in own if word.sure >= _LEAST
     ][:MAX_WORDS]
     if not kept:
         return PageText(NO_TEXT.text, NO_TEXT.gap, NO_TEXT.box, NO_TEXT.sure, damaged)

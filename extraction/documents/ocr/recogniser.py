@@ -45,7 +45,7 @@ class StripRecogniser:
 
     def __call__(self, strips: Sequence[Pixels]) -> list[list[StripWord]]:
         """Returns the words of each strip, [48, W, 3]."""
-        found: list[list[StripWord]] = [[] for _ in strips]
+        words: list[list[StripWord]] = [[] for _ in strips]
         for batch in _batches([strip.shape[1] for strip in strips]):
             longest = max(strips[number].shape[1] for number in batch)
             # The network sees white space behind a line as no text, if it is the grey of normalised zeros.
@@ -56,8 +56,8 @@ class StripRecogniser:
             (chances,) = self._session.run(None, {self._input: seen})
             for row, number in enumerate(batch):
                 share = seen.shape[3] / strips[number].shape[1]
-                found[number] = self._words(chances[row], share)
-        return found
+                words[number] = self._words(chances[row], share)
+        return words
 
     def _words(self, chances: npt.NDArray[np.float32], share: float) -> list[StripWord]:
         """Returns the words in the network's answer, [T, characters]; T columns are `share` lengths of the strip."""

@@ -104,8 +104,8 @@ class TesseractReader:
         command = [self._path, "stdin", "stdout", *options]
         # Without it the program would go on to its limit of processor time after this process was killed.
         end = partial(end_with, os.getpid())
-        found = subprocess.run(command, input=picture, capture_output=True, check=True, preexec_fn=end)
-        return found.stdout.decode("utf-8", "replace")
+        done = subprocess.run(command, input=picture, capture_output=True, check=True, preexec_fn=end)
+        return done.stdout.decode("utf-8", "replace")
 
 
 def _certainty(words: list[_Word]) -> float:

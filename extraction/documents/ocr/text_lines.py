@@ -62,17 +62,17 @@ def aligned(lines: Sequence[TextLine], angle: float) -> list[TextLine]:
 
     A rectangle about as long as high has no direction of its own, so it is read along the page's.
     """
-    found = []
+    turned = []
     for line in lines:
         off = (line.angle - angle + 45) % 360 // 90 * 90  # quarter turns away from the page's direction
         across = off in (90, 270)
         if across and line.length < _TELLING * line.height:
-            found.append(line.turned(-off))
+            turned.append(line.turned(-off))
         elif off == 180:
-            found.append(line.turned(180))
+            turned.append(line.turned(180))
         else:
-            found.append(line)
-    return found
+            turned.append(line)
+    return turned
 
 
 def strip(pixels: Pixels, line: TextLine, height: int) -> Pixels:
@@ -90,10 +90,10 @@ def strip(pixels: Pixels, line: TextLine, height: int) -> Pixels:
     move = np.array([[step * cos, -step * sin, x], [step * sin, step * cos, y]], np.float64)
     size = (max(1, round(wide * zoom)), max(1, round(height * zoom)))
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-    found = cv2.warpAffine(pixels, move, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+    upright = cv2.warpAffine(pixels, move, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
     if zoom > 1.0:
-        found = cv2.resize(found, (wide, height), interpolation=cv2.INTER_AREA)
-    return np.asarray(found, np.uint8)
+        upright = cv2.resize(upright, (wide, height), interpolation=cv2.INTER_AREA)
+    return np.asarray(upright, np.uint8)
 
 
 def corners(line: TextLine, first: float, last: float) -> _Floats:

@@ -152,14 +152,14 @@ class _Workbook:
             column = 0
             for cell in element:
                 column = _column((cell.get("r") or "").rstrip("0123456789")) or column + 1
-                said = self._value(cell)
-                if not said:
+                shown = self._value(cell)
+                if not shown:
                     continue
                 if out_of_sight or column in hidden:
                     self._reading.builder.flags.add("hidden_text")
                     if not show:
                         continue
-                cells.append((column, said))
+                cells.append((column, shown))
             if cells:
                 yield number, cells
 
@@ -201,20 +201,20 @@ class _Workbook:
             return []
         named = child(root, "authors")
         authors = ["".join(one.itertext()).strip() for one in ([] if named is None else named)]
-        found = []
+        comments = []
         for one in below(root, "comment", "threadedComment"):
             threaded = local(one) == "threadedComment"
-            said = "".join(text.text or "" for text in below(one, "t", "text") if text.text).strip()
+            content = "".join(text.text or "" for text in below(one, "t", "text") if text.text).strip()
             if threaded:
                 author = self._persons.get(one.get("personId") or "", "")
             else:
                 number = _integer(one.get("authorId") or "-1")
                 author = authors[number] if 0 <= number < len(authors) else ""
             # Excel writes the author of a comment into its text, too; a person may take that out.
-            if author and said and not said.startswith(author):
-                said = f"{author}: {said}"
-            found.append((f"comment at {one.get('ref')}" if threaded else one.get("ref") or "", said))
-        return found
+            if author and content and not content.startswith(author):
+                content = f"{author}: {content}"
+            comments.append((f"comment at {one.get('ref')}" if threaded else one.get("ref") or "", content))
+        return comments
 
     def _drawing(self, name: str, text: MarkedText) -> None:
         """Appends the text boxes of a sheet, and mentions its pictures."""
@@ -225,8 +225,8 @@ class _Workbook:
         for one in below(root, "p", "blip"):
             if local(one) == "blip":
                 self.inner.mention(relations.get(value_of(one, "embed") or ""))
-            elif said := "".join(piece.text or "" for piece in below(one, "t")).strip():
-                text.line(said, "text box")
+            elif shown := "".join(piece.text or "" for piece in below(one, "t")).strip():
+                text.line(shown, "text box")
 
 
 def columns_between(first: str | None, last: str | None) -> range:

@@ -98,7 +98,7 @@ def read_format(code: str) -> NumberFormat:
         quoted, escaped, currency, long, any_form, power, half, letters, digits, part, sign, other = match.groups()
         if other == ";":
             break
-        said = next((one for one in (quoted, escaped, currency) if one is not None), other)
+        literal = next((one for one in (quoted, escaped, currency) if one is not None), other)
         if long:
             elapsed = True
         elif half:
@@ -120,8 +120,8 @@ def read_format(code: str) -> NumberFormat:
             scientific = True
         elif any_form or sign == "/":
             general = True
-        elif said and said not in "()-+":
-            (after if places is not None or general else before).append(said)
+        elif literal and literal not in "()-+":
+            (after if places is not None or general else before).append(literal)
     if (date or time or elapsed) and not counted:
         return NumberFormat(date=date, time=time, elapsed=elapsed)
     if general or scientific or places is None:

@@ -93,8 +93,8 @@ class Numbering:
             return "• "
         if own.form == "none":
             return ""
-        said = _PLACE.sub(lambda place: _spelled(known, int(place[1]) - 1), own.text)
-        return f"{said} " if said.strip() else ""
+        shown = _PLACE.sub(lambda place: _spelled(known, int(place[1]) - 1), own.text)
+        return f"{shown} " if shown.strip() else ""
 
 
 def _spelled(known: _List, level: int) -> str:
@@ -128,25 +128,25 @@ def _levels(abstract: Any) -> list[_Level]:
 
 
 def _overrides(instance: Any) -> dict[int, int]:
-    found: dict[int, int] = {}
+    starts: dict[int, int] = {}
     for one in instance:
         at = value_of(one, "ilvl") or ""
         if local(one) == "lvlOverride" and at.isdecimal() and int(at) < _LEVELS:
             start = child(one, "startOverride")
             if start is not None:
-                found[int(at)] = _number(start, 1)
-    return found
+                starts[int(at)] = _number(start, 1)
+    return starts
 
 
 def _reference(properties: Any) -> tuple[str, str]:
     """Returns the instance and level that properties of a paragraph refer to, "" for each that they do not tell."""
-    told = child(properties, "numPr") if properties is not None else None
-    if told is None:
+    number_properties = child(properties, "numPr") if properties is not None else None
+    if number_properties is None:
         return "", ""
-    number, level = child(told, "numId"), child(told, "ilvl")
+    number, level = child(number_properties, "numId"), child(number_properties, "ilvl")
     return (value_of(number) or "") if number is not None else "", (value_of(level) or "") if level is not None else ""
 
 
 def _number(element: Any, default: int) -> int:
-    said = value_of(element) if element is not None else None
-    return int(said) if said is not None and said.isdecimal() and len(said) < 8 else default
+    shown = value_of(element) if element is not None else None
+    return int(shown) if shown is not None and shown.isdecimal() and len(shown) < 8 else default

@@ -63,7 +63,7 @@ def add_old_excel(reading: Reading, data: bytes) -> None:
             held = workbook.get_sheet_by_name(sheet.name)
             start = held.start or (0, 0)
             for number, row in enumerate(held.iter_rows(), 1 if held.start is None else start[0] + 1):
-                cells = [(start[1] + at, _said(value)) for at, value in enumerate(row, 1) if value != ""]
+                cells = [(start[1] + at, _cell_text(value)) for at, value in enumerate(row, 1) if value != ""]
                 if not rows.row(number, cells):
                     break
         except BaseException as error:
@@ -121,7 +121,7 @@ def _fault(error: BaseException) -> DocumentError:
     return DocumentError("broken", f"a damaged workbook: {type(error).__name__}")
 
 
-def _said(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float)):

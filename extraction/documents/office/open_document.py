@@ -48,15 +48,15 @@ def add_open_document(reading: Reading, data: bytes) -> None:
 
 def _hidden_styles(root: Any) -> frozenset[str]:
     """Returns the styles of sheets and slides that are not shown."""
-    found = set()
+    hidden = set()
     for style in below(root, "style"):
         for properties in style:
             name = local(properties)
             shown = value_of(properties, "display") if name == "table-properties" else None
             visible = value_of(properties, "visibility") if name == "drawing-page-properties" else None
             if shown == "false" or visible == "hidden":
-                found.add(value_of(style, "name") or "")
-    return frozenset(found)
+                hidden.add(value_of(style, "name") or "")
+    return frozenset(hidden)
 
 
 class _OpenDocument:
@@ -79,11 +79,11 @@ class _OpenDocument:
                     text.blank()
                     self._blocks(content, text)
                 text.blank()
-                said: set[str] = set()
+                printed: set[str] = set()
                 for one in () if pages is None else below(pages, kind):
                     whole = " ".join("".join(one.itertext()).split())
-                    if whole and whole not in said:
-                        said.add(whole)
+                    if whole and whole not in printed:
+                        printed.add(whole)
                         self._blocks(one, text)
         self._add_notes("Notes")
 
@@ -160,23 +160,23 @@ class _OpenDocument:
         builder.close()
 
     def _row(self, row: Any, number: int) -> list[tuple[int, str]]:
-        found: list[tuple[int, str]] = []
+        cells: list[tuple[int, str]] = []
         column = 1
         for cell in row:
             if local(cell) not in ("table-cell", "covered-table-cell"):
                 continue
             repeated = _repeated(cell, "number-columns-repeated")
             self._label = f"{column_name(column)}{number}" if column <= _MAX_REPEATED else ""
-            said = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
+            text = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
             # Files of other programs may hold the value alone.
-            said = said or next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
-            if said:
-                found += [(at, said) for at in range(column, column + min(repeated, _MAX_REPEATED))]
+            text = text or next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
+            if text:
+                cells += [(at, text) for at in range(column, column + min(repeated, _MAX_REPEATED))]
             column += repeated
             if column > _MAX_REPEATED:
                 break
         self._label = ""
-        return found
+        return cells
 
     def _blocks(self, container: Any, text: MarkedText) -> None:
         for element in container:
@@ -185,10 +185,10 @@ class _OpenDocument:
                 return
             if name in ("p", "h"):
                 boxes: list[Any] = []
-                said = self._inline(element, boxes)
-                if said.strip():
+                content = self._inline(element, boxes)
+                if content.strip():
                     self._paragraphs += 1
-                    text.line(said.strip("\n"), self._label or f"paragraph {self._paragraphs}")
+                    text.line(content.strip("\n"), self._label or f"paragraph {self._paragraphs}")
                 elif not boxes:
                     text.blank()
                 self._blocks(boxes, text)
@@ -260,9 +260,9 @@ class _OpenDocument:
     def _note(self, element: Any) -> None:
         creator = child(element, "creator")
         label = self._label or f"paragraph {self._paragraphs + 1}"
-        said = "\n".join(filter(str.strip, self._lines(element)))
+        content = "\n".join(filter(str.strip, self._lines(element)))
         author = creator.text if creator is not None else None
-        self._notes.append((label, f"{author}: {said}" if author and said else said))
+        self._notes.append((label, f"{author}: {content}" if author and content else content))
 
     def _image(self, element: Any) -> None:
         if (name := value_of(element, "href")) and ":" not in name:

@@ -80,17 +80,18 @@ class Package:
         """Returns the relations of a member by their ids; `name` "" stands for the package."""
         folder, base = posixpath.split(name)
         root = self.tree(posixpath.join(folder, "_rels", f"{base}.rels"))
-        found: dict[str, Relation] = {}
+        relations: dict[str, Relation] = {}
         for element in () if root is None else root:
             target = element.get("Target") or ""
             outside = element.get("TargetMode") == "External"
             if not outside:
                 target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-            found[element.get("Id") or ""] = Relation((element.get("Type") or "").rpartition("/")[2], target, outside)
-            if len(found) >= _MAX_RELATIONS:
+            kind = (element.get("Type") or "").rpartition("/")[2]
+            relations[element.get("Id") or ""] = Relation(kind, target, outside)
+            if len(relations) >= _MAX_RELATIONS:
                 self._reading.builder.flags.add("truncated")
                 break
-        return found
+        return relations
 
     def related(self, name: str, kind: str) -> list[str]:
         """Returns the members that this one is related to in this way."""
@@ -99,8 +100,8 @@ class Package:
 
     def main(self, otherwise: str) -> str:
         """Returns the name of the document's own member."""
-        found = self.related("", "officeDocument")
-        return found[0] if found and found[0] in self else otherwise
+        names = self.related("", "officeDocument")
+        return names[0] if names and names[0] in self else otherwise
 
     def add_properties(self, member: str = "docProps/core.xml") -> None:
         """Adds the properties of the whole document, such as its title and author."""

@@ -34,9 +34,9 @@ def add_powerpoint(reading: Reading, data: bytes) -> None:
             reading.builder.flags.add("truncated")
             break
         # The entry has an id of its own beside that of the relation, which has a namespace.
-        found = next((relations[value] for value in entry.attrib.values() if value in relations), None)
-        slide = None if found is None or found.outside else package.tree(found.target)
-        if found is None or slide is None:
+        relation = next((relations[value] for value in entry.attrib.values() if value in relations), None)
+        slide = None if relation is None or relation.outside else package.tree(relation.target)
+        if relation is None or slide is None:
             reading.builder.flags.add("repaired")
             continue
         hidden = slide.get("show") in ("0", "false")
@@ -44,7 +44,7 @@ def add_powerpoint(reading: Reading, data: bytes) -> None:
             reading.builder.flags.add("hidden_text")
             if not reading.settings.hidden:
                 continue
-        _Slide(reading, package, inner, found.target, number).add(slide, hidden)
+        _Slide(reading, package, inner, relation.target, number).add(slide, hidden)
     inner.add()
 
 
@@ -75,9 +75,9 @@ class _Slide:
         add_notes(self._reading, "Notes", notes)
         builder.close()
 
-    def _line(self, said: str) -> None:
-        if said.strip():
-            self._text.line(said, f"slide {self._number}")
+    def _line(self, text: str) -> None:
+        if text.strip():
+            self._text.line(text, f"slide {self._number}")
 
     def _shape(self, shape: Any) -> None:
         self._text.blank()
@@ -87,8 +87,8 @@ class _Slide:
             for line in chain.from_iterable(table_lines(cells)):
                 self._line(line)
             return
-        for said in _paragraphs(shape):
-            self._line(said)
+        for text in _paragraphs(shape):
+            self._line(text)
         for one in below(shape, "blip", "relIds", "chart", "oleObj"):
             for value in one.attrib.values():
                 if (relation := self._relations.get(value)) is None:
@@ -103,8 +103,8 @@ class _Slide:
         root = self._package.tree(member)
         if root is None:
             return
-        for said in _paragraphs(root):
-            self._line(said)
+        for text in _paragraphs(root):
+            self._line(text)
         for series in below(root, "ser"):
             for name in ("tx", "cat", "xVal", "val", "yVal"):
                 held = child(series, name)
@@ -118,7 +118,7 @@ class _Slide:
         label = f"slide {self._number}"
         comments = ["".join(one.itertext()) for one in below(root, "text")]
         shapes = [one for one in _shapes(root) if _placeholder(one) not in _REPEATED]
-        return [(label, said) for said in [*comments, *("\n".join(_paragraphs(one)) for one in shapes)]]
+        return [(label, text) for text in [*comments, *("\n".join(_paragraphs(one)) for one in shapes)]]
 
 
 def _shapes(container: Any) -> Iterator[Any]:
@@ -135,8 +135,8 @@ def _shapes(container: Any) -> Iterator[Any]:
 
 def _placeholder(shape: Any) -> str:
     for one in shape:
-        if local(one).startswith("nv") and (found := child(one, "nvPr", "ph")) is not None:
-            return value_of(found, "type") or "body"
+        if local(one).startswith("nv") and (place := child(one, "nvPr", "ph")) is not None:
+            return value_of(place, "type") or "body"
     return ""
 
 

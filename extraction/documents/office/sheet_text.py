@@ -48,12 +48,12 @@ class SheetText:
         """Appends a row of cells, each with its column from 1; returns False if the sheet takes no more."""
         held: list[str] = []
         filled = 0
-        for column, said in cells:
-            if not said.isalnum():
-                said = " ".join(clean(said[:_LONGEST_CELL]).split())
-            if said and 0 < column <= WIDEST:
+        for column, content in cells:
+            if not content.isalnum():
+                content = " ".join(clean(content[:_LONGEST_CELL]).split())
+            if content and 0 < column <= WIDEST:
                 held += [""] * (column - len(held))
-                held[column - 1] = said
+                held[column - 1] = content
                 filled += 1
         if not filled:
             return True

@@ -68,7 +68,7 @@ class _Word:
         self._paragraphs = self._tables = 0
         self._member = ""
         self._relations = package.relations("")
-        self._said: set[str] = set()
+        self._seen_texts: set[str] = set()
         self.inner = InnerFiles(reading, package)
 
     def add(self, root: Any, member: str) -> None:
@@ -81,27 +81,27 @@ class _Word:
         root = self._package.tree(name)
         if root is None:
             return
-        said = " ".join("".join(root.itertext()).split())
-        if said and said not in self._said:
-            self._said.add(said)
+        content = " ".join("".join(root.itertext()).split())
+        if content and content not in self._seen_texts:
+            self._seen_texts.add(content)
             self.add(root, name)
 
     def notes(self, name: str) -> list[tuple[str, str]]:
         """Returns the notes of a member, each with its place."""
         root = self._package.tree(name)
-        found: list[tuple[str, str]] = []
+        notes: list[tuple[str, str]] = []
         if root is None:
-            return found
+            return notes
         self._within(name)
         for note in root:
             kind = local(note)
             if value_of(note, "type") in ("separator", "continuationSeparator", "continuationNotice"):
                 continue
             author = value_of(note, "author")
-            said = "\n".join(line for line in self._lines(note) if line.strip())
-            if said:
-                found.append((f"{kind} {len(found) + 1}", f"{author}: {said}" if author else said))
-        return found
+            text = "\n".join(line for line in self._lines(note) if line.strip())
+            if text:
+                notes.append((f"{kind} {len(notes) + 1}", f"{author}: {text}" if author else text))
+        return notes
 
     def _within(self, member: str) -> None:
         self._member, self._relations = member, self._package.relations(member)
@@ -124,11 +124,11 @@ class _Word:
 
     def _paragraph(self, element: Any) -> None:
         boxes: list[Any] = []
-        said = self._inline(element, boxes)
+        content = self._inline(element, boxes)
         label = self._lists.label(element)
-        if said.strip():
+        if content.strip():
             self._paragraphs += 1
-            self._text.line(label + said.strip("\n"), f"paragraph {self._paragraphs}")
+            self._text.line(label + content.strip("\n"), f"paragraph {self._paragraphs}")
         elif not boxes:
             self._text.blank()
         for box in boxes:
@@ -194,14 +194,14 @@ class _Word:
         self._text.blank()
 
     def _cells(self, row: Any) -> list[str]:
-        found: list[str] = []
+        cells: list[str] = []
         for cell in _rows(row, "tc"):
-            found.append("\n".join(line.strip() for line in self._lines(cell) if line.strip()))
+            cells.append("\n".join(line.strip() for line in self._lines(cell) if line.strip()))
             span = child(cell, "tcPr", "gridSpan")
             wide = value_of(span) if span is not None else None
             if wide is not None and wide.isdecimal():
-                found += [""] * (min(int(wide), 64) - 1)
-        return found
+                cells += [""] * (min(int(wide), 64) - 1)
+        return cells
 
     def _lines(self, container: Any) -> Iterator[str]:
         """Yields the lines of blocks that are not on their own, such as those of a cell or a note."""
@@ -209,9 +209,9 @@ class _Word:
             name = local(element)
             if name == "p":
                 boxes: list[Any] = []
-                said = self._inline(element, boxes)
+                content = self._inline(element, boxes)
                 label = self._lists.label(element)
-                yield from (label + said if said.strip() else said).split("\n")
+                yield from (label + content if content.strip() else content).split("\n")
                 for box in boxes:
                     yield from self._lines(box)
             elif name == "tbl":

@@ -71,28 +71,28 @@ def page_entries(page: Any, form: Any, groups: set[str]) -> PageEntries:
     form: pdfium's form of the document, None if it has none. groups: names of the buttons that were read before; a
     group is read once in a document.
     """
-    found = PageEntries()
+    entries = PageEntries()
     count = pdfium.FPDFPage_GetAnnotCount(page)
-    found.cut = count > MAX_ANNOTATIONS
+    entries.cut = count > MAX_ANNOTATIONS
     for index in range(min(count, MAX_ANNOTATIONS)):
         with _opened(page, index) as annotation:
             if not annotation:
                 continue
             kind = pdfium.FPDFAnnot_GetSubtype(annotation)
             if kind == pdfium.FPDF_ANNOT_WIDGET:
-                found.flatten = True
+                entries.flatten = True
                 if form is not None and (entry := _field(annotation, form, groups)) is not None:
-                    found.fields.append(entry)
+                    entries.fields.append(entry)
             elif kind in _WRITTEN:
                 if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT:
-                    found.files.append(pdfium.FPDFAnnot_GetFileAttachment(annotation))
-                found.flatten |= kind == pdfium.FPDF_ANNOT_FREETEXT
+                    entries.files.append(pdfium.FPDFAnnot_GetFileAttachment(annotation))
+                entries.flatten |= kind == pdfium.FPDF_ANNOT_FREETEXT
                 text = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents").strip()
                 if text:
                     author = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"T").strip()
                     drawn = kind in (pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP)
-                    found.notes.append(Entry(author, text, _box(annotation), drawn, _is_unseen(annotation)))
-    return found
+                    entries.notes.append(Entry(author, text, _box(annotation), drawn, _is_unseen(annotation)))
+    return entries
 
 
 @contextmanager
@@ -135,8 +135,8 @@ def _field(annotation: Any, form: Any, groups: set[str]) -> Entry | None:
         value = _chosen(annotation, form) or value
     if not value:
         return None
-    told = string_of(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation).strip()
-    return Entry(told or name, value, _box(annotation), drawn, _is_unseen(annotation))
+    label = string_of(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation).strip()
+    return Entry(label or name, value, _box(annotation), drawn, _is_unseen(annotation))
 
 
 def _chosen(annotation: Any, form: Any) -> str:

@@ -39,8 +39,8 @@ def without_ligatures(word: str) -> str:
 @cache
 def _forms() -> frozenset[str]:
     """Returns the sequences of letters that single presentation forms stand for."""
-    found = (unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB1D, 0xFEFD))
-    return frozenset(text for text in found if len(text) > 1)
+    expanded = (unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB1D, 0xFEFD))
+    return frozenset(text for text in expanded if len(text) > 1)
 
 
 def read_word(letters: str, left: Sequence[float], right: Sequence[float]) -> str:
@@ -55,11 +55,11 @@ def read_word(letters: str, left: Sequence[float], right: Sequence[float]) -> st
     glyphs = _with_marks(glyphs)
     # A sort that is stable keeps glyphs at one place in their order.
     glyphs.sort(key=lambda one: -(one[0] + one[1]))
-    found: list[str] = []
+    ordered: list[str] = []
     for backward, run_of in groupby(glyphs, key=lambda one: is_rtl(one[2][0])):
         part = [text for _, _, text in run_of]
-        found += part if backward else _left_to_right(part)
-    return "".join(found)
+        ordered += part if backward else _left_to_right(part)
+    return "".join(ordered)
 
 
 def _glyph(text: str) -> str:
@@ -133,11 +133,11 @@ def read_line(rtl: Sequence[bool], words: Sequence[str]) -> list[int]:
         else:
             pending.append(at)
     reversed_runs = {run[0]: run for run in runs}
-    found: list[int] = []
+    joined: list[int] = []
     at = 0
     while at < len(order):
         turned_run = reversed_runs.get(at, [at])
         # Within a line that is turned round as a whole, a run of the other direction is turned round twice.
-        found += turned_run[::-1]
+        joined += turned_run[::-1]
         at += len(turned_run)
-    return found[::-1] if leftward else found
+    return joined[::-1] if leftward else joined

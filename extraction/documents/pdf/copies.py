@@ -33,9 +33,9 @@ def copied_answers(work: Work, count: int, seconds: float, until: float) -> Iter
         with _Copy(work, number, count) as copy:
             whole = True
             while whole and number < count and time.monotonic() < until:
-                found: list[bytes] = []
-                whole = copy.receive(found, min(time.monotonic() + seconds, until))
-                yield found, whole
+                answers: list[bytes] = []
+                whole = copy.receive(answers, min(time.monotonic() + seconds, until))
+                yield answers, whole
                 number += 1
 
 
@@ -69,7 +69,7 @@ class _Copy:
         os.waitpid(self._pid, 0)
         os.close(self._reader)
 
-    def receive(self, found: list[bytes], deadline: float) -> bool:
+    def receive(self, answers: list[bytes], deadline: float) -> bool:
         """Appends the answers for the next number; returns False if the copy died or was late."""
         while (head := self._bytes(_SIZE.size, deadline)) is not None:
             (size,) = _SIZE.unpack(head)
@@ -77,7 +77,7 @@ class _Copy:
                 return True
             if not 0 <= size <= _MAX_ANSWER or (answer := self._bytes(size, deadline)) is None:
                 return False
-            found.append(answer)
+            answers.append(answer)
         return False
 
     def _bytes(self, count: int, deadline: float) -> bytes | None:

@@ -44,7 +44,7 @@ def add_files(reading: Reading, files: Iterable[Any], closed: bool) -> None:
     """
     builder = reading.builder
     named = [(one, name_of_file(one), string_of(pdfium.FPDFAttachment_GetSubtype, one).lower()) for one in files]
-    invoice = next((one for one, *told in named if _is_invoice(reading, one, *told)), None)
+    invoice = next((one for one, *rest in named if _is_invoice(reading, one, *rest)), None)
     for one, name, media_type in sorted(named, key=lambda file: file[0] is not invoice):
         unread = closed and one is not invoice
         # A part without text needs no blank line before it.

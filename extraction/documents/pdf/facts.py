@@ -20,14 +20,14 @@ _DATE = re.compile(
 
 def pdf_facts(metadata: Mapping[str, str], pages: int) -> dict[str, Fact]:
     """Returns the facts of a PDF with these properties and so many pages."""
-    found = {"document.pages": Fact(pages)}
+    facts = {"document.pages": Fact(pages)}
     for name, key in _TEXTS.items():
         if text := metadata.get(key, "").strip():
-            found[name] = Fact(text)
+            facts[name] = Fact(text)
     for name, key in _MOMENTS.items():
         if time := pdf_moment(metadata.get(key, "")):
-            found[name] = Fact(time)
-    return found
+            facts[name] = Fact(time)
+    return facts
 
 
 def pdf_moment(text: str) -> str:

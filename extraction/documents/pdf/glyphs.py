@@ -88,14 +88,14 @@ class Frame:
         """Returns boxes [N, 4] (left, top, right, bottom) in user space, y upwards, as displayed, y downwards."""
         x0, y1, x1, y0 = box.T
         if self.rotation == 1:
-            found = (y0 - self.bottom, x0 - self.left, y1 - self.bottom, x1 - self.left)
+            sides = (y0 - self.bottom, x0 - self.left, y1 - self.bottom, x1 - self.left)
         elif self.rotation == 2:
-            found = (self.right - x1, y0 - self.bottom, self.right - x0, y1 - self.bottom)
+            sides = (self.right - x1, y0 - self.bottom, self.right - x0, y1 - self.bottom)
         elif self.rotation == 3:
-            found = (self.top - y1, self.right - x1, self.top - y0, self.right - x0)
+            sides = (self.top - y1, self.right - x1, self.top - y0, self.right - x0)
         else:
-            found = (x0 - self.left, self.top - y1, x1 - self.left, self.top - y0)
-        return np.stack(found, axis=1)
+            sides = (x0 - self.left, self.top - y1, x1 - self.left, self.top - y0)
+        return np.stack(sides, axis=1)
 
 
 def turned(box: _Floats, turn: _Ints) -> _Floats:

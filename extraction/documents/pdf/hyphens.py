@@ -23,7 +23,7 @@ def mark_soft_hyphens(page: Any, text_page: Any, words: PageWords) -> None:
     A page that draws soft hyphens within its lines uses them as hyphens, so that they tell nothing.
     """
     ends: dict[int, list[int]] = {}
-    found = 0
+    hyphens = 0
     first = words.first.tolist()
     for at, word in enumerate(words.text[:-1]):
         if "-" not in word:
@@ -31,10 +31,10 @@ def mark_soft_hyphens(page: Any, text_page: Any, words: PageWords) -> None:
         codes = [pdfium.FPDFText_GetUnicode(text_page, index) for index in range(first[at], first[at + 1])]
         if ord(SOFT_HYPHEN) in codes:
             return
-        if codes and codes[-1] == _HYPHEN and len(word) > 1 and found < _MAX_HYPHENS:
+        if codes and codes[-1] == _HYPHEN and len(word) > 1 and hyphens < _MAX_HYPHENS:
             owner = pdfium.FPDFText_GetTextObject(text_page, first[at + 1] - 1)
             ends.setdefault(_address(owner), []).append(at)
-            found += 1
+            hyphens += 1
     if ends:
         for address in _soft(page, set(ends)):
             at = ends[address][-1]
@@ -77,7 +77,7 @@ def _soft(page: Any, owners: set[int]) -> list[int]:
         one = pdfium.FPDFPage_GetObject(page, index)
         if pdfium.FPDFPageObj_GetIsActive(one, flag) and flag.value:
             active.append(one)
-    found = []
+    addresses = []
     try:
         for one in active:
             pdfium.FPDFPageObj_SetIsActive(one, False)
@@ -85,12 +85,12 @@ def _soft(page: Any, owners: set[int]) -> list[int]:
             if (address := _address(one)) in owners:
                 pdfium.FPDFPageObj_SetIsActive(one, True)
                 if _ends_softly(page):
-                    found.append(address)
+                    addresses.append(address)
                 pdfium.FPDFPageObj_SetIsActive(one, False)
     finally:
         for one in active:
             pdfium.FPDFPageObj_SetIsActive(one, True)
-    return found
+    return addresses
 
 
 def _ends_softly(page: Any) -> bool:

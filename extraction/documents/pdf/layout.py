@@ -52,28 +52,28 @@ def linearise(page: PageWords) -> tuple[list[int], list[str]]:
         if not index:
             continue
         box = turned(page.box, turn_of)
-        found, blanks = _read(index, box, page)
+        own_order, blanks = _read(index, box, page)
         if order and blanks:
             blanks[0] = "\n\n"
-        order += found
+        order += own_order
         gaps += blanks
     return order, gaps
 
 
 def _in_columns(page: PageWords) -> npt.NDArray[np.bool_]:
     """Returns [W], true for upright words in vertical writing, also for single characters above or below such words."""
-    found: npt.NDArray[np.bool_] = page.vertical & (page.turn == 0)
+    columns: npt.NDArray[np.bool_] = page.vertical & (page.turn == 0)
     single = np.array([len(word) == 1 for word in page.text]) & (page.turn == 0)
     # The bound keeps a page of a million characters from a search without end.
-    if 0 < int(found.sum()) * int(single.sum()) < _MAX_PAIRS:
-        sides = page.box[found]
+    if 0 < int(columns.sum()) * int(single.sum()) < _MAX_PAIRS:
+        sides = page.box[columns]
         middle = (page.box[:, :2] + page.box[:, 2:]) / 2
         for at in np.flatnonzero(single).tolist():
             x, y = middle[at]
             within = (sides[:, 0] < x) & (x < sides[:, 2])
             near = np.maximum(sides[:, 1] - y, y - sides[:, 3]) < 2.0 * (sides[:, 2] - sides[:, 0])
-            found[at] = bool((within & near).any())
-    return found
+            columns[at] = bool((within & near).any())
+    return columns
 
 
 def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], list[str]]:
@@ -269,10 +269,10 @@ def _regions(
     lines = _lines(index, box, rows)
     if depth >= 6 or len(lines) < _MIN_COLUMN_LINES:
         return [lines]
-    found = _gutter(lines, box, text)
-    if found is None:
+    gutter = _gutter(lines, box, text)
+    if gutter is None:
         return [lines]
-    first, last, x = found
+    first, last, x = gutter
     above = [i for line in lines[:first] for i in line.words]
     inside = [i for line in lines[first:last] for i in line.words]
     below = [i for line in lines[last:] for i in line.words]

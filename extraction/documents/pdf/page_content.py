@@ -76,8 +76,8 @@ class PageContent:
     """What is on one page.
 
     size: width and height as displayed. plain: its text without layout, if that is all that is known. fields, notes:
-    the entries beside the words. told: the values of all fields. image: it holds an image, and no word. files: pdfium's
-    handles of the files at comments.
+    the entries beside the words. field_values: those of all fields. image: it holds an image, and no word. files:
+    pdfium's handles of the files at comments.
     """
 
     size: tuple[float, float] = (0.0, 0.0)
@@ -86,7 +86,7 @@ class PageContent:
     plain: str = ""
     fields: list[Entry] = field(default_factory=list)
     notes: list[Entry] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    field_values: list[str] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
     picture: tuple[bytes, float] | None = None
@@ -95,25 +95,26 @@ class PageContent:
 
     def sent(self) -> bytes:
         """Returns the content for another process, without the picture and the handles."""
-        told = asdict(replace(self, picture=None, files=[]))
-        del told["files"]
-        told["scale"] = None if self.picture is None else self.picture[1]
-        return orjson.dumps(told, default=_listed)
+        values = asdict(replace(self, picture=None, files=[]))
+        del values["files"]
+        values["scale"] = None if self.picture is None else self.picture[1]
+        return orjson.dumps(values, default=_listed)
 
     @classmethod
     def received(cls, data: bytes, picture: bytes = b"") -> PageContent:
         """Returns the content that `sent` made, with its picture."""
-        told = orjson.loads(data)
-        scale = told.pop("scale")
+        values = orjson.loads(data)
+        scale = values.pop("scale")
         for name in ("words", "hidden"):
-            lines = told[name]
+            lines = values[name]
             box = np.array(lines["box"], np.float64).reshape(-1, 4).astype(np.float32)
-            told[name] = Lines(lines["text"], lines["gaps"], box)
+            values[name] = Lines(lines["text"], lines["gaps"], box)
         for name in ("fields", "notes"):
-            told[name] = [Entry(**{**one, "box": tuple(one["box"])}) for one in told[name]]
-        told["size"], told["flags"], told["groups"] = tuple(told["size"]), set(told["flags"]), set(told["groups"])
-        told["picture"] = (picture, scale) if picture and scale is not None else None
-        return cls(**told)
+            values[name] = [Entry(**{**one, "box": tuple(one["box"])}) for one in values[name]]
+        values["size"] = tuple(values["size"])
+        values["flags"], values["groups"] = set(values["flags"]), set(values["groups"])
+        values["picture"] = (picture, scale) if picture and scale is not None else None
+        return cls(**values)
 
 
 def _listed(value: Any) -> Any:
@@ -179,16 +180,16 @@ def _add_entries(
     """Adds the entries that `shown` does not find among the words of the page."""
     if entries.cut:
         content.flags.add("truncated")
-    for said, kept in ((entries.fields, content.fields), (entries.notes, content.notes)):
-        seen = [one for one in said if settings.hidden or not one.unseen]
-        if len(seen) < len(said):
+    for listed, kept in ((entries.fields, content.fields), (entries.notes, content.notes)):
+        seen = [one for one in listed if settings.hidden or not one.unseen]
+        if len(seen) < len(listed):
             content.flags.add("hidden_text")
         for one in seen:
             box = frame.displayed(np.array([one.box], np.float64))[0]
             placed = replace(one, box=(float(box[0]), float(box[1]), float(box[2]), float(box[3])))
             if not (one.drawn and shown(placed)):
                 kept.append(placed)
-    content.told = [squeezed(one.text) for one in entries.fields]
+    content.field_values = [squeezed(one.text) for one in entries.fields]
     content.files = entries.files
 
 

@@ -34,7 +34,8 @@ class PagesRead:
     """The state of a file's pages.
 
     words: that were appended, with those of fields and notes. images: true if a page without words holds an image.
-    pictures: pages that are shown to OCR. files: pdfium's handles of the files at comments. told: the values of fields.
+    pictures: pages that are shown to OCR. files: pdfium's handles of the files at comments. field_values: those of
+    fields.
     """
 
     words: int = 0
@@ -43,7 +44,7 @@ class PagesRead:
     failed: int = 0
     silent: int = 0
     files: list[Any] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    field_values: set[str] = field(default_factory=set)
 
 
 def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
@@ -51,7 +52,7 @@ def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
 
     Raises DocumentError if there is no page or none can be loaded.
     """
-    builder, found, pages = reading.builder, PagesRead(), len(pdf)
+    builder, totals, pages = reading.builder, PagesRead(), len(pdf)
     if pages <= 0:
         raise DocumentError("broken", "the file opens and holds no page")
     if pages > MAX_PAGES:
@@ -62,24 +63,24 @@ def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
     contents = (_from_copies if reading.settings.careful else _in_turn)(reading, pdf, count, spent)
     for number, content in enumerate(contents, 1):
         if content is None:
-            found.failed += 1
+            totals.failed += 1
         else:
-            _add_page(reading, content, number, found)
+            _add_page(reading, content, number, totals)
         if builder.full and number < count:
             builder.flags.add("truncated")
             break
     else:
         if number < count:
             builder.flags.add("slow_pages")
-    if found.failed == number:
+    if totals.failed == number:
         if "slow_pages" in builder.flags:
             raise DocumentError("timeout", f"none of {pages} pages can be read within the limits")
         raise DocumentError("broken", f"none of {pages} pages can be loaded")
-    if found.failed:
+    if totals.failed:
         builder.flags.add("broken_pages")
-    if found.silent and (found.words or found.pictures):
+    if totals.silent and (totals.words or totals.pictures):
         builder.flags.add("no_text_pages")
-    return found
+    return totals
 
 
 def _in_turn(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterator[PageContent | None]:
@@ -122,17 +123,17 @@ def _from_copies(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterat
                 yield content.picture[0]
 
     until = reading.begun + _STOP_AFTER * settings.seconds
-    for found, whole in copied_answers(work, count, _PAGE_SHARE * settings.seconds, until):
+    for answers, whole in copied_answers(work, count, _PAGE_SHARE * settings.seconds, until):
         if not whole:
             reading.builder.flags.add("slow_pages")
-        content = PageContent.received(*found[-2:] if len(found) > 2 else found[-1:]) if found else None
+        content = PageContent.received(*answers[-2:] if len(answers) > 2 else answers[-1:]) if answers else None
         if content is not None:
             spent.groups |= content.groups
             spent.pictures += content.picture is not None
         yield content
 
 
-def _add_page(reading: Reading, content: PageContent, number: int, found: PagesRead) -> None:
+def _add_page(reading: Reading, content: PageContent, number: int, totals: PagesRead) -> None:
     builder = reading.builder
     width, height = content.size
     builder.open("page", page=number, width=width, height=height)
@@ -140,26 +141,26 @@ def _add_page(reading: Reading, content: PageContent, number: int, found: PagesR
     builder.flags |= content.flags
     if content.picture is not None:
         builder.show(*content.picture)
-        found.pictures += 1
-    found.words += _write(reading, content.words)
+        totals.pictures += 1
+    totals.words += _write(reading, content.words)
     if content.plain:
         builder.write(content.plain)
-        found.words += len(content.plain.split())
+        totals.words += len(content.plain.split())
     if not (content.words.text or content.plain or content.picture):
-        found.silent += 1
-        found.images |= content.image
+        totals.silent += 1
+        totals.images |= content.image
     if content.hidden.text:
         _separate(reading, begun)
         builder.open("hidden", "hidden", page=number, width=width, height=height)
-        found.words += _write(reading, content.hidden)
+        totals.words += _write(reading, content.hidden)
         builder.close()
     kinds: tuple[tuple[PartKind, list[Entry]], ...] = (("fields", content.fields), ("notes", content.notes))
     for kind, kept in kinds:
         if kept:
             _separate(reading, begun)
-            found.words += add_entries(reading, kind, kept, number, content.size)
-    found.told.update(content.told)
-    found.files += content.files
+            totals.words += add_entries(reading, kind, kept, number, content.size)
+    totals.field_values.update(content.field_values)
+    totals.files += content.files
     builder.close()
 
 

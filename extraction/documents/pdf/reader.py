@@ -53,16 +53,16 @@ def add_pdf(reading: Reading, data: bytes) -> None:
             pages = len(pdf)
             # Drawing annotations into a page takes the form out of the open file.
             kind = pdfium.FPDF_GetFormType(pdf.raw)
-            found = read_pages(reading, pdf, has_layers(data))
+            totals = read_pages(reading, pdf, has_layers(data))
             _about(reading, pdf, data)
-            found.words += _add_form(reading, pdf, kind, found, data)
-            if not (found.words or found.pictures or found.images):
-                found.words += _second_opinion(builder, data, mark)
+            totals.words += _add_form(reading, pdf, kind, totals, data)
+            if not (totals.words or totals.pictures or totals.images):
+                totals.words += _second_opinion(builder, data, mark)
             begun = builder.length, builder.part_count
-            files = list(embedded_files(pdf.raw, found.files))
+            files = list(embedded_files(pdf.raw, totals.files))
             # The vouchers of an invoice have lines of their own: F1 of 12 invoices is .50 with all files, .75 without.
             # Its XML is the same invoice, and exact.
-            shut = bool(files and found.words) and not reading.settings.hidden
+            shut = bool(files and totals.words) and not reading.settings.hidden
             closed = shut and (reading.settings.careful or not is_portfolio(data))
             add_files(reading, files, closed)
             more = builder.length > begun[0] or builder.part_count > begun[1]
@@ -73,11 +73,11 @@ def add_pdf(reading: Reading, data: bytes) -> None:
             raise
         builder.flags.add("repaired")
         pages, more = builder.part_count - mark, True
-        found = PagesRead(words=1)
+        totals = PagesRead(words=1)
     if reading.is_top:
         builder.facts |= pdf_facts(builder.metadata, pages)
-    if not (found.words or found.pictures or more):
-        if found.images:
+    if not (totals.words or totals.pictures or more):
+        if totals.images:
             remedy = "; --ocr auto reads them" if reading.settings.ocr == "never" else ""
             raise DocumentError("image_only", f"the pages hold images and no characters{remedy}")
         raise DocumentError("empty", "the pages hold neither characters nor images")
@@ -119,19 +119,19 @@ def opened_pdf(data: bytes, passwords: tuple[str, ...]) -> Iterator[Any]:
         pdf.close()
 
 
-def _add_form(reading: Reading, pdf: Any, kind: int, found: PagesRead, data: bytes) -> int:
+def _add_form(reading: Reading, pdf: Any, kind: int, totals: PagesRead, data: bytes) -> int:
     """Appends the values of a form that no field of a page has, and returns the number of words."""
     values: list[tuple[str, str]] | None = []
     if kind in (pdfium.FORMTYPE_XFA_FULL, pdfium.FORMTYPE_XFA_FOREGROUND):
         values = xfa_values(pdf.raw)
         if values is None:
             reading.builder.flags.add("form_unread")
-    elif kind == pdfium.FORMTYPE_ACRO_FORM and not found.told and not reading.settings.careful:
+    elif kind == pdfium.FORMTYPE_ACRO_FORM and not totals.field_values and not reading.settings.careful:
         values = unplaced_fields(data)
     entries = [
         Entry(name, value, _NOWHERE, drawn=False, unseen=False)
         for name, value in values or ()
-        if squeezed(value) not in found.told
+        if squeezed(value) not in totals.field_values
     ]
     return add_entries(reading, "fields", entries) if entries else 0
 
@@ -159,10 +159,10 @@ def _about(reading: Reading, pdf: Any, data: bytes) -> None:
 
 def _references_hold(data: bytes) -> bool:
     """Returns True if the end of the file points to a cross-reference table; if not, pdfium rebuilt it by a scan."""
-    found = list(_STARTXREF.finditer(data, max(0, len(data) - 2048)))
-    if not found:
+    pointers = list(_STARTXREF.finditer(data, max(0, len(data) - 2048)))
+    if not pointers:
         return False
-    start = int(found[-1][1]) + max(0, data.find(b"%PDF-", 0, 1024))
+    start = int(pointers[-1][1]) + max(0, data.find(b"%PDF-", 0, 1024))
     target = data[start : start + 40].lstrip()
     return target.startswith(b"xref") or re.match(rb"\d+\s+\d+\s+obj", target) is not None
 

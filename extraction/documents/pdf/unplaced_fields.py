@@ -14,7 +14,7 @@ def unplaced_fields(data: bytes) -> list[tuple[str, str]]:
 
     if len(data) > _MAX_BYTES:
         return []
-    found: list[tuple[str, str]] = []
+    fields: list[tuple[str, str]] = []
     try:
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         if reader.is_encrypted:
@@ -31,19 +31,19 @@ def unplaced_fields(data: bytes) -> list[tuple[str, str]]:
             one = reference.get_object()
             name = ".".join(filter(None, [above, str(one.get("/T", ""))]))
             value = one.get("/V")
-            if value is not None and (said := _told(value.get_object())):
-                found.append((name, said))
+            if value is not None and (text := _text_of(value.get_object())):
+                fields.append((name, text))
             waiting += [(name, kid) for kid in reversed(one.get("/Kids", ()))]
     except MemoryError:
         raise
     # On a broken file the parser may raise anything; the values that it read before count.
     except Exception:
-        return found
-    return found
+        return fields
+    return fields
 
 
-def _told(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(filter(None, (_told(one.get_object()) for one in value[:100])))
+        return ", ".join(filter(None, (_text_of(one.get_object()) for one in value[:100])))
     # Streams hold rich text and signatures are dictionaries.
     return str(value).removeprefix("/").strip() if isinstance(value, str) else ""

@@ -88,7 +88,7 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     sideways = (words.turn == 1) | (words.turn == 3)
     along, across = np.where(sideways[:, None], size[:, ::-1], size).T
     # Fonts with a false height have letters of a true width.
-    found: _Bools = outside | ((across < _LEAST_HEIGHT) & (along < 2 * _LEAST_HEIGHT * _lengths(words)))
+    hidden: _Bools = outside | ((across < _LEAST_HEIGHT) & (along < 2 * _LEAST_HEIGHT * _lengths(words)))
     owner = _integers(map(_text_object, repeat(_address(text_page)), words.first.tolist()))
     faint, unseen = _by_style(owner)
     objects = _objects(page)
@@ -99,15 +99,15 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
         unseen[:] = False
         # OCR may place words of the edge beside it.
         beyond = np.maximum(-middle, middle - (width, height)).max(axis=1)
-        found &= ~outside | (beyond > _BESIDE * width)
+        hidden &= ~outside | (beyond > _BESIDE * width)
     doubtful = faint | unseen
     if not scan:
         shapes = _shapes(objects, kinds, frame)
         doubtful |= _covered(objects, owner, middle, _joined(images, shapes))
-    doubtful &= ~found
+    doubtful &= ~hidden
     if doubtful.any():
-        found[doubtful] = ~_seen(page, frame, words.box[doubtful], owner[doubtful], unseen[doubtful])
-    return found
+        hidden[doubtful] = ~_seen(page, frame, words.box[doubtful], owner[doubtful], unseen[doubtful])
+    return hidden
 
 
 def _address(handle: Any) -> int:
@@ -161,7 +161,7 @@ def _by_style(owner: _Ints) -> tuple[_Bools, _Bools]:
 
 def _on_layer(objects: Sequence[int]) -> _Bools:
     """Returns [N], true for objects that lie in marked content of an optional layer."""
-    found = np.zeros(len(objects), np.bool_)
+    layered = np.zeros(len(objects), np.bool_)
     count = _integers(map(_mark_count, objects))
     for index in range(min(int(count.max(initial=0)), _MAX_MARKS)):
         owners = np.flatnonzero(count > index)
@@ -171,8 +171,8 @@ def _on_layer(objects: Sequence[int]) -> _Bools:
         names, size = np.zeros((len(marks), _NAME_BYTES), np.uint8), np.zeros(1, np.uint64)
         places = range(names.ctypes.data, names.ctypes.data + names.nbytes, _NAME_BYTES)
         deque(map(_mark_name, marks.tolist(), places, repeat(_NAME_BYTES), repeat(size.ctypes.data)), maxlen=0)
-        found[owners] |= (names[:, : len(_LAYER)] == _LAYER).all(axis=1)[inverse]
-    return found
+        layered[owners] |= (names[:, : len(_LAYER)] == _LAYER).all(axis=1)[inverse]
+    return layered
 
 
 def _images(objects: Sequence[int], kinds: _Ints, frame: Frame) -> _Covers:
@@ -185,19 +185,19 @@ def _shapes(objects: Sequence[int], kinds: _Ints, frame: Frame) -> _Covers:
     chosen = kinds == pdfium.FPDF_PAGEOBJ_PATH
     order = np.flatnonzero(chosen)
     mode = np.zeros((len(order), 2), np.int32)
-    told = _each(_draw_mode, [objects[at] for at in order.tolist()], mode)
-    chosen[order] = told & (mode[:, 0] != pdfium.FPDF_FILLMODE_NONE)
+    answered = _each(_draw_mode, [objects[at] for at in order.tolist()], mode)
+    chosen[order] = answered & (mode[:, 0] != pdfium.FPDF_FILLMODE_NONE)
     return _boxes(objects, chosen, frame)
 
 
 def _boxes(objects: Sequence[int], chosen: _Bools, frame: Frame) -> _Covers:
     order = np.flatnonzero(chosen)
     sides = np.zeros((len(order), 4), np.float32)
-    told = _each(_bounds, [objects[at] for at in order.tolist()], sides)
+    answered = _each(_bounds, [objects[at] for at in order.tolist()], sides)
     left, bottom, right, top = sides.astype(np.float64).T
     box = frame.displayed(np.stack([left, top, right, bottom], axis=1))
     # Lines hide nothing.
-    wide = told & (np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]) > 2.0)
+    wide = answered & (np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]) > 2.0)
     return _Covers(order[wide], box[wide])
 
 
@@ -206,15 +206,15 @@ def _joined(one: _Covers, other: _Covers) -> _Covers:
 
 
 def _areas(box: _Floats) -> _Floats:
-    found: _Floats = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
-    return found
+    areas: _Floats = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
+    return areas
 
 
 def _covered(objects: Sequence[int], owner: _Ints, middle: _Floats, covers: _Covers) -> _Bools:
     """Returns [W], true for words whose middle lies below something that is drawn later."""
-    found = np.zeros(len(owner), np.bool_)
+    covered = np.zeros(len(owner), np.bool_)
     if not len(covers.order):
-        return found
+        return covered
     order_of = {number: order for order, number in enumerate(objects)}
     # Text within a form has no place of its own in the order; what follows the last object hides nothing.
     order = np.array([order_of.get(number, len(objects)) for number in owner.tolist()])
@@ -224,8 +224,8 @@ def _covered(objects: Sequence[int], owner: _Ints, middle: _Floats, covers: _Cov
         x0, y0, x1, y1 = covers.box[some].T[:, :, None]
         later = order < covers.order[some, None]
         inside = (middle[:, 0] >= x0) & (middle[:, 0] <= x1) & (middle[:, 1] >= y0) & (middle[:, 1] <= y1)
-        found |= (later & inside).any(axis=0)
-    return found
+        covered |= (later & inside).any(axis=0)
+    return covered
 
 
 def _seen(page: Any, frame: Frame, box: _Floats, owner: _Ints, unseen: _Bools) -> _Bools:
@@ -243,7 +243,7 @@ def _seen(page: Any, frame: Frame, box: _Floats, owner: _Ints, unseen: _Bools) -
         pdfium.FPDFPageObj_SetIsActive(one, True)
     if before is None or after is None:
         return np.ones(len(box), np.bool_)
-    found = np.zeros(len(box), np.bool_)
+    seen = np.zeros(len(box), np.bool_)
     scale = before.shape[1] / frame.size[0]
     limits = np.array([before.shape[1], before.shape[0]] * 2)
     pixels = np.clip(np.stack([*(box[:, :2] * scale).T, *(box[:, 2:] * scale).T], axis=1), 0, limits)
@@ -253,7 +253,7 @@ def _seen(page: Any, frame: Frame, box: _Floats, owner: _Ints, unseen: _Bools) -
         if not place.size:
             continue
         if unseen[at]:
-            found[at] = int(place.max()) - int(place.min()) > _SEEN
+            seen[at] = int(place.max()) - int(place.min()) > _SEEN
         else:
-            found[at] = int(np.abs(place - after[rows, columns]).max()) > _SEEN
-    return found
+            seen[at] = int(np.abs(place - after[rows, columns]).max()) > _SEEN
+    return seen

@@ -33,19 +33,19 @@ def leaves(data: bytes) -> list[tuple[str, str]] | None:
     root, damaged = xml_tree(data)
     if root is None or damaged or root.getroottree().docinfo.doctype:
         return None
-    found: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     waiting: list[tuple[tuple[str, ...], Any]] = [((), root)]
-    while waiting and len(found) < _MAX_LEAVES:
+    while waiting and len(texts) < _MAX_LEAVES:
         above, element = waiting.pop()
         path = (*above, local(element))
         if len(path) > _MAX_DEPTH:
             return None
-        said = " ".join(" ".join([element.text or "", *(one.tail or "" for one in element)]).split())
-        if said:
+        text = " ".join(" ".join([element.text or "", *(one.tail or "" for one in element)]).split())
+        if text:
             # The first two elements only hold the others.
-            found.append((".".join(path[2:] or path), said))
+            texts.append((".".join(path[2:] or path), text))
         waiting += [(path, one) for one in reversed(element)]
-    return found
+    return texts
 
 
 def _packet_name(document: Any, index: int) -> str:

@@ -73,18 +73,18 @@ def known_charset(name: str | None) -> str | None:
     name = _ALIASES.get(name, name)
     for spelling in (name, _CODE_PAGE.sub(r"cp\1", name), name.removeprefix("x-")):
         try:
-            found = codecs.lookup(spelling).name
+            codec = codecs.lookup(spelling).name
         except (LookupError, ValueError, UnicodeError):
             continue
-        if found in _CHARSETS:
-            return found
+        if codec in _CHARSETS:
+            return codec
     return None
 
 
 def markup_charset(data: bytes) -> str | None:
     """Returns the name of the charset that a page tells in its own markup."""
-    found = _META.search(data, 0, 4096)
-    return found[1].decode("ascii") if found else None
+    match = _META.search(data, 0, 4096)
+    return match[1].decode("ascii") if match else None
 
 
 def is_untold(name: str | None) -> bool:

@@ -36,7 +36,7 @@ class _Look:
 
 def hide(tree: lxml_html.HtmlElement, show: bool) -> bool:
     """Returns whether a page has hidden text, which is taken out of the tree or, with `show`, made visible."""
-    found = False
+    has_hidden = False
     stack: list[tuple[lxml_html.HtmlElement, _Look]] = [(tree, _Look())]
     while stack:
         element, outer = stack.pop()
@@ -44,7 +44,7 @@ def hide(tree: lxml_html.HtmlElement, show: bool) -> bool:
             continue
         style = _style(element.get("style", ""))
         if _is_gone(element, style):
-            found |= _has_letters(element)
+            has_hidden |= _has_letters(element)
             if show:
                 _display(element)
             else:
@@ -58,22 +58,22 @@ def hide(tree: lxml_html.HtmlElement, show: bool) -> bool:
         unseen = look.tiny or not look.visible
         children = list(element)
         if unseen:
-            found |= any(any(map(str.isalnum, text or "")) for text in (element.text, *(c.tail for c in children)))
+            has_hidden |= any(any(map(str.isalnum, text or "")) for text in (element.text, *(c.tail for c in children)))
             if not show:
                 element.text = None
                 for child in children:
                     child.tail = None
         stack += [(child, look) for child in children]
-    return found
+    return has_hidden
 
 
-def _style(said: str) -> dict[str, str]:
+def _style(declarations: str) -> dict[str, str]:
     """Returns the declarations of a `style`; a later one replaces an earlier one, unless that is important."""
-    found: dict[str, str] = {}
-    for name, value in _DECLARATION.findall(said.lower()):
-        if "!important" in value or "!important" not in found.get(name, ""):
-            found[name] = value.strip()
-    return {name: value.replace("!important", "").strip() for name, value in found.items()}
+    style: dict[str, str] = {}
+    for name, value in _DECLARATION.findall(declarations.lower()):
+        if "!important" in value or "!important" not in style.get(name, ""):
+            style[name] = value.strip()
+    return {name: value.replace("!important", "").strip() for name, value in style.items()}
 
 
 def _is_gone(element: lxml_html.HtmlElement, style: dict[str, str]) -> bool:

@@ -42,17 +42,17 @@ class _Table(Table):  # type: ignore[misc]
         grid = _Grid(max(map(len, rows), default=0))
         placed = [None if _arranges(row) else grid.row(row) for row in rows]
         columns = widths([measured for one in placed if one is not None for measured in one[1:]])
-        found: list[str] = []
+        printed: list[str] = []
         for row, one in zip(rows, placed, strict=True):
             if one is None:
-                found += [line for _, lines in row if any(lines) for line in lines]
+                printed += [line for _, lines in row if any(lines) for line in lines]
             else:
                 # An empty row, and empty lines around the only cell of a row, set groups of rows apart.
                 filled = [lines for _, lines in row if any(lines)]
                 alone = filled[0] if len(filled) == 1 else ["."]
-                found += [*([] if alone[0] else [""]), *row_lines(one[0], columns), *([] if alone[-1] else [""])]
+                printed += [*([] if alone[0] else [""]), *row_lines(one[0], columns), *([] if alone[-1] else [""])]
         self.rows_of_data = any(one is not None and sum(map(bool, one[0])) > 1 for one in placed)
-        return "\n".join(found) + "\n"
+        return "\n".join(printed) + "\n"
 
     def get_annotations(self, *_: int) -> list[Annotation]:
         """Returns nothing: no rule asks for annotations."""

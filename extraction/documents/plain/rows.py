@@ -11,19 +11,19 @@ _WIDEST, _WIDEST_ROW = 60, 320
 
 def widths(rows: Sequence[Sequence[str]]) -> list[int]:
     """Returns the width of each column in characters, or none if the rows are too wide to be aligned."""
-    found: list[int] = []
+    widest: list[int] = []
     if len(set(map(len, rows))) == 1:
         # Columns of short cells of one line each are measured at once, all others cell by cell.
-        found = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        if max(found, default=0) > _WIDEST or any("\n" in "".join(column) for column in zip(*rows, strict=True)):
-            found = []
-    for row in () if found else rows:
-        found += [0] * (len(row) - len(found))
+        widest = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        if max(widest, default=0) > _WIDEST or any("\n" in "".join(column) for column in zip(*rows, strict=True)):
+            widest = []
+    for row in () if widest else rows:
+        widest += [0] * (len(row) - len(widest))
         for column, cell in enumerate(row):
-            if len(cell) > found[column]:
+            if len(cell) > widest[column]:
                 size = max(map(len, cell.split("\n")))
-                found[column] = max(found[column], size if size <= _WIDEST else 0)
-    return found if sum(found) + len(GAP) * len(found) <= _WIDEST_ROW else []
+                widest[column] = max(widest[column], size if size <= _WIDEST else 0)
+    return widest if sum(widest) + len(GAP) * len(widest) <= _WIDEST_ROW else []
 
 
 def row_lines(cells: Sequence[str], columns: Sequence[int] = ()) -> list[str]:

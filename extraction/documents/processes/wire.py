@@ -132,8 +132,8 @@ def _fact(name: str, entry: list[Any], length: int) -> Fact:
     _expect(kind != "moment" or is_date_time(str(value)), f"a moment ({name})")
     _expect(len(spans) in (0, len(values)), f"a span for each value ({name})")
     _expect(all(0 <= int(start) < int(end) <= length for start, end in spans), f"spans within the text ({name})")
-    found: FactValue = tuple(value) if several else value
-    return Fact(found, tuple((int(start), int(end)) for start, end in spans))
+    content: FactValue = tuple(value) if several else value
+    return Fact(content, tuple((int(start), int(end)) for start, end in spans))
 
 
 def _places(entry: list[Any], length: int) -> Places:

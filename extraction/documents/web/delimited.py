@@ -93,7 +93,7 @@ def delimiter_of(text: str, preferred: str = ",") -> str:
     sample = [line for line in text[:_SAMPLE].splitlines() if line.strip()]
     # The last line of a long file may be cut.
     sample = (sample[:-1] if len(text) > _SAMPLE and len(sample) > 1 else sample)[:_SAMPLE_LINES]
-    best, found = 0.0, ""
+    best, chosen = 0.0, ""
     for delimiter in preferred + _DELIMITERS.replace(preferred, ""):
         try:
             sizes = [len(row) for row in csv.reader(sample, delimiter=delimiter) if row]
@@ -105,5 +105,5 @@ def delimiter_of(text: str, preferred: str = ",") -> str:
         # Of two that fit as well, the one with more cells is the delimiter, and the other one occurs in numbers.
         score = sizes.count(common) / len(sizes) + min(common, 50) / 1000
         if common > 1 and 2 * sizes.count(common) > len(sizes) and score > best:
-            best, found = score, delimiter
-    return found
+            best, chosen = score, delimiter
+    return chosen

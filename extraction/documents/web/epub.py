@@ -42,8 +42,8 @@ def add_epub(reading: Reading, data: bytes) -> None:
             if member not in package:
                 reading.builder.flags.add("repaired")
                 continue
-            said, flags = html_to_text(decode(package.read(member))[0], reading.settings.hidden)
+            content, flags = html_to_text(decode(package.read(member))[0], reading.settings.hidden)
             reading.builder.flags |= flags
             text.blank()
-            for line in said.split("\n"):
+            for line in content.split("\n"):
                 text.line(line, f"chapter {number}")

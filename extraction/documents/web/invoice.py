@@ -69,8 +69,8 @@ def add_invoice(reading: Reading, root: Any, syntax: Syntax) -> None:
 def _add_terms(lines: MarkedText, root: Any, syntax: Syntax, terms: Sequence[Term]) -> None:
     lines.blank()
     for term in terms:
-        for said in dict.fromkeys(_values(term, root, syntax)):
-            lines.line(f"{term.name}: {said}", f"BT-{term.number}")
+        for text in dict.fromkeys(_values(term, root, syntax)):
+            lines.line(f"{term.name}: {text}", f"BT-{term.number}")
 
 
 def _add_group(reading: Reading, lines: MarkedText, root: Any, syntax: Syntax, group: Group) -> None:
@@ -89,33 +89,33 @@ def _add_group(reading: Reading, lines: MarkedText, root: Any, syntax: Syntax, g
         if lines.full:
             return
         block = [[row[at] for at in used] for row in rows[begin : begin + _BLOCK]]
-        (head, *_), *told = table_lines([names, *block])
+        (head, *_), *printed = table_lines([names, *block])
         if not begin:
             lines.line(head, group.name)
-        for number, (row, *_) in enumerate(told, begin + 1):
+        for number, (row, *_) in enumerate(printed, begin + 1):
             lines.line(row, f"{group.name} {number}")
 
 
 def _values(term: Term, element: Any, syntax: Syntax) -> Iterator[str]:
     """Yields the texts of a term, at most `_MAX_VALUES`."""
-    for found in term.values(element, syntax)[:_MAX_VALUES]:
-        said = str(found) if isinstance(found, str) else "".join(found.itertext())
-        if said := _plain(" ".join(said.split()), term):
-            yield said
+    for node in term.values(element, syntax)[:_MAX_VALUES]:
+        text = str(node) if isinstance(node, str) else "".join(node.itertext())
+        if text := _plain(" ".join(text.split()), term):
+            yield text
 
 
-def _plain(said: str, term: Term) -> str:
+def _plain(text: str, term: Term) -> str:
     """Returns a date as ISO 8601 has it, an amount with two decimals or as many as it needs, and "" for no value.
 
     A number never has three decimals: its mark would look like one of thousands.
     """
     if term.number in _WITHOUT_BLANKS:
-        return said.replace(" ", "")
-    if "date" in term.name and (day := _DAY.fullmatch(said)):
+        return text.replace(" ", "")
+    if "date" in term.name and (day := _DAY.fullmatch(text)):
         return "-".join(day.groups())
-    if not (_NUMERIC.search(term.name) and _NUMBER.fullmatch(said)):
-        return said
-    number = Decimal(said)
+    if not (_NUMERIC.search(term.name) and _NUMBER.fullmatch(text)):
+        return text
+    number = Decimal(text)
     if number == _EMPTY.get(term.number):
         return ""
     whole, _, decimals = f"{number:f}".partition(".")

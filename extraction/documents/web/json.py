@@ -66,7 +66,7 @@ def _parsed(text: str) -> Any | None:
         return None
 
 
-def _said(value: Any) -> str:
+def _scalar_text(value: Any) -> str:
     return {True: "true", False: "false", None: ""}[value] if value is None or isinstance(value, bool) else value
 
 
@@ -88,8 +88,8 @@ class _Outline:
             self._reading.builder.flags.add("depth_limit")
             return
         if _is_flat(value):
-            said = _said(value)
-            parts = said.split("\n") if label else [said]
+            shown = _scalar_text(value)
+            parts = shown.split("\n") if label else [shown]
             self._line(f"{label}: {parts[0]}" if label else parts[0], pointer, depth)
             for part in parts[1:]:
                 self._line(part, pointer, depth + 1)
@@ -103,7 +103,7 @@ class _Outline:
 
     def _list(self, values: Sequence[Any], label: str, pointer: str, depth: int) -> None:
         if all(_is_flat(one) for one in values):
-            together = ", ".join(_said(one) for one in values)
+            together = ", ".join(_scalar_text(one) for one in values)
             if len(together) <= _ON_ONE_LINE and "\n" not in together:
                 self._line(f"{label}: {together}" if label else together, pointer, depth)
                 return
@@ -121,7 +121,7 @@ class _Outline:
         self._lines.blank()
         for begin in range(0, len(values), _BLOCK):
             members = [dict(one) for one in values[begin : begin + _BLOCK]]
-            rows = [[" ".join(_said(one.get(name)).split()) for name in names] for one in members]
+            rows = [[" ".join(_scalar_text(one.get(name)).split()) for name in names] for one in members]
             (head, *_), *lines = table_lines([names, *rows])
             if not begin:
                 self._line(head, pointer, depth)

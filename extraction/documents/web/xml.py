@@ -51,17 +51,17 @@ class _Elements:
         if self._lines.full:
             return
         parts = [one for one in element if local(one)]
-        said = [f"{name}: {value}" for name, value in _attributes(element)]
+        attributes = [f"{name}: {value}" for name, value in _attributes(element)]
         if depth > _MAX_DEPTH:
             self._reading.builder.flags.add("depth_limit")
         # Text between the elements makes a paragraph of all.
         mixed = parts and ((element.text or "").strip() or any((one.tail or "").strip() for one in parts))
         if not parts or mixed or depth > _MAX_DEPTH:
             text = " ".join("".join(element.itertext()).split())
-            if text or said:
-                self._line("  ".join([f"{local(element)}: {text}", *said]), path, depth)
+            if text or attributes:
+                self._line("  ".join([f"{local(element)}: {text}", *attributes]), path, depth)
             return
-        self._line("  ".join([f"{local(element)}:", *said]), path, depth)
+        self._line("  ".join([f"{local(element)}:", *attributes]), path, depth)
         if names := _columns(parts):
             self._table(parts, names, path, depth + 1)
             return
@@ -85,8 +85,8 @@ class _Elements:
 
 
 def _attributes(element: Any) -> list[tuple[str, str]]:
-    found = [(key.rpartition("}")[2], " ".join(value.split())) for key, value in element.attrib.items()]
-    return [(name, value) for name, value in found if value and name not in _TECHNICAL]
+    pairs = [(key.rpartition("}")[2], " ".join(value.split())) for key, value in element.attrib.items()]
+    return [(name, value) for name, value in pairs if value and name not in _TECHNICAL]
 
 
 def _columns(parts: Sequence[Any]) -> list[str]:

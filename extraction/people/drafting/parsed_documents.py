@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from cinnabar.extraction.documents.content.codes import told
+from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, gather, located
@@ -30,7 +30,7 @@ def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[s
         for item in items:
             outcome = next(readable)[1] if item.problem is None else item.problem
             if isinstance(outcome, DocumentError):
-                problems.append((item.path, f"{outcome.code}: {told(outcome)}"))
+                problems.append((item.path, f"{outcome.code}: {problem_message(outcome)}"))
             elif outcome.text.strip():
                 found.append(outcome)
     if not found:

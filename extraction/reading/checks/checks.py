@@ -60,9 +60,9 @@ class Checks:
     """
 
     def __init__(self, source: SchemaSource, compiled: CompiledSchema) -> None:
-        said = _said(source.schema)
+        stated = _stated_checks(source.schema)
         self.each: tuple[Check, ...] = ()
-        if not said:
+        if not stated:
             return
         record = arrow_schema(compiled)
         names = RecordColumns.of(record).names
@@ -73,7 +73,7 @@ class Checks:
         self._whole = whole
         self._database = ExpressionDatabase(self._types)
         pointers = {column: "" if whole else f"/{escape(name)}" for column, name in self._property.items()}
-        self.each = tuple(self._check(name, expression, pointers) for name, expression in said.items())
+        self.each = tuple(self._check(name, expression, pointers) for name, expression in stated.items())
 
     def __bool__(self) -> bool:
         return bool(self.each)
@@ -94,8 +94,8 @@ class Checks:
         except Refused as error:
             raise UnsupportedSchema(at, KEYWORD, error.reason, error.advice) from None
         except (duckdb.Error, UnicodeError, RecursionError) as error:
-            told = str(error).split("\n")[0].strip()
-            raise UnsupportedSchema(at, KEYWORD, f"expected an expression that DuckDB accepts, got {told}") from None
+            reason = str(error).split("\n")[0].strip()
+            raise UnsupportedSchema(at, KEYWORD, f"expected an expression that DuckDB accepts, got {reason}") from None
         if got != "BOOLEAN":
             reason = f"expected an expression that is true or false, got one of the type {got}"
             raise UnsupportedSchema(at, KEYWORD, reason, "compare it with something: =, <=, between, in")
@@ -110,11 +110,11 @@ class Checks:
             return [{} for _ in records]
         values = [self._row(parse(text)) for text in records]
         wanted = dict.fromkeys(column for check in self.each for column in check.columns)
-        found: dict[str, list[Any]] = {}
+        columns: dict[str, list[Any]] = {}
         bad: list[set[str]] = [set() for _ in records]
         for column in wanted:
             kind = self._types.field(column).type
-            found[column] = []
+            columns[column] = []
             for at, value in enumerate(values):
                 try:
                     cell = arrow_value(value.get(self._property[column]), kind)
@@ -122,8 +122,8 @@ class Checks:
                 except (pa.ArrowException, ArithmeticError, ValueError, TypeError, AttributeError):
                     bad[at].add(column)
                     cell = None
-                found[column].append(cell)
-        table = pa.table({name: pa.array(cells, self._types.field(name).type) for name, cells in found.items()})
+                columns[column].append(cell)
+        table = pa.table({name: pa.array(cells, self._types.field(name).type) for name, cells in columns.items()})
         rows = self._computed(table)
         return [
             {
@@ -161,7 +161,7 @@ def failed(results: Results) -> tuple[str, ...]:
     return tuple(name for name, holds in results.items() if holds is False)
 
 
-def _said(schema: Any) -> dict[str, Any]:
+def _stated_checks(schema: Any) -> dict[str, Any]:
     """Returns the checks that a schema has at its root. Raises UnsupportedSchema if they are no object of checks."""
     if not isinstance(schema, dict):
         return {}
@@ -174,13 +174,13 @@ def _said(schema: Any) -> dict[str, Any]:
         if near:
             raise UnsupportedSchema(f"/{escape(near[0])}", near[0], f"expected the keyword {KEYWORD}, got {near[0]}")
         return {}
-    said = schema[KEYWORD]
-    if not isinstance(said, dict):
+    stated = schema[KEYWORD]
+    if not isinstance(stated, dict):
         example = '{"adds_up": "net + tax = gross"}'
-        raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected an object such as {example}, got {_kind(said)}")
-    if len(said) > _MOST:
-        raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected at most {_MOST} checks, got {len(said)}")
-    return said
+        raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected an object such as {example}, got {_kind(stated)}")
+    if len(stated) > _MOST:
+        raise UnsupportedSchema(f"/{KEYWORD}", KEYWORD, f"expected at most {_MOST} checks, got {len(stated)}")
+    return stated
 
 
 def _deeper(schema: Any, at: str) -> Iterator[str]:

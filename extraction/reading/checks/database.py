@@ -42,8 +42,8 @@ class ExpressionDatabase:
     def syntax(self, expression: str) -> str:
         """Returns the syntax tree of `SELECT (expression)` as DuckDB's JSON text."""
         asked = f"SELECT ({expression}\n) FROM {TABLE}"
-        (found,) = self._run("SELECT json_serialize_sql(?)", [asked])[0]
-        return str(found)
+        (tree,) = self._run("SELECT json_serialize_sql(?)", [asked])[0]
+        return str(tree)
 
     def type_of(self, expression: str) -> str:
         """Returns DuckDB's name for the type of an expression over the columns."""

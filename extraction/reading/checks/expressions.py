@@ -52,11 +52,11 @@ def named_in(syntax: str, columns: Mapping[str, str], types: pa.Schema) -> Named
         reason = f"expected an expression in DuckDB's SQL, got {tree.get('error_message', 'something else')}"
         raise Refused(reason, 'a name that is a word of SQL too stands in double quotes, such as "from"')
     (statement, *others) = tree["statements"]
-    found = statement["node"].get("select_list", [])
-    if others or len(found) != 1:
+    selected = statement["node"].get("select_list", [])
+    if others or len(selected) != 1:
         raise Refused("expected one expression, got several")
     walk = _Walk(columns, types)
-    walk.visit(found[0], {}, 0)
+    walk.visit(selected[0], {}, 0)
     if not walk.places:
         raise Refused("expected an expression over fields of the record, got one that names no field", walk.fields())
     return NamedFields(tuple(walk.columns), tuple(walk.places))
@@ -110,10 +110,10 @@ class _Walk:
         name = node["function_name"]
         path = node.get("qualified_name", {}).get("path", [name])
         if len(path) > 1 or node.get("schema") or name.casefold() not in FUNCTIONS:
-            said = ".".join(path) if len(path) > 1 else name
+            called = ".".join(path) if len(path) > 1 else name
             near = difflib.get_close_matches(name.casefold(), sorted(FUNCTIONS), 3)
             raise Refused(
-                f"expected functions that only compute from their arguments, got {said}",
+                f"expected functions that only compute from their arguments, got {called}",
                 f"near it: {', '.join(near)}" if near else "docs/checks.md lists the functions",
             )
         arguments = [one["expression"] for one in node["arguments"]]
@@ -166,12 +166,12 @@ class _Walk:
             if place.type is None or not pa.types.is_struct(place.type):
                 break
             inner = [place.type.field(at) for at in range(place.type.num_fields)]
-            found = next((one for one in inner if one.name.casefold() == step.casefold()), None)
-            if found is None:
+            part = next((one for one in inner if one.name.casefold() == step.casefold()), None)
+            if part is None:
                 near = difflib.get_close_matches(step, [one.name for one in inner], 3)
                 known = near or [one.name for one in inner]
                 raise Refused(f"expected fields of {named}, got {step}", f"it has {', '.join(known[:8])}")
-            place = _Place(f"{place.pointer}/{escape(found.name)}", found.type)
+            place = _Place(f"{place.pointer}/{escape(part.name)}", part.type)
         return place
 
     def fields(self, near: str = "") -> str:

@@ -40,7 +40,9 @@ def _judged(outcome: Outcome, record: Record, results: Results, checks: Checks, 
         return outcome
     broken = [check for check in checks.each if check.name in wrong]
     value = parse(record.text)
-    detail = "; ".join(f"{one.name} does not hold: {one.expression} ({values_told(one, value)})" for one in broken[:5])
+    detail = "; ".join(
+        f"{one.name} does not hold: {one.expression} ({values_in_words(one, value)})" for one in broken[:5]
+    )
     pointers = tuple(dict.fromkeys(pointer for one in broken for pointer in one.pointers))
     return replace(outcome, status="quarantined", code=CODE, detail=detail[:2000], pointers=pointers)
 
@@ -50,13 +52,13 @@ def values_of(check: Check, record: Any) -> dict[str, Any]:
     return {pointer: _at(record, pointer) for pointer in check.pointers}
 
 
-def values_told(check: Check, record: Any) -> str:
+def values_in_words(check: Check, record: Any) -> str:
     """Returns the values of a check's fields in words; of a list, the number of its items."""
-    told = []
+    parts = []
     for pointer, value in values_of(check, record).items():
-        said = f"{len(value)} items" if isinstance(value, list) else json_text(value)[:60]
-        told.append(f"{pointer or '/'} {said}")
-    return ", ".join(told)
+        text = f"{len(value)} items" if isinstance(value, list) else json_text(value)[:60]
+        parts.append(f"{pointer or '/'} {text}")
+    return ", ".join(parts)
 
 
 def _at(record: Any, pointer: str) -> Any:

@@ -67,18 +67,18 @@ class FactValues:
     @cached_property
     def known(self) -> dict[str, str | None]:
         """Returns the frozen values of a request."""
-        found: dict[str, str | None] = {}
+        frozen: dict[str, str | None] = {}
         for value in self.values:
             at, node = value.place.pointer, value.place.node
             if isinstance(node, ArrayNode):
-                found |= {f"{at}/{number}": text for number, text in enumerate(_items(value, node))}
+                frozen |= {f"{at}/{number}": text for number, text in enumerate(_items(value, node))}
             elif value.texts:
-                found[at] = value.texts[0]
+                frozen[at] = value.texts[0]
             elif value.state == "missing":
-                found[at] = node.minimal
+                frozen[at] = node.minimal
             else:
-                found[at] = None if value.place.excusable else "null"
-        return found
+                frozen[at] = None if value.place.excusable else "null"
+        return frozen
 
     @cached_property
     def counted(self) -> frozenset[int]:
@@ -255,8 +255,8 @@ def _list_value(place: BoundPlace, node: ArrayNode, fact: Fact) -> BoundValue:
             spans += fact.spans[number : number + 1]
     if len(texts) < node.min_items or (node.max_items is not None and len(texts) > node.max_items):
         most = "more" if node.max_items is None else str(node.max_items)
-        said = f"{place.fact} has {len(texts)} values, and the field takes {node.min_items} to {most}"
-        return _without(place, said if texts else "")
+        reason = f"{place.fact} has {len(texts)} values, and the field takes {node.min_items} to {most}"
+        return _without(place, reason if texts else "")
     return BoundValue(place, "given", tuple(texts), tuple(spans))
 
 
@@ -296,9 +296,9 @@ def _spellings(slot: Slot, fact: str, value: str | int) -> Iterator[str]:
     yield scalar_text(value)
     # Of closed options the one in other letters, or the name of the language.
     for option in slot.options:
-        said = json.loads(option)
-        if isinstance(said, str) and (
-            said.casefold() == value.casefold() or (fact == LANGUAGE and value in codes_of(said))
+        named = json.loads(option)
+        if isinstance(named, str) and (
+            named.casefold() == value.casefold() or (fact == LANGUAGE and value in codes_of(named))
         ):
             yield option
     if value.isascii() and value.isdecimal():

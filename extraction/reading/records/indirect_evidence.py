@@ -45,9 +45,9 @@ def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> 
     if leaf.text == "true":
         return _close_words(text, (start, end), asked)
     for lowest, highest in dict.fromkeys([region, whole]):
-        found = _printed(leaf.text or "", text, lowest, highest, asked.label)
-        if found:
-            return found
+        printed = _printed(leaf.text or "", text, lowest, highest, asked.label)
+        if printed:
+            return printed
     if leaf.text in slot.options:
         return _close_words(text, (start, end), questions.options[leaf.slot][slot.options.index(leaf.text)])
     return ()
@@ -77,11 +77,11 @@ def _printed(value: str, text: str, start: int, end: int, label: str) -> _Spans:
     pattern = re.compile(r"(?<![^\W_])" + _BETWEEN.join(map(re.escape, letters)) + closing, re.IGNORECASE)
     stems = _stems(label, 3)
     first: _Spans = ()
-    for found in pattern.finditer(text, start, end):
-        before = _stems(text[max(0, found.start() - NEAR) : found.start()], 3)
+    for match in pattern.finditer(text, start, end):
+        before = _stems(text[max(0, match.start() - NEAR) : match.start()], 3)
         if not stems or stems & before:
-            return (found.span(),)
-        first = first or (found.span(),)
+            return (match.span(),)
+        first = first or (match.span(),)
     return first
 
 

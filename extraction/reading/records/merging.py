@@ -66,10 +66,10 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     first, *copies = [part for part in sources if part is not None]
     merged = _completed(first, copies[0]) if copies else first
     known = any(is_known(one, facts.slots) for one in filled)
-    found = merged if known else without_repeats(merged, facts.arrays)
-    if len(filled) == 1 and found == merged:
+    distinct = merged if known else without_repeats(merged, facts.arrays)
+    if len(filled) == 1 and distinct == merged:
         return filled[0]
-    merged = found
+    merged = distinct
     leaves, rows, lists, record = _write(form, merged) or _fullest(filled)
     return Filled(
         id=filled[0].id,
@@ -84,12 +84,12 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
 
 
 def _joined(
-    form: Form, found: Sequence[tuple[Chunk, Filled]], bound: frozenset[int]
+    form: Form, filled_chunks: Sequence[tuple[Chunk, Filled]], bound: frozenset[int]
 ) -> RecordPart | None:
     """Returns what these chunks found, None if there are none; the rows of `bound` lists are those of the first."""
     merged: RecordPart | None = None
     before = 0
-    for chunk, filled in found:
+    for chunk, filled in filled_chunks:
         part = part_of(form, filled)
         if merged is None:
             merged = part
@@ -199,34 +199,34 @@ def _write(form: Form, whole: RecordPart) -> _Written | None:
 
     Returns None if the schema does not allow it.
     """
-    found = list(_flat(whole))
-    # The index in `found` replaces the anchor, so that rows can be told after `max_items` removed some.
-    rows = [Row(array, parent, at, row.probability) for at, (array, parent, row) in enumerate(found)]
+    flat = list(_flat(whole))
+    # The index in `flat` replaces the anchor, so that rows can be told after `max_items` removed some.
+    rows = [Row(array, parent, at, row.probability) for at, (array, parent, row) in enumerate(flat)]
     layout = lay_out(form, rows, {})
     values = []
     for slot, row in zip(layout.slots, layout.row_of, strict=True):
-        part = whole if row < 0 else found[layout.rows[row].anchor][2].part
+        part = whole if row < 0 else flat[layout.rows[row].anchor][2].part
         values.append(_value(slot, part.leaves.get(slot.index)))
     writer: Writer | None = Writer(layout, values)
     if writer is not None and form.judge is not None and not form.judge.accepts(parse(writer.record)):
         writer = repaired(layout, values, 0, form.judge, lambda at: _others(layout.slots[at], values[at]))
     if writer is None:
         return None
-    anchors = {pointer: (found[at][2].anchor, chance) for pointer, (at, chance) in writer.rows.items()}
-    return writer.leaves, anchors, _lists(form, whole, found, writer), writer.record
+    anchors = {pointer: (flat[at][2].anchor, chance) for pointer, (at, chance) in writer.rows.items()}
+    return writer.leaves, anchors, _lists(form, whole, flat, writer), writer.record
 
 
 def _lists(
-    form: Form, whole: RecordPart, found: Sequence[tuple[int, int, FoundRow]], writer: Writer
+    form: Form, whole: RecordPart, flat: Sequence[tuple[int, int, FoundRow]], writer: Writer
 ) -> dict[str, float]:
     """Returns the probability that each list of the written record is complete, by its pointer."""
     lists: dict[str, float] = {}
-    if not whole.lists and not any(row.part.lists for _, _, row in found):
+    if not whole.lists and not any(row.part.lists for _, _, row in flat):
         return lists
     for one in walk_lists(form, parse(writer.record)):
         # Rows that only satisfy the schema's demands are not in `writer.rows`.
         place = None if one.parent is None else writer.rows.get(one.parent)
-        part = whole if one.parent is None else None if place is None else found[place[0]][2].part
+        part = whole if one.parent is None else None if place is None else flat[place[0]][2].part
         if part is not None and one.array.index in part.lists:
             lists[one.pointer] = part.lists[one.array.index]
     return lists
@@ -262,14 +262,14 @@ def _value(slot: Slot, leaf: Leaf | None) -> Value:
     if leaf is None:
         return Value(slot.minimal.encode(), absent=True)
     default = leaf.origin == "default"
-    found = default or rank(leaf)
+    given = default or rank(leaf)
     return Value(
-        text=(leaf.text if found and leaf.text is not None else slot.minimal).encode(),
+        text=(leaf.text if given and leaf.text is not None else slot.minimal).encode(),
         absent=rank(leaf) < 2 and not default,
-        confidence=leaf.confidence if found else leaf.posterior,
-        absent_confidence=leaf.absence if found else leaf.confidence,
+        confidence=leaf.confidence if given else leaf.posterior,
+        absent_confidence=leaf.absence if given else leaf.confidence,
         spans=leaf.spans,
-        origin=leaf.origin if found else "minimal",
+        origin=leaf.origin if given else "minimal",
         missing=leaf.missing,
         allowed_mass=leaf.allowed_mass,
         rival=leaf.rival,

@@ -54,10 +54,10 @@ def part_of(form: Form, filled: Filled) -> RecordPart:
     for at in walk_record(form, value):
         if isinstance(at, RecordRow):
             around, place = parts[at.parent], filled.rows.get(at.pointer)
-            found = None if around is None or place is None else FoundRow(*place, RecordPart())
-            parts[at.number] = part_at[at.pointer] = None if found is None else found.part
-            if around is not None and found is not None:
-                around.rows[at.array.index].append(found)
+            row = None if around is None or place is None else FoundRow(*place, RecordPart())
+            parts[at.number] = part_at[at.pointer] = None if row is None else row.part
+            if around is not None and row is not None:
+                around.rows[at.array.index].append(row)
             continue
         part, slot = parts[at.row], at.slot.index
         if part is None:
@@ -114,13 +114,13 @@ def rank(leaf: Leaf) -> int:
 
 def spans_of(part: RecordPart) -> Spans:
     """Returns the spans of the values of a row and its inner rows, by slot."""
-    found: Spans = defaultdict(list)
+    by_slot: Spans = defaultdict(list)
     for slot, leaf in part.leaves.items():
-        found[slot] += leaf.spans if rank(leaf) == 2 else ()
+        by_slot[slot] += leaf.spans if rank(leaf) == 2 else ()
     for row in (row for rows in part.rows.values() for row in rows):
         for slot, spans in spans_of(row.part).items():
-            found[slot] += spans
-    return found
+            by_slot[slot] += spans
+    return by_slot
 
 
 def shared(one: Spans, other: Spans) -> float:

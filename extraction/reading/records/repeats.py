@@ -113,19 +113,19 @@ def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
         for mark in read[first].marks():
             if first not in having[mark][-1:]:
                 having[mark].append(first)
-    found = [united[at] for at in kept]
-    return _completed(found) if len(rows) <= _FEW else found
+    distinct = [united[at] for at in kept]
+    return _completed(distinct) if len(rows) <= _FEW else distinct
 
 
 def _completed(rows: Sequence[FoundRow]) -> list[FoundRow]:
     """Returns the rows of a short list with completing neighbours united."""
-    found: list[FoundRow] = []
+    completed: list[FoundRow] = []
     for row in rows:
-        if found and _complete(_Read.of(found[-1].part), _Read.of(row.part)):
-            found[-1] = _both(found[-1], row)
+        if completed and _complete(_Read.of(completed[-1].part), _Read.of(row.part)):
+            completed[-1] = _both(completed[-1], row)
         else:
-            found.append(row)
-    return found
+            completed.append(row)
+    return completed
 
 
 def _complete(one: _Read, other: _Read) -> bool:

@@ -49,19 +49,19 @@ def translated(schema: Any, nullable: bool) -> tuple[Any, dict[str, str]]:
             _allow_null(part)
         pattern = part.get("pattern")
         if isinstance(pattern, str):
-            said = rust_pattern(pattern)
-            if said is None:
+            rust = rust_pattern(pattern)
+            if rust is None:
                 del part["pattern"]
                 part[ECMA_PATTERN] = pattern
             else:
-                part["pattern"], patterns[said] = said, pattern
+                part["pattern"], patterns[rust] = rust, pattern
         by_pattern = part.get("patternProperties")
         if isinstance(by_pattern, dict) and not named:
-            found: dict[str, Any] = {}
+            properties: dict[str, Any] = {}
             for key, value in by_pattern.items():
-                said = rust_pattern(key) or key
-                found[said] = {"allOf": [found[said], value]} if said in found else value
-            part["patternProperties"] = found
+                rust = rust_pattern(key) or key
+                properties[rust] = {"allOf": [properties[rust], value]} if rust in properties else value
+            part["patternProperties"] = properties
 
     return rewritten(schema, change), patterns
 
@@ -72,14 +72,14 @@ def rewritten(schema: Any, change: Callable[[dict[str, Any]], None]) -> Any:
         return [rewritten(part, change) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found: dict[str, Any] = {}
+    copy: dict[str, Any] = {}
     for key, value in schema.items():
         if key in _NAMED and isinstance(value, dict):
-            found[key] = {name: rewritten(part, change) for name, part in value.items()}
+            copy[key] = {name: rewritten(part, change) for name, part in value.items()}
         else:
-            found[key] = value if key in _DATA else rewritten(value, change)
-    change(found)
-    return found
+            copy[key] = value if key in _DATA else rewritten(value, change)
+    change(copy)
+    return copy
 
 
 def _allow_null(schema: dict[str, Any]) -> None:
@@ -97,13 +97,13 @@ def rust_pattern(pattern: str) -> str | None:
     """
     same = _SAME.fullmatch(pattern) is not None
     try:
-        said = pattern if same else _rust(parse(pattern))
-        jsonschema_rs.validator_for({"pattern": said})
+        rust = pattern if same else _rust(parse(pattern))
+        jsonschema_rs.validator_for({"pattern": rust})
     except RegexError:
         return pattern
     except ValueError:
         return pattern if same and not _is_pattern(pattern) else None
-    return said
+    return rust
 
 
 def _is_pattern(text: str) -> bool:

@@ -71,20 +71,20 @@ class Validator:
         except (ValueError, RecursionError) as error:
             return [Violation("", f"expected one JSON text, got {error}")]
         try:
-            found = [
-                Violation(pointer(error.instance_path), self._told(error))
+            violations = [
+                Violation(pointer(error.instance_path), self._message(error))
                 for error in self._validator.iter_errors(value)
             ]
         except ValueError as error:  # nested too deep, or a string that is not valid Unicode
             return [Violation("", f"the validator refuses the record: {error}")]
-        return found or self._check_model(record_text)
+        return violations or self._check_model(record_text)
 
-    def _told(self, error: jsonschema_rs.ValidationError) -> str:
+    def _message(self, error: jsonschema_rs.ValidationError) -> str:
         """Returns the error's message: patterns as the schema has them, and why each alternative does not fit."""
         if isinstance(error.kind, _NONE_FITS):
             return self._none_fits(error, error.kind.context)
-        said = getattr(error.kind, "pattern", None)
-        return error.message.replace(said, self._patterns.get(said, said)) if said else error.message
+        pattern = getattr(error.kind, "pattern", None)
+        return error.message.replace(pattern, self._patterns.get(pattern, pattern)) if pattern else error.message
 
     def _none_fits(self, error: jsonschema_rs.ValidationError, ways: list[list[jsonschema_rs.ValidationError]]) -> str:
         # An alternative of another type tells nothing, if one of the right type is nearly right.
@@ -94,12 +94,12 @@ class Validator:
         for way in near or ways:
             for first in way[:1]:
                 place = pointer(first.instance_path[depth:])
-                reasons.append(f"{place}: {self._told(first)}" if place else self._told(first))
-        told = list(dict.fromkeys(reasons))
-        if len(near) == 1 and told:
-            return told[0]
-        rest = f"; and {len(told) - _REASONS} more" if len(told) > _REASONS else ""
-        return f"fits none of {len(ways)} alternatives: {'; '.join(told[:_REASONS])}{rest}"
+                reasons.append(f"{place}: {self._message(first)}" if place else self._message(first))
+        distinct = list(dict.fromkeys(reasons))
+        if len(near) == 1 and distinct:
+            return distinct[0]
+        rest = f"; and {len(distinct) - _REASONS} more" if len(distinct) > _REASONS else ""
+        return f"fits none of {len(ways)} alternatives: {'; '.join(distinct[:_REASONS])}{rest}"
 
     def _check_model(self, record_text: str) -> list[Violation]:
         if self._model is None:
@@ -111,8 +111,8 @@ class Validator:
             return [Violation(pointer(part["loc"]), part["msg"]) for part in error.errors(include_url=False)]
         except Exception as error:  # The user's validators may raise anything.
             last = traceback.extract_tb(error.__traceback__)[-1]
-            said = f"{type(error).__name__}: {error}"
-            return [Violation("", f"the class's own code failed at {last.filename}, line {last.lineno}: {said}")]
+            reason = f"{type(error).__name__}: {error}"
+            return [Violation("", f"the class's own code failed at {last.filename}, line {last.lineno}: {reason}")]
         return []
 
 
@@ -149,9 +149,9 @@ def _no_constant(name: str) -> None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"an object with the key {twice!r} twice")
-    return found
+    return members

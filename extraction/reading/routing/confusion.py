@@ -63,9 +63,9 @@ def confusion(
 
     sets: as many as the routing has schemas, in their order, each with its documents by file.
     """
-    router, found = Router(routing), dict[str, SetRoutes]()
+    router, routes = Router(routing), dict[str, SetRoutes]()
     for source, (name, documents) in zip(routing.sources, sets.items(), strict=True):
-        of_set = found[name] = SetRoutes(source.name)
+        of_set = routes[name] = SetRoutes(source.name)
         others = router.without(source.name) if len(routing.sources) > 1 else None
         for file, document in documents:
             done(1)
@@ -78,4 +78,4 @@ def confusion(
             if route.schema != source.name:
                 of_set.elsewhere[file] = route
             of_set.refused += others is not None and others.route_page(page).schema is None
-    return found
+    return routes

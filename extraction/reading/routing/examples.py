@@ -30,10 +30,10 @@ class Examples:
 
     def fingerprint(self, schemas: Collection[str]) -> str:
         """Returns a hash of the examples of these schemas."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for schema in sorted(self.vectors.keys() & set(schemas)):
-            found.update(schema.encode() + self.vectors[schema].astype(np.float16).tobytes())
-        return found.hexdigest()[:16]
+            digest.update(schema.encode() + self.vectors[schema].astype(np.float16).tobytes())
+        return digest.hexdigest()[:16]
 
 
 def load_examples(folder: Path) -> Examples:

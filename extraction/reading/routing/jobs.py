@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from cinnabar.extraction.documents.content.codes import told
+from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.routing.route import Route
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
@@ -41,13 +41,13 @@ class RoutedJobs:
         """
         document = read.found
         if isinstance(document, DocumentError):
-            return Outcome(read.path, "quarantined", document.code, told(document), digest=read.digest)
+            return Outcome(read.path, "quarantined", document.code, problem_message(document), digest=read.digest)
         try:
             route = self.router.route(document)
         except Exception as error:
-            said = f"the choice of a schema failed: {type(error).__name__}: {error}"[:2000]
+            detail = f"the choice of a schema failed: {type(error).__name__}: {error}"[:2000]
             info = DocumentInfo.of(document)
-            return Outcome(read.path, "quarantined", "internal_error", said, document.digest, info)
+            return Outcome(read.path, "quarantined", "internal_error", detail, document.digest, info)
         if route.schema is None:
             return Outcome(read.path, "skipped", OTHER_KIND, str(route), document.digest, schema=route.nearest)
         if document.digest in self.done.get(route.schema, ()):

@@ -23,13 +23,13 @@ class Kind:
 
 def check_described(source: SchemaSource) -> str:
     """Returns the description of a schema. Raises SchemaError if it has none."""
-    said = source.schema.get("description") if isinstance(source.schema, dict) else None
-    if not isinstance(said, str) or not said.strip():
+    description = source.schema.get("description") if isinstance(source.schema, dict) else None
+    if not isinstance(description, str) or not description.strip():
         raise SchemaError(
             f"{source.name}: expected the description of a kind of document at /description, by which documents are"
             " sorted, got none; add one in a sentence, as in \"A shop's receipt: what was bought, when, for how much.\""
         )
-    return said.strip()
+    return description.strip()
 
 
 def kind_of(source: SchemaSource) -> Kind:
@@ -37,7 +37,7 @@ def kind_of(source: SchemaSource) -> Kind:
     # Only here, because it imports torch.
     from cinnabar.engine.models.reader.inputs.questions import form_questions
 
-    said = check_described(source)
+    description = check_described(source)
     form = compile_schema(source.schema).form
     asked = form_questions(form)
     # A choice of a whole record's form has no name.
@@ -45,4 +45,4 @@ def kind_of(source: SchemaSource) -> Kind:
     questions = [q for q in (*named, *asked.arrays) if q.label]
     labels = list(dict.fromkeys(question.label for question in questions))
     title = (isinstance(source.schema, dict) and source.schema.get("title")) or source.name
-    return Kind(source.name, f"{title}: {said}", tuple(labels[:_FIELDS]), title)
+    return Kind(source.name, f"{title}: {description}", tuple(labels[:_FIELDS]), title)

@@ -71,33 +71,33 @@ class RoutingFit:
 @lru_cache(maxsize=1)
 def routing_fit() -> RoutingFit:
     """Returns the coefficients that ship; the fingerprint is that of all code and data of the comparison."""
-    said = json.loads(FITTED.read_text(encoding="utf-8"))
+    fitted = json.loads(FITTED.read_text(encoding="utf-8"))
     return RoutingFit(
-        np.array([said["features"][name] for name in FEATURES], np.float32),
-        said["bias"],
-        said["sharpness"],
-        np.array([said["examples"][name] for name in ("kind", "likeness", "against_own")], np.float32),
-        said["examples"]["bias"],
-        said["short"],
+        np.array([fitted["features"][name] for name in FEATURES], np.float32),
+        fitted["bias"],
+        fitted["sharpness"],
+        np.array([fitted["examples"][name] for name in ("kind", "likeness", "against_own")], np.float32),
+        fitted["examples"]["bias"],
+        fitted["short"],
         _fingerprint(),
     )
 
 
 def _fingerprint() -> str:
     """Returns a hash of the rules; comments and formatting of code do not count."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in _RULES:
         code = path.suffix == ".py"
-        found.update("".join(definitions(path.read_text(encoding="utf-8"))).encode() if code else path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update("".join(definitions(path.read_text(encoding="utf-8"))).encode() if code else path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def common_kinds() -> list[Kind]:
     """Returns the kinds that a schema's kind is compared with."""
-    said = tomllib.loads(_KINDS.read_text(encoding="utf-8"))
+    kinds = tomllib.loads(_KINDS.read_text(encoding="utf-8"))
     return [
         Kind(title, f"{title}: {about['description']}", tuple(about["fields"].split(", ")), title)
-        for title, about in said.items()
+        for title, about in kinds.items()
     ]
 
 
@@ -182,8 +182,8 @@ def standardized(features: Floats, common: Floats) -> Floats:
 
 def differing(alike: Floats) -> npt.NDArray[np.bool_]:
     """Returns which common kinds differ from all of the schemas' kinds, [C]; `alike`: [K, C], cosines of headings."""
-    found: npt.NDArray[np.bool_] = np.all(alike < _DIFFERENT, axis=0, keepdims=True)[0]
-    return found if found.any() else np.ones_like(found)
+    different: npt.NDArray[np.bool_] = np.all(alike < _DIFFERENT, axis=0, keepdims=True)[0]
+    return different if different.any() else np.ones_like(different)
 
 
 def log_odds(own: Floats, common: Floats, alike: Floats, words: int, fitted: RoutingFit) -> Floats:
@@ -196,8 +196,8 @@ def log_odds(own: Floats, common: Floats, alike: Floats, words: int, fitted: Rou
     top = float(others.max())
     none = (top + float(np.log(np.exp(others - top).sum()))) / fitted.sharpness + fitted.bias
     none += fitted.short * shortness(words)
-    found: Floats = scores - np.float32(none)
-    return found
+    odds: Floats = scores - np.float32(none)
+    return odds
 
 
 def shortness(words: int) -> float:
@@ -222,5 +222,5 @@ def probabilities(logits: Floats) -> Floats:
     """Returns the probabilities of the kinds from their log odds against no kind: [K]; the rest to one is no kind's."""
     top = max(0.0, float(logits.max()))
     odds = np.exp(logits - top)
-    found: Floats = odds / (odds.sum() + np.exp(-top))
-    return found
+    chances: Floats = odds / (odds.sum() + np.exp(-top))
+    return chances

@@ -41,8 +41,8 @@ class Router:
         logits = log_odds(self._kinds.likeness(page), self._common.likeness(page), self._alike, page.words, fitted)
         for row, vectors in enumerate(self._examples):
             if vectors is not None:
-                said = np.array([logits[row], *example_features(page, vectors)], np.float32)
-                logits[row] = said @ fitted.examples + fitted.examples_bias
+                features = np.array([logits[row], *example_features(page, vectors)], np.float32)
+                logits[row] = features @ fitted.examples + fitted.examples_bias
         chances = probabilities(logits)
         best = int(chances.argmax())
         belongs = chances.sum() >= 0.5 if self._least is None else chances[best] >= self._least

@@ -79,8 +79,8 @@ def phrases(text: str) -> Floats:
     line = single[torch.tensor([known[word] for word in words])]
     counts = range(1, min(_TOGETHER, len(line)) + 1)
     sums = torch.cat([line.unfold(0, count, 1).sum(-1) for count in counts])
-    found: Floats = (sums / (sums.norm(dim=-1, keepdim=True) + _UNKNOWN)).numpy()
-    return found
+    of_phrases: Floats = (sums / (sums.norm(dim=-1, keepdim=True) + _UNKNOWN)).numpy()
+    return of_phrases
 
 
 def _kinds(kinds: Sequence[Kind], heading: Floats, outline: Floats) -> Kinds:
@@ -95,8 +95,8 @@ def _kinds(kinds: Sequence[Kind], heading: Floats, outline: Floats) -> Kinds:
 
 def _names(names: Sequence[str]) -> Floats:
     table, wordpieces = _letters()
-    found: Floats = vectors_of(table.numpy(), names, wordpieces)
-    return found
+    of_names: Floats = vectors_of(table.numpy(), names, wordpieces)
+    return of_names
 
 
 def outline(kind: Kind) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.documents.chunking import Chunk
-from cinnabar.extraction.documents.content.codes import told
+from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.filling import Asked, fill_documents
@@ -18,6 +18,7 @@ from cinnabar.extraction.reading.pipeline import (
     Job,
     Long,
     Read,
+    error_text,
     failure_of,
     in_order,
     judged,
@@ -25,7 +26,6 @@ from cinnabar.extraction.reading.pipeline import (
     quarantined,
     record_of,
     run_batch,
-    said_of,
     stages_since,
     tokens_or_long,
 )
@@ -175,7 +175,7 @@ class _Plan:
                 return judged(path, document, record, job, facts=self.facts)
             return self._joined(filled, self.frozen, job)
         except Exception as error:
-            return quarantined(path, document, "internal_error", said_of(error))
+            return quarantined(path, document, "internal_error", error_text(error))
 
     def _joined(self, filled: Filled | None, frozen: Frozen, job: Job) -> Outcome | None:
         form, stored, changes = job.compiled.form, self.stored, self.changes
@@ -196,7 +196,7 @@ def _lost(item: Read) -> Outcome | None:
         detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
         return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
     if isinstance(document, DocumentError):
-        return Outcome(item.path, "quarantined", document.code, told(document), digest=item.digest)
+        return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
     if document.digest != item.digest:
         detail = f"{item.path} was changed while it was read; run the same command again"
         return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
@@ -218,7 +218,7 @@ def _plan(
     except DocumentError as error:
         return quarantined(item.path, document, error.code, error.detail)
     except Exception as error:
-        return quarantined(item.path, document, "internal_error", said_of(error))
+        return quarantined(item.path, document, "internal_error", error_text(error))
     return _Plan(item.path, document, stored, changes, tokens, pieces, frozen, facts)
 
 

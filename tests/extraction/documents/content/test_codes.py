@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.documents.content.codes import ADVICE, CODES, told
+from cinnabar.extraction.documents.content.codes import ADVICE, CODES, problem_message
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.run.skipping import sift
 from cinnabar.schemas.errors import DocumentError
@@ -28,13 +28,13 @@ def test_an_outcome_says_what_to_do(code: str) -> None:
     problem = DocumentError(code, "of some kind")
     ((outcome,), _) = sift([Input("a.bin", Path("a.bin"), problem=problem)], Nothing())
     assert outcome.detail == f"of some kind; {ADVICE[code]}"
-    assert told(DocumentError(code)) == ADVICE[code]
-    assert told(DocumentError(code, "The file ends early.")) == f"The file ends early; {ADVICE[code]}"
+    assert problem_message(DocumentError(code)) == ADVICE[code]
+    assert problem_message(DocumentError(code, "The file ends early.")) == f"The file ends early; {ADVICE[code]}"
 
 
 def test_a_detail_that_says_what_to_do_stays_as_it_is() -> None:
     for detail in ("encrypted: give its password by --password-file", "a 7z archive packed with BCJ2: pack it as .zip"):
-        assert told(DocumentError("unsupported", detail)) == detail
+        assert problem_message(DocumentError("unsupported", detail)) == detail
 
 
 @pytest.mark.parametrize(

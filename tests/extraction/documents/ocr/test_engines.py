@@ -20,7 +20,7 @@ from cinnabar.schemas.errors import UsageError
     ],
 )
 def test_an_engine_is_named_with_its_languages(said: str, name: str, languages: str) -> None:
-    assert OcrEngine.said(said) == OcrEngine(name, languages)
+    assert OcrEngine.parse(said) == OcrEngine(name, languages)
 
 
 @pytest.mark.parametrize("said", ["", "ocr", "rapidocr:eng", "tesseract:", "tesseract:-c", "tesseract:deu eng"])
@@ -43,12 +43,12 @@ def test_tesseract_needs_its_program_and_its_languages(monkeypatch: pytest.Monke
     assert parser_settings(RunOptions(ocr_engine="tesseract:deu")).ocr_engine == "tesseract:deu"
     with pytest.raises(UsageError, match="language rus; it has deu, eng, osd"):
         parser_settings(RunOptions(ocr_engine="tesseract:rus+eng"))
-    assert OcrEngine.said("tesseract").chosen_languages() == "eng+deu"
-    assert OcrEngine.said("tesseract:deu").chosen_languages() == "deu"
+    assert OcrEngine.parse("tesseract").chosen_languages() == "eng+deu"
+    assert OcrEngine.parse("tesseract:deu").chosen_languages() == "deu"
     installed(monkeypatch, "ces", "deu", "ell", "eng", "fra", "ita", "nld", "osd", "rus")
-    assert OcrEngine.said("tesseract").chosen_languages() == "eng+ces+deu+ell+fra+ita"
+    assert OcrEngine.parse("tesseract").chosen_languages() == "eng+ces+deu+ell+fra+ita"
     # The networks read the others themselves.
-    assert OcrEngine.said("rapidocr").chosen_languages() == "eng+ell+rus+ces+deu+fra"
+    assert OcrEngine.parse("rapidocr").chosen_languages() == "eng+ell+rus+ces+deu+fra"
 
 
 def test_ocr_that_is_demanded_and_not_installed_is_told_before_any_document(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_ocr_that_is_demanded_and_not_installed_is_told_before_any_document(monk
 def test_other_engines_and_languages_read_pages_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, "deu", "eng")
     said = ("rapidocr", "tesseract:deu", "tesseract:eng")
-    assert len({OcrEngine.said(one).fingerprint() for one in said}) == 3
+    assert len({OcrEngine.parse(one).fingerprint() for one in said}) == 3
 
 
 def test_the_choice_of_ocr_is_part_of_a_records_key_unless_it_is_the_usual_one() -> None:
