@@ -106,7 +106,7 @@ class BatchReader:
             coming[item.path] = self.pool.submit(item.content) if begun is None else begun
         late = set() if patient else self._overdue(coming)
         self._late |= {path: coming[path] for path in late}
-        # Imports torch, so it comes last: the first documents are parsed meanwhile.
+        # Cold start: it imports torch, so it comes last; the first documents are parsed meanwhile.
         from cinnabar.extraction.reading.pipeline import Read
 
         parsed = [

@@ -14,8 +14,10 @@ from cinnabar.engine.models.identity import fingerprint_of, model_folder, stale_
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint
+from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.engine.models.remote.prices import Prices
 from cinnabar.engine.models.remote.serving import (
     Served,
@@ -95,6 +97,7 @@ class Named:
     precision: Precision = DEFAULT
 
     def __call__(self) -> Model:
+        # Cold start: it imports torch.
         from cinnabar.engine.models.reader.loading import load_model
 
         return load_model(self.name, self.device, self.config, self.precision)
@@ -116,6 +119,7 @@ class ModelSource:
 
     def filler(self, effort: str, steps: int | None, place: Place | None = None) -> Engine:
         """Returns an engine with the model, which reuses its encodings of documents in this output folder."""
+        # Cold start: it imports torch.
         from cinnabar.engine.engine import Engine
         from cinnabar.engine.models.encodings import remembering
 
@@ -144,6 +148,7 @@ class LanguageSource:
 
     def load(self) -> LanguageModel:
         """Returns the model. Raises ModelError if the folder no longer holds the same one, as on another machine."""
+        # Cold start: it imports torch.
         from cinnabar.engine.models.language.language_model import load_language_model
 
         if not is_checkpoint(self.folder):
@@ -164,10 +169,10 @@ class LanguageSource:
 
         Raises UsageError if it cannot hold one of this `context`, or none at all.
         """
+        # Cold start: it imports torch.
         from cinnabar.engine.diffusion.budget import beside_answer
         from cinnabar.engine.diffusion.engine import LEAST
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
-        from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
         from cinnabar.engine.models.reader.loading import device_of
 
         traits, on = read_family(self.folder)[1], device_of(self.device)
@@ -198,6 +203,7 @@ class LanguageSource:
 
     def filler(self, effort: str, steps: int | None, _place: Place | None = None) -> DiffusionEngine:
         """Returns an engine with the model, which keeps nothing in the run's output."""
+        # Cold start: it imports torch.
         from cinnabar.engine.diffusion.engine import DiffusionEngine
         from cinnabar.engine.models.reader.calibration import load_calibration
 
@@ -228,8 +234,8 @@ class RemoteSource:
 
     def filler(self, effort: str, _steps: int | None, place: Place | None = None) -> RemoteFiller:
         """Returns a filler that asks the server and keeps its journal in the run's output."""
+        # Cold start: it imports torch.
         from cinnabar.engine.models.remote.filler import RemoteFiller
-        from cinnabar.engine.models.remote.journal import Journal
 
         journal = Journal(*((None, "") if place is None else (self._journal(place), place.run_id)))
         key = "" if self.settings.budget == 0 else api_key(self.served)
@@ -237,8 +243,6 @@ class RemoteSource:
 
     def settle(self, place: Place) -> None:
         """Drops the texts of answers that an earlier run left at this place, once nothing is left to do."""
-        from cinnabar.engine.models.remote.journal import Journal
-
         Journal(self._journal(place), place.run_id).close(settled=True)
 
     def _journal(self, place: Place) -> Path:
@@ -266,6 +270,7 @@ def model_source(
     if device not in get_args(Device):
         raise UsageError(f"device: expected one of {', '.join(get_args(Device))}, got {device!r}")
     if device == "cuda":
+        # Cold start: it imports torch.
         from cinnabar.engine.models.reader.loading import device_of
 
         device_of(device)

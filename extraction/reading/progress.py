@@ -73,6 +73,7 @@ class OutcomeTally(Silent):
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Counts the outcomes that were just committed."""
+        # Cold start: it imports pyarrow.
         from cinnabar.extraction.store.tables import printable
 
         self.done += len(outcomes)

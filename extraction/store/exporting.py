@@ -21,6 +21,7 @@ from cinnabar.extraction.store.names import meant, quoted
 from cinnabar.extraction.store.queries import question
 from cinnabar.extraction.store.reading import connect, distinct, views_in
 from cinnabar.extraction.store.snapshot import VIEWS
+from cinnabar.extraction.store.spreadsheet import write_workbook
 from cinnabar.schemas.errors import UsageError
 
 FORMATS = ("csv", "json", "jsonl", "parquet", "xlsx")
@@ -158,8 +159,6 @@ def _objects(answer: pa.RecordBatchReader) -> Iterator[bytes]:
 
 def _workbook(name: str, records: bool) -> _Writer:
     def write(answer: pa.RecordBatchReader, stream: BinaryIO) -> Exported:
-        from cinnabar.extraction.store.spreadsheet import write_workbook
-
         types = answer.schema.types if records else ()
         return Exported(*write_workbook(answer.schema.names, _values(answer), stream, name, _plain, types))
 

@@ -54,6 +54,7 @@ def write_workbook(
     item: the record's first column, the number of the item, and its values. `spelled` makes the text of a value that
     has no type in Excel. Raises UsageError if there are too many rows or columns.
     """
+    # Cold start: few exports are workbooks.
     from xlsxwriter import Workbook
 
     typed = ((name, (place,), kind) for place, (name, kind) in enumerate(zip(columns, types, strict=False)))

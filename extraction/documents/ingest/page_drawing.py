@@ -46,6 +46,7 @@ def draw(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Document
 
 def _shrunk(pictures: Sequence[Picture]) -> list[Picture]:
     """Returns the first pictures as small JPEGs; one that cannot be decoded is left out."""
+    # Cold start: the parent imports this module for its names alone.
     from PIL import Image
 
     from cinnabar.extraction.documents.ocr.pictures import decoded
@@ -66,6 +67,7 @@ def _shrunk(pictures: Sequence[Picture]) -> list[Picture]:
 
 
 def _jpeg(image: Image.Image, scale: float) -> tuple[bytes, float]:
+    # Cold start: as above.
     from PIL import Image
 
     if scale < 1.0:
@@ -78,6 +80,7 @@ def _jpeg(image: Image.Image, scale: float) -> tuple[bytes, float]:
 
 def _draw_pdf(data: bytes, path: str, settings: ParserSettings) -> Document:
     """Returns the pages of a PDF in colour; a page that cannot be drawn has no picture."""
+    # Cold start: as above; pdfium is loaded in the worker.
     from cinnabar.extraction.documents.pdf.page_content import frame_of, loaded_page
     from cinnabar.extraction.documents.pdf.reader import opened_pdf
     from cinnabar.extraction.documents.pdf.rendering import colour_picture

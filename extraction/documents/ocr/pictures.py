@@ -44,6 +44,7 @@ def opened(data: bytes) -> Image.Image:
     # Pillow's own check warns at half of its limit, and it knows only one limit.
     Image.MAX_IMAGE_PIXELS = None
     if data[4:8] == b"ftyp" and find_spec("pi_heif") is not None:
+        # Extra `heic`: images of telephones.
         import pi_heif
 
         pi_heif.register_heif_opener()

@@ -21,7 +21,7 @@ def add_encrypted(reading: Reading, data: bytes) -> None:
 
 def decrypted(reading: Reading, data: bytes) -> bytes:
     """Returns an encrypted office file without its encryption. Raises DocumentError: password, broken, unpacked."""
-    # The library imports much, and few files need it.
+    # Cold start: the library imports much, and few files need it.
     import msoffcrypto
     from msoffcrypto.exceptions import InvalidKeyError
 

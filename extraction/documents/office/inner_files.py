@@ -57,6 +57,7 @@ class InnerFiles:
 
 def _within_ole(name: str, data: bytes) -> tuple[str, bytes]:
     """Returns the name and the bytes of the file that an OLE object wraps, or the object itself."""
+    # Cold start: few files wrap others in this way.
     import olefile
 
     try:

@@ -7,6 +7,9 @@ import struct
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
+import olefile
+import python_calamine
+
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText
 from cinnabar.extraction.documents.content.zipped import open_zip, read_member
@@ -29,8 +32,6 @@ _MAX_RECTANGLE = 8 << 20
 
 def add_old_excel(reading: Reading, data: bytes) -> None:
     """Appends a workbook. Raises DocumentError: password, broken."""
-    import python_calamine
-
     if data.startswith(b"PK"):
         # The library unpacks the members itself; their sizes are counted before.
         with open_zip(data) as archive:
@@ -80,8 +81,6 @@ def _check_extent(data: bytes) -> bool:
 
     Raises DocumentError("unpacked") if the cells of a sheet lie too far from each other.
     """
-    import olefile
-
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as ole:
             stream = ole.openstream("Workbook" if ole.exists("Workbook") else "Book").read()

@@ -65,6 +65,7 @@ def add_files(reading: Reading, files: Iterable[Any], closed: bool) -> None:
 
 def is_portfolio(data: bytes) -> bool:
     """Returns whether a PDF says that it is a collection of files, whose pages are only a cover."""
+    # Cold start: the second parser takes an eighth of a second.
     import pypdf
 
     # The second parser is slow, and on a broken file it may raise anything.
@@ -82,7 +83,7 @@ def _is_invoice(reading: Reading, one: Any, name: str, media_type: str) -> bool:
         data = _unpacked(reading, one)
     except DocumentError:
         return False
-    # Only invoices need the parser of XML.
+    # Cold start: only invoices need the parser of XML.
     from cinnabar.extraction.documents.web.invoice import is_invoice
 
     return is_invoice(data)

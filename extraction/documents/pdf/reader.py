@@ -169,6 +169,7 @@ def _references_hold(data: bytes) -> bool:
 
 def _second_opinion(builder: DocumentBuilder, data: bytes, mark: int) -> bool:
     """Reads a file that pdfium refused with the second parser; returns True if it found text (words without boxes)."""
+    # Cold start: the second parser takes an eighth of a second.
     import pypdf
 
     if len(data) > _MAX_SECOND_OPINION:

@@ -49,6 +49,7 @@ def colour_picture(page: Any, frame: Frame, most: int) -> tuple[bytes, float] | 
 
     The longer side has at most 150 pixels to an inch.
     """
+    # Cold start: pages with a text layer need no pictures.
     from PIL import Image
 
     width, height = frame.size
@@ -72,6 +73,7 @@ def colour_picture(page: Any, frame: Frame, most: int) -> tuple[bytes, float] | 
 
 def picture_of(page: Any, frame: Frame, dpi: float) -> tuple[bytes, float] | None:
     """Returns a page as a JPEG and its pixels to a point; None for an empty page."""
+    # Cold start: pages with a text layer need no pictures.
     from PIL import Image
 
     pixels = grey_pixels(page, frame, dpi / 72)

@@ -145,7 +145,7 @@ def _is_another(data: bytes, text: str, codec: str) -> bool:
         try:
             data.decode("utf-8")
         except UnicodeError:
-            # The module that guesses is large, and most texts do not need it.
+            # Cold start: the module that guesses is large, and most texts do not need it.
             from cinnabar.extraction.documents.plain.guessing import is_of_another_alphabet
 
             return is_of_another_alphabet(data)
@@ -168,6 +168,7 @@ def _escaped(data: bytes) -> str | None:
 
 
 def _guessed(data: bytes) -> str:
+    # Cold start: as above.
     from cinnabar.extraction.documents.plain.guessing import guessed_charset
 
     return guessed_charset(data)

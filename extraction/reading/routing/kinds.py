@@ -34,7 +34,7 @@ def check_described(source: SchemaSource) -> str:
 
 def kind_of(source: SchemaSource) -> Kind:
     """Returns the kind of document that this schema describes. Raises SchemaError if it has no description."""
-    # Only here, because it imports torch.
+    # Cold start: it imports torch.
     from cinnabar.engine.models.reader.inputs.questions import form_questions
 
     description = check_described(source)

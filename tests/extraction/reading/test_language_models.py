@@ -27,6 +27,7 @@ from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.learning.calibrating import calibrate
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.reading import model_sources
 from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource, ModelSource, model_source, sources_of
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.progress import Silent
@@ -304,7 +305,7 @@ def with_free(monkeypatch: pytest.MonkeyPatch, folder: Path, tokens: int) -> Non
     traits = read_family(folder)[1]
     weights = weight_bytes(read_contents(folder, traits), "float32")
     beside = 2 * max(tokens * memory.position_bytes(traits, "float32"), memory.pass_bytes(traits, "float32", tokens))
-    monkeypatch.setattr(memory, "free_memory", lambda _: weights + beside)
+    monkeypatch.setattr(model_sources, "free_memory", lambda _: weights + beside)
 
 
 def test_a_machine_without_room_for_the_window_is_told_before_any_document(
