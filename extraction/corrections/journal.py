@@ -22,7 +22,7 @@ from cinnabar.extraction.corrections.units import evidence_from, evidence_json, 
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import TEMPORARY, FolderLock, make_folder, sync_folder, write_bytes
 from cinnabar.extraction.store.own_names import check_links, own_name
-from cinnabar.extraction.store.waiting import UNSTORED, WAITING, waiting_files
+from cinnabar.extraction.store.waiting_corrections import UNSTORED, WAITING, waiting_files
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import InUse, RunError
 

@@ -39,7 +39,7 @@ from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.own_names import check_links, is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
-from cinnabar.extraction.store.waiting import files_aside
+from cinnabar.extraction.store.waiting_corrections import files_aside
 from cinnabar.schemas.errors import UsageError
 
 #: Stands in a run's arguments for the path of a forgotten document.

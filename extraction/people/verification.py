@@ -20,7 +20,7 @@ from cinnabar.extraction.corrections.waiting_commits import open_folder, renew_c
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import FileProblem, set_aside, within
-from cinnabar.extraction.store.contents import content_problem
+from cinnabar.extraction.store.content_problems import content_problem
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.held_snapshots import hold
 from cinnabar.extraction.store.manifest import BrokenManifest, Manifest, StoredFile

@@ -24,7 +24,7 @@ from cinnabar.extraction.store.own_names import is_own
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.snapshot import files_as_table, published_number
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.store.waiting import waiting_files
+from cinnabar.extraction.store.waiting_corrections import waiting_files
 from cinnabar.schemas.errors import UsageError
 
 #: A batch whose files have this many bytes together is large and is not rewritten.

@@ -28,7 +28,7 @@ from cinnabar.engine.repair import repaired
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.writing import Value, Writer
 from cinnabar.extraction.documents.chunking import Chunk
-from cinnabar.extraction.reading.records.parts import (
+from cinnabar.extraction.reading.records.record_parts import (
     FoundRow,
     RecordPart,
     Spans,

@@ -22,7 +22,15 @@ from dataclasses import dataclass
 
 from cinnabar.engine.readings.align import folded
 from cinnabar.engine.request import Filled
-from cinnabar.extraction.reading.records.parts import FoundRow, RecordPart, Spans, joined_leaves, rank, shared, spans_of
+from cinnabar.extraction.reading.records.record_parts import (
+    FoundRow,
+    RecordPart,
+    Spans,
+    joined_leaves,
+    rank,
+    shared,
+    spans_of,
+)
 
 # Least share of values that were read at the same places.
 _SAME_PLACES = 0.5

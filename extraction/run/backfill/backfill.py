@@ -25,7 +25,7 @@ from cinnabar.extraction.run.backfill.outstanding import Item, Outstanding
 from cinnabar.extraction.run.backfill.rereading import StoredRecords
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.choices import Choice, last_choices, refused_documents
+from cinnabar.extraction.store.routing_choices import Choice, last_choices, refused_documents
 from cinnabar.extraction.store.store import PASSWORD_COUNT
 from cinnabar.extraction.store.stored_records import LatestRecord, Selection, select
 from cinnabar.extraction.store.stored_schemas import source_of
