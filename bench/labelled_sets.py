@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from training.labelled import held_back_part
 from training.recipe import load_recipe
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Model
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import score_set
-from cinnabar.extraction.learning.held_back import held_back_files
 from cinnabar.extraction.learning.predicting import answers
 from cinnabar.extraction.learning.scoring import Figures
 from cinnabar.extraction.reading.pipeline import Job, Read
@@ -40,7 +40,7 @@ def read_sets(
     recipe = load_recipe()
     with ParserPool(1) as pool:
         for labelled in (one for path in paths for one in find_sets(path) if wanted(one)):
-            chosen = labelled.select(held_back_files(labelled, recipe), limit)
+            chosen = held_back_part(labelled, recipe).select(limit=limit)
             yield chosen, list(read_set(chosen, pool))
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.review_server import asked, browser_page, served
-from cinnabar.extraction.learning.labelled import truths_of
 from cinnabar.extraction.people.reviewing.forms import place_at
+from cinnabar.extraction.run.work.labelled_sets import load_set
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.pointers import escape
 
@@ -226,7 +226,7 @@ def review(folder: Path, out: Path, documents: int, files: Sequence[str] = ()) -
     """Corrects documents of a folder as the truth of a set says, and returns what was done."""
     text = (folder / "truth.jsonl").read_text(encoding="utf-8")
     truths = {line["file"]: line["truth"] for line in map(parse, filter(str.strip, text.split("\n")))}
-    assert len(truths) == len({line["file"] for line in truths_of(folder)})
+    assert len(truths) == len({line["file"] for line in load_set(folder).truths})
     begun, right, reviewed, done = time.perf_counter(), 0, list[str](), Counter[str]()
     with served(out) as address, browser_page(address) as page:
         reviewer = _Reviewer(page, done)

@@ -41,13 +41,13 @@ from cinnabar.engine.models.reader.scoring.single_item import object_canvas
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.learning.held_back import held_back_files
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape
 from training.generator.family import load_family
 from training.generator.generator import FAMILIES, generate
+from training.labelled import held_back_part
 from training.recipe import load_recipe
 
 Floats = npt.NDArray[np.float64]
@@ -176,7 +176,7 @@ def examples(sets: Sequence[LabelledSet], asker: Asker) -> list[Asked]:
     ]
     recipe = load_recipe()
     # On documents that trained the weights the network knows the answer.
-    unseen = [one.select(held_back_files(one, recipe)) for one in sets]
+    unseen = [held_back_part(one, recipe) for one in sets]
     for labelled, texts in _texts(unseen, own):
         for text, truth in texts:
             memory = asker.memory(text)

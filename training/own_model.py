@@ -24,7 +24,6 @@ from cinnabar.engine.models.language.language_model import LanguageModel, fresh_
 from cinnabar.engine.training.diffusion.examples import Example, Noise, answered
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
-from cinnabar.extraction.learning.labelled import labelled_documents
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError
@@ -33,6 +32,7 @@ from cinnabar.schemas.reading.texts import read_schema
 from training.diffusion.pages import Pages
 from training.diffusion.recipe import page_examples
 from training.generator.generator import FAMILIES, generate
+from training.labelled import labelled_documents
 from training.reading_data import SUFFIX, closed, reading_lines
 from training.recipe import is_held_back, load_recipe
 from training.runs import WITHHELD, command

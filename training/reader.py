@@ -20,10 +20,11 @@ import torch
 from cinnabar.engine.models.identity import model_folder
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.loading import load_network, save_network
-from cinnabar.engine.training import pool
+from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
-from cinnabar.extraction.learning.labelled import training_source
 from training.generator.generator import FAMILIES
+from training.labelled import set_source
+from training.prepared import load_sources, save_source
 from training.reading_data import SUFFIX, reading_source
 from training.recipe import load_recipe
 from training.runs import WITHHELD, command
@@ -40,11 +41,11 @@ def prepare(data: Path, run: Path) -> None:
     cache = run / "pool"
     wordpieces = WordPieces(model_folder("default") / "vocab.txt")
     for source in _sources(data, cache, wordpieces):
-        pool.save_source(source, cache)
+        save_source(source, cache)
         print(f"{source.name}: {len(source.train)} passages", flush=True)
 
 
-def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[pool.Source]:
+def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[Source]:
     recipe = load_recipe()
 
     def missing(name: str) -> bool:
@@ -55,7 +56,7 @@ def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[pool.S
             yield reading_source(path, wordpieces, 1.0, PASSAGES)
     for name, settings in recipe.sets.items():
         if name not in WITHHELD and missing(name):
-            yield training_source(data / name, wordpieces, settings)
+            yield set_source(data / name, wordpieces, settings)
     for path in sorted((data / "text").glob("*.jsonl.xz")):
         if missing(f"mined_{path.name.split('.')[0]}"):
             yield mined_source(path, recipe.mined, wordpieces)
@@ -65,7 +66,7 @@ def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[pool.S
             yield synthetic_source(family, made.documents, 1, wordpieces, made.weight)
 
 
-def balanced(sources: list[pool.Source], share: float = READING) -> list[pool.Source]:
+def balanced(sources: list[Source], share: float = READING) -> list[Source]:
     """Returns the sources with weights that give reading data this share; large reading sets count by their root."""
     reading = [s for s in sources if s.name.startswith("reading_")]
     others = [s for s in sources if not s.name.startswith("reading_")]
@@ -78,10 +79,10 @@ def balanced(sources: list[pool.Source], share: float = READING) -> list[pool.So
     return [*reading, *others]
 
 
-def _held(folder: Path) -> Iterator[pool.Source]:
+def _held(folder: Path) -> Iterator[Source]:
     """Yields the sources with a draw of their passages, another one at each start."""
     for path in sorted(folder.glob("*.pickle")):
-        (source,) = pool.load_sources(folder, path.name)
+        (source,) = load_sources(folder, path.name)
         source.train = random.sample(source.train, min(HELD, len(source.train)))
         source.held_back = []
         yield source

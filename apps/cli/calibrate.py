@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
-from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.plan.run_options import Device, RunOptions
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 
 @takes_options("workers")
@@ -21,9 +25,6 @@ def calibrate(
     model: Annotated[
         str, typer.Option(metavar="M", help="The model to calibrate; the result is written to its folder.")
     ] = "default",
-    recipe: Annotated[
-        bool, typer.Option("--recipe", help="Only the sets in the recipe of the shipped weights.")
-    ] = False,
     limit: Annotated[int, typer.Option(metavar="N", help="The most documents of each set.")] = 30,
     cache: Annotated[
         Path | None,
@@ -45,41 +46,62 @@ def calibrate(
     \b
     Examples:
       cinnabar calibrate my_set --model models/mine
-      cinnabar calibrate sets --recipe --cache runs/calibration --diagram docs/model/reliability.svg
+      cinnabar calibrate my_sets --model models/mine --cache runs/calibration --diagram reliability.svg
     """
-    from cinnabar.extraction.reading.model_sources import local_folder
-
     check_extra("learn", "cinnabar calibrate")
-    workers = RunOptions(**said).workers
-    if limit < 1:
-        raise UsageError(f"--limit: expected at least 1, got {limit}")
-    _check_writable(local_folder(model) / "calibration.json", "--model")
-    if diagram is not None:
-        _check_writable(diagram, "--diagram")
-    if cache is not None:
-        try:
-            cache.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"--cache: {cache} is no folder that can be made: {error.strerror}") from error
-    from training.recipe import load_recipe
+    options = CalibrateOptions(model, limit, cache, diagram, device, RunOptions(**said).workers, as_json)
+    from cinnabar.extraction.run.work.labelled_sets import find_sets
 
+    calibrate_on([one for path in sets for one in find_sets(path)], options)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrateOptions:
+    """The options of `cinnabar calibrate`. Raises UsageError for a limit below 1, and for files that cannot be written.
+
+    The folder of the cache is made.
+    """
+
+    model: str
+    limit: int
+    cache: Path | None
+    diagram: Path | None
+    device: Device
+    workers: int
+    as_json: bool = False
+
+    def __post_init__(self) -> None:
+        from cinnabar.extraction.reading.model_sources import local_folder
+
+        if self.limit < 1:
+            raise UsageError(f"--limit: expected at least 1, got {self.limit}")
+        _check_writable(local_folder(self.model) / "calibration.json", "--model")
+        if self.diagram is not None:
+            _check_writable(self.diagram, "--diagram")
+        if self.cache is not None:
+            try:
+                self.cache.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"--cache: {self.cache} is no folder that can be made: {error.strerror}") from error
+
+
+def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions) -> None:
+    """Fits the confidence of a model on these sets, writes it into the model's folder, and prints its quality."""
     from cinnabar.apps.cli.console import Bar, standard_output, table
     from cinnabar.extraction.learning.calibrating import calibrate as fit_confidence
     from cinnabar.extraction.learning.calibrating import worth
     from cinnabar.extraction.learning.reliability import reliability_svg
     from cinnabar.extraction.learning.scoring import means_of_lists
-    from cinnabar.extraction.run.work.labelled_sets import find_sets
+    from cinnabar.extraction.reading.model_sources import local_folder
 
-    chosen = [one for path in sets for one in find_sets(path)]
-    if recipe:
-        known = load_recipe()
-        chosen = [one for one in chosen if one.name in known.sets or one.name in known.left_out]
-    names = [one.name for one in chosen]
+    names = [one.name for one in sets]
     if len(set(names)) < len(names) or not names:
         raise UsageError("expected sets with different names, found " + (", ".join(sorted(names)) or "none"))
     with Bar() as bar:
-        bar.begin(sum(min(limit, len(one.truths)) for one in chosen))
-        result = fit_confidence(chosen, model, device, cache, limit, workers, bar.step)
+        bar.begin(sum(min(options.limit, len(one.truths)) for one in sets))
+        result = fit_confidence(
+            sets, options.model, options.device, options.cache, options.limit, options.workers, bar.step
+        )
 
     found = frozenset(names)
     groups = {"all sets": found}
@@ -93,13 +115,13 @@ def calibrate(
         seen, before, after = result.leaves(members)
         if seen:
             figures[group] = {"before": asdict(worth(seen, before)), "after": asdict(worth(seen, after))}
-    if diagram is not None:
+    if options.diagram is not None:
         seen, before, after = result.leaves()
         right = [one.right for one in seen]
         panels = [("as the model says", list(zip(before, right, strict=True)))]
         panels.append(("calibrated on other sets", list(zip(after, right, strict=True))))
-        diagram.write_text(reliability_svg(panels), encoding="utf-8")
-    if as_json:
+        options.diagram.write_text(reliability_svg(panels), encoding="utf-8")
+    if options.as_json:
         print(json.dumps(figures | ({"complete lists": lists} if lists else {})))
         return
     columns = ("", "", "sets", "leaves", "ece", "mean ece", "coverage95", "mean coverage95")
@@ -113,7 +135,7 @@ def calibrate(
         columns = ("lists", *_OF_LISTS)
         rows = [[group, *(f[k] for k in _OF_LISTS)] for group, f in lists.items()]
         standard_output().print(table(columns, rows))
-    print(f"written: {local_folder(model) / 'calibration.json'}")
+    print(f"written: {local_folder(options.model) / 'calibration.json'}")
 
 
 _SHOWN = ("error", "mean_error", "covered", "mean_covered")

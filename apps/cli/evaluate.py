@@ -63,9 +63,6 @@ def evaluate(
     files: Annotated[
         Path | None, typer.Option(metavar="LIST", help="Only the documents in this file, one name to a line.")
     ] = None,
-    held_back: Annotated[
-        bool, typer.Option("--held-back", help="Only documents that the training recipe holds back.")
-    ] = False,
     constant: Annotated[
         bool, typer.Option("--constant", help="Score the best answer that ignores the document instead.")
     ] = False,
@@ -98,7 +95,7 @@ def evaluate(
     Examples:
       cinnabar eval data/samples
       cinnabar eval data/samples/receipt --json --predictions predictions.jsonl
-      cinnabar eval my_sets --held-back --limit 30 --effort instant
+      cinnabar eval my_sets --limit 30 --effort instant
       cinnabar eval data/samples --without label_prior --without proximity
       cinnabar eval data/samples --route
     """
@@ -115,7 +112,7 @@ def evaluate(
         scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}
         scoring |= {"predictions": predictions, "examples": options.examples, "without": without}
         check_alone(**scoring, **plan.server.model_dump())
-        chosen = select_sets(sets, files, held_back, limit)
+        chosen = select_sets(sets, files, limit)
         evaluate_routing(chosen, route, plan.related, model, options, as_json)
         return
     if constant and options.examples:
@@ -123,7 +120,7 @@ def evaluate(
     if constant and without:
         raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
     source, _ = sources_of(plan, model, without or ())
-    chosen = select_sets(sets, files, held_back, limit)
+    chosen = select_sets(sets, files, limit)
     if predictions is not None and not constant:
         _check_writable(predictions, several=len(chosen) > 1)
     if constant:
@@ -143,12 +140,10 @@ def evaluate(
         print(json.dumps(summary))
     else:
         beside = {one.name: best_constant_of(one)["f1"] for one in chosen} if beside_constant else {}
-        _report(summary, beside)
+        print_figures(summary, beside)
 
 
-def select_sets(
-    paths: Sequence[Path], files: Path | None = None, held_back: bool = False, limit: int | None = None
-) -> list[LabelledSet]:
+def select_sets(paths: Sequence[Path], files: Path | None = None, limit: int | None = None) -> list[LabelledSet]:
     """Returns the sets of these folders with the documents to score. Raises UsageError if there are none."""
     from cinnabar.extraction.run.work.labelled_sets import find_sets
 
@@ -170,19 +165,9 @@ def select_sets(
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice}: two of these sets have this name; score them one by one")
-    chosen = []
-    for one in found:
-        wanted = listed
-        if held_back:
-            from training.recipe import load_recipe
-
-            from cinnabar.extraction.learning.held_back import held_back_files
-
-            kept = held_back_files(one, load_recipe())
-            wanted = [name for name in kept if listed is None or name in set(listed)]
-        chosen.append(one.select(wanted, limit))
+    chosen = [one.select(listed, limit) for one in found]
     if not any(one.truths for one in chosen):
-        raise UsageError("none of the documents of these sets is left to score; see --files and --held-back")
+        raise UsageError("none of the documents of these sets is left to score; see --files")
     return [one for one in chosen if one.truths]
 
 
@@ -280,7 +265,8 @@ def _write(path: Path, found: Mapping[str, Mapping[str, dict[str, Any]]]) -> Non
         (path / f"{set_name}.jsonl" if len(found) > 1 else path).write_text(text, encoding="utf-8")
 
 
-def _report(summary: dict[str, Any], constant: Mapping[str, float]) -> None:
+def print_figures(summary: dict[str, Any], constant: Mapping[str, float]) -> None:
+    """Prints the figures of each set and their means, with the F1 of the best constant answers if there are any."""
     from cinnabar.apps.cli.console import standard_output, table
 
     shown = (_SHOWN[0], "constant", *_SHOWN[1:]) if constant else _SHOWN

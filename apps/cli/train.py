@@ -1,4 +1,4 @@
-"""`cinnabar train` fine-tunes a model on labelled documents, or trains the shipped one from its recipe."""
+"""`cinnabar train` fine-tunes a model on labelled documents."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ import typer
 
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.train_diffusion import DiffusionOptions, train_diffusion_model
-from cinnabar.apps.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, tell_truths
+from cinnabar.apps.cli.training_report import check_sets, make_folder, report_tuning, tell_truths
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
-
-# The default minutes of `--recipe`.
-_RECIPE_MINUTES = 240.0
 
 
 def train(
@@ -32,7 +29,7 @@ def train(
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Folder of the new model.")],
     model: Annotated[
         str | None,
-        typer.Option(metavar="BASE", help="The base; by default the shipped model, with --recipe its encoder."),
+        typer.Option(metavar="BASE", help="The base; by default the shipped model."),
     ] = None,
     device: Annotated[Device, typer.Option(help="The device of the training.")] = "auto",
     minutes: Annotated[
@@ -46,23 +43,8 @@ def train(
         bool, typer.Option("--fields", help="Print F1 before and after for each field as well.")
     ] = False,
     as_json: AsJson = False,
-    recipe: Annotated[
-        bool,
-        typer.Option(
-            "--recipe",
-            help="Train the shipped weights, anew or from BASE; SET is the folder that holds the sets.",
-        ),
-    ] = False,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SET", help="With --recipe: a set or text to leave out."),
-    ] = None,
     diffusion: Annotated[
-        bool,
-        typer.Option(
-            "--diffusion",
-            help="Train the diffusion language model in the folder BASE; with --recipe a small one from nothing.",
-        ),
+        bool, typer.Option("--diffusion", help="Train the diffusion language model in the folder BASE.")
     ] = False,
     rank: Annotated[
         int | None,
@@ -85,36 +67,24 @@ def train(
     """
     sets = sets or []
     if diffusion:
-        options = DiffusionOptions(sets, out, model, device, minutes, steps, rank, rate, recipe, fields, as_json)
+        options = DiffusionOptions(sets, out, model, device, minutes, steps, rank, rate, fields, as_json)
         train_diffusion_model(options)
         return
     if rank is not None or rate is not None:
         raise UsageError("--rank, --rate: expected with --diffusion")
     if minutes is not None and not 0 < minutes < math.inf:
         raise UsageError(f"--minutes: expected a finite number above 0, got {minutes}")
-    if steps is not None and (steps < 1 or minutes is not None or recipe):
-        raise UsageError(f"--steps: expected at least 1, without --minutes and --recipe, got {steps}")
-    check_sets(sets, [] if recipe else ["schema.json", "truth.jsonl"])
-    if recipe and len(sets) != 1:
-        raise UsageError(f"--recipe: expected one folder that holds the sets, got {len(sets)}")
-    if without and not recipe:
-        raise UsageError("--without: expected with --recipe; otherwise leave the set out of the command")
+    if steps is not None and (steps < 1 or minutes is not None):
+        raise UsageError(f"--steps: expected at least 1, without --minutes, got {steps}")
+    check_sets(sets)
     if model is not None and is_checkpoint(model):
         raise UsageError(f"--model {model}: a language model; train it with --diffusion")
     check_extra("learn", "cinnabar train")
-    if model is not None or not recipe:
-        fingerprint_of(model or "default")
+    base = model or "default"
+    fingerprint_of(base)
     make_folder(out)
-    if recipe:
-        from cinnabar.extraction.learning.training import train_shipped
-
-        most = minutes or _RECIPE_MINUTES
-        train_shipped(sets[0], out, model, most, device, ProgressLines(most), print, without or ())
-        print(f"measure the new weights with: cinnabar eval SETS --model {out / 'model'}")
-        return
     from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune
 
-    base = model or "default"
     for folder in sets:
         tell_truths(folder)
     settings = FineTuning(minutes, steps=steps)

@@ -1,4 +1,4 @@
-"""`cinnabar train --diffusion`: fine-tunes a diffusion language model, or trains the small one from nothing."""
+"""`cinnabar train --diffusion` fine-tunes a diffusion language model on labelled documents."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from cinnabar.apps.cli.training_report import ProgressLines, check_sets, make_fo
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.schemas.errors import UsageError
 
-# The default minutes of a fine-tuning, and of the small model.
-_MINUTES, _RECIPE_MINUTES = 30.0, 95.0
+# The default minutes.
+_MINUTES = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,6 @@ class DiffusionOptions:
     steps: int | None
     rank: int | None
     rate: float | None
-    recipe: bool
     fields: bool
     as_json: bool
 
@@ -41,35 +40,13 @@ def train_diffusion_model(options: DiffusionOptions) -> None:
         raise UsageError(f"--minutes: expected a finite number above 0, got {options.minutes}")
     if options.steps is not None and (options.steps < 1 or options.minutes is not None):
         raise UsageError(f"--steps: expected at least 1, without --minutes, got {options.steps}")
-    if options.rank is not None and (options.rank < 1 or options.recipe):
-        raise UsageError(f"--rank: expected at least 1, without --recipe, got {options.rank}")
-    if options.rate is not None and (not 0 < options.rate < 1 or options.recipe):
-        raise UsageError(f"--rate: expected above 0 and below 1, without --recipe, got {options.rate}")
-    if options.recipe:
-        _from_nothing(options)
-    else:
-        _fine_tuned(options)
-
-
-def _from_nothing(options: DiffusionOptions) -> None:
-    if options.sets or options.model is not None:
-        raise UsageError("--diffusion --recipe: expected no SET and no --model; the pages are generated")
-    from training.diffusion.recipe import train_small_model
-
-    from cinnabar.engine.models.reader.loading import device_of
-    from cinnabar.engine.training.diffusion.trainer import DiffusionTraining
-
-    make_folder(options.out)
-    minutes = options.minutes or _RECIPE_MINUTES
-    config = DiffusionTraining(minutes=minutes, steps=options.steps)
-    made = train_small_model(options.out, config, device_of(options.device), ProgressLines(minutes))
-    print(f"use it with: --model {made}")
-
-
-def _fine_tuned(options: DiffusionOptions) -> None:
+    if options.rank is not None and options.rank < 1:
+        raise UsageError(f"--rank: expected at least 1, got {options.rank}")
+    if options.rate is not None and not 0 < options.rate < 1:
+        raise UsageError(f"--rate: expected above 0 and below 1, got {options.rate}")
     from cinnabar.engine.models.language.configuration import checkpoint_folder
 
-    check_sets(options.sets, ["schema.json", "truth.jsonl"])
+    check_sets(options.sets)
     if options.model is None:
         raise UsageError("--diffusion: expected --model FOLDER, a checkpoint as `cinnabar model fetch` brings it")
     base = checkpoint_folder(options.model)

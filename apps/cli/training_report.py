@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from cinnabar.extraction.learning.tuning_sets import FineTuned
 
 
-def check_sets(sets: Sequence[Path], wanted: Sequence[str]) -> None:
-    """Raises UsageError if a set is no folder, or lacks one of the wanted files, or if there is no set."""
+def check_sets(sets: Sequence[Path]) -> None:
+    """Raises UsageError if a set lacks its schema or its truth, or if there is no set."""
     if not sets:
         raise UsageError("SET: expected a folder with labelled documents, found none; see docs/fine-tuning.md")
-    wrong = [str(s) for s in sets if not s.is_dir() or not all((s / name).is_file() for name in wanted)]
+    wrong = [str(s) for s in sets if not all((s / name).is_file() for name in ("schema.json", "truth.jsonl"))]
     if wrong:
         raise UsageError(
             f"{', '.join(wrong)}: expected folders; a set has schema.json, truth.jsonl and documents"

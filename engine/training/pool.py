@@ -1,12 +1,10 @@
-"""The pool of training: labelled passages by source, kept in files so that a run can resume."""
+"""The pool of training: labelled passages by source, and the draw of a batch's windows from them."""
 
 from __future__ import annotations
 
-import pickle
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from cinnabar.engine.training.batches import Drawn
 from cinnabar.engine.training.examples import LabelledPassage, draw_window
@@ -21,19 +19,6 @@ class Source:
     train: list[LabelledPassage]
     held_back: list[LabelledPassage] = field(default_factory=list)
     shared_schema: bool = True
-
-
-def save_source(source: Source, folder: Path) -> None:
-    """Writes a source's passages as a pickle; only files of our own are ever loaded."""
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f"{source.name}.tmp"
-    temporary.write_bytes(pickle.dumps(source, protocol=5))
-    temporary.rename(folder / f"{source.name}.pickle")
-
-
-def load_sources(folder: Path, names: str = "*.pickle") -> list[Source]:
-    """Returns all sources of a folder, or those in files of these names, by name."""
-    return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob(names))]
 
 
 class Mix:

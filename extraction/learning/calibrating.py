@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from training.recipe import load_recipe
 
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
@@ -236,15 +235,15 @@ def calibrate(
 ) -> Calibrated:
     """Fits the calibration of a model on sets and writes it into the model's folder.
 
-    It uses at most `limit` documents of each set, and none that the weights were trained on. `cache` keeps the
-    observations. A fine-tuned model starts from its own calibration. Raises UsageError if no labelled document is left.
+    It uses at most `limit` documents of each set, and none that the model's folder marks as trained on. `cache` keeps
+    the observations. A fine-tuned model starts from its own calibration. Raises UsageError if no labelled document is
+    left.
     """
     engine, folder, weights, said = _uncalibrated(name, device)
-    recipe = load_recipe()
     seen: list[Observation] = []
     with ParserPool(workers, settings=parser_settings()) as pool:
         for one in sets:
-            chosen = one.select(unseen_files(one, said, recipe), limit)
+            chosen = one.select(unseen_files(one, said), limit)
             path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.jsonl"
             found = None if path is None else read_observations(path)
             if found is None:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from training.recipe import Recipe
-
 from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
 from cinnabar.engine.models.reader.list_signs import chance_of
@@ -20,7 +18,6 @@ from cinnabar.engine.version import VALUES_VERSION
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
-from cinnabar.extraction.learning.held_back import held_back_files
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.extraction.reading.records.merging import merge
@@ -47,13 +44,10 @@ class Observation:
     signs: Signs
 
 
-def unseen_files(labelled: LabelledSet, about: Mapping[str, Any], recipe: Recipe) -> list[str]:
-    """Returns the files of a set that did not train the weights of the model with this `about`.
-
-    For a set of the recipe these are the held-back files; for a user's own set the files without a training mark.
-    """
+def unseen_files(labelled: LabelledSet, about: Mapping[str, Any]) -> list[str]:
+    """Returns the files of a set that have no mark of training in what the model's folder says about it (`about`)."""
     trained = frozenset(about.get("trained", {}).get(labelled.name, ()))
-    return [file for file in held_back_files(labelled, recipe) if mark_of(file) not in trained]
+    return [line["file"] for line in labelled.truths if mark_of(line["file"]) not in trained]
 
 
 def observe(

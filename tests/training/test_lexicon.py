@@ -29,7 +29,7 @@ def _likest(table: Tensor, asked: str, *known: str) -> str:
 
 
 def _lines() -> list[tuple[str, list[str]]]:
-    folder = Path(str(files("cinnabar.engine.training") / "concepts"))
+    folder = Path(str(files("training.generator") / "concepts"))
     return [
         (f"{path.name}:{number}", line.split("\t"))
         for path in sorted(folder.glob("*.tsv"))

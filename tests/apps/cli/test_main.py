@@ -426,7 +426,7 @@ def test_eval_takes_some_files_of_several_sets(labelled: Path, tmp_path: Path, c
     assert run(["eval", str(labelled), "--constant", "--json", "--files", str(listed)]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert (summary["documents"], summary["f1"]) == (2, 0.5)
-    assert run(["eval", str(labelled), "--constant", "--held-back", "--limit", "3"]) == 0
+    assert run(["eval", str(labelled), "--constant", "--limit", "3"]) == 0
     assert " 3 " in capsys.readouterr().out
     listed.write_text("docs/0.txt\ndocs/none.txt\nother.txt\n")
     assert run(["eval", str(labelled), "--constant", "--files", str(listed)]) == 2

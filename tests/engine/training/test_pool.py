@@ -1,15 +1,13 @@
-"""The pool of training sources: files keep them, weights draw windows from them, and a budget bounds a batch."""
+"""The pool of training sources: weights draw windows from them, and a budget bounds a batch."""
 
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
-import numpy as np
 from tiny_network import bills
 
 from cinnabar.engine.training.batches import Drawn
-from cinnabar.engine.training.pool import Mix, Source, load_sources, save_source
+from cinnabar.engine.training.pool import Mix, Source
 
 SHORT, LONG = bills(4), bills(3, longest=60)
 
@@ -30,26 +28,6 @@ def name_of(drawn: Drawn) -> str:
 
 def padded(drawn: list[Drawn]) -> int:
     return len(drawn) * max(w.last - w.first + 2 for _, w in drawn)
-
-
-def test_what_is_saved_is_loaded_by_name(tmp_path: Path) -> None:
-    for source in reversed(sources()):
-        save_source(source, tmp_path)
-    back = load_sources(tmp_path)
-    assert [s.name for s in back] == ["long", "nothing", "off", "own schema", "short"]
-    for source in sources():
-        twin = next(s for s in back if s.name == source.name)
-        assert (twin.weight, twin.shared_schema) == (source.weight, source.shared_schema)
-        assert [p.text for p in twin.held_back] == [p.text for p in source.held_back]
-        for one, two in zip(source.train, twin.train, strict=True):
-            assert (one.scalars, one.rows, one.arrays) == (two.scalars, two.rows, two.arrays)
-            assert one.windows == two.windows
-            assert np.array_equal(one.pieces.ids, two.pieces.ids)
-    assert not [*tmp_path.glob("*.tmp")]
-
-
-def test_an_empty_folder_has_no_sources(tmp_path: Path) -> None:
-    assert load_sources(tmp_path) == []
 
 
 def test_windows_come_from_few_sources_and_keep_the_budget() -> None:

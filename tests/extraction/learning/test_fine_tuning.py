@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_network import VOCABULARY, passage_of, tiny_network, wordpieces
-from training.recipe import SetRecipe
+from tiny_network import VOCABULARY, passage_of, tiny_network
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model, save_network
@@ -23,7 +22,6 @@ from cinnabar.engine.request import Filled, Request
 from cinnabar.engine.training.stopping import Patience
 from cinnabar.engine.training.trainer import TrainingConfig
 from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune, minutes_for
-from cinnabar.extraction.learning.labelled import training_source, truths_of
 from cinnabar.extraction.learning.tuning_sets import APART, MEASURED, STOPPING, FineTuned, parts_of
 from cinnabar.extraction.reading.routing.examples import load_examples
 from cinnabar.extraction.run.work.labelled_sets import mark_of
@@ -190,17 +188,3 @@ def test_the_parts_of_a_set_are_disjoint_and_the_same_in_any_order(count: int, f
 
 def test_more_documents_get_more_minutes() -> None:
     assert (minutes_for(20), minutes_for(200), minutes_for(5000)) == (4.3, 11.5, 12.0)
-
-
-def test_unreadable_documents_are_no_training_source(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "set", {"kind": "letter"})
-    (folder / "0.txt").unlink()
-    (folder / "1.txt").write_text("")
-    source = training_source(folder, wordpieces(), SetRecipe())
-    assert len(source.train) + len(source.held_back) == 12
-    assert (source.name, source.shared_schema) == ("set", True)
-
-
-def test_a_folder_without_truth_is_no_set(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"expected a set with schema\.json and truth\.jsonl"):
-        truths_of(tmp_path)

@@ -1,0 +1,57 @@
+"""Scores a model on documents that the shipped weights were not trained on.
+
+    python -m bench.held_back_report ../shared/data --limit 20
+
+Of a set that trains (training/recipe.toml) the documents held back count, of any other set all. The figures are those
+of `cinnabar eval`, which has the other options.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from functools import partial
+from pathlib import Path
+
+from training.labelled import held_back_part
+from training.recipe import load_recipe
+
+from cinnabar.apps.cli.evaluate import predict_sets, print_figures, select_sets
+from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.model_sources import sources_of
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+
+
+def unseen_sets(paths: list[Path], limit: int | None) -> list[LabelledSet]:
+    """The sets of these folders, each with at most `limit` documents that training never saw."""
+    recipe = load_recipe()
+    found = [held_back_part(one, recipe).select(limit=limit) for one in select_sets(paths)]
+    return [one for one in found if one.truths]
+
+
+def main() -> None:
+    """Prints the figures of each set and their means."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", type=Path, help="labelled sets, or folders of them")
+    parser.add_argument("--limit", type=int, help="documents of each set")
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--effort", default="medium")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--beside-constant", action="store_true", help="the F1 of the best constant answer as well")
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    plan = RunPlan.of(model=asked.model, on_missing="guess", effort=asked.effort, device=asked.device)
+    source, _ = sources_of(plan, asked.model)
+    chosen = unseen_sets(asked.sets, asked.limit)
+    found = predict_sets(chosen, partial(source.filler, plan.options.effort, plan.options.steps), plan.options)
+    summary = summarise({one.name: score_set(one, found[one.name]) for one in chosen})
+    if asked.json:
+        print(json.dumps(summary))
+    else:
+        beside = {one.name: best_constant_of(one)["f1"] for one in chosen} if asked.beside_constant else {}
+        print_figures(summary, beside)
+
+
+if __name__ == "__main__":
+    main()
