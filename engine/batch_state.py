@@ -27,7 +27,7 @@ class Reopenings:
     changed: int = 0
 
     def add(self, other: Reopenings) -> None:
-        """Adds these counts."""
+        """Adds the counts of another batch."""
         self.values += other.values
         self.changed += other.changed
 
@@ -52,7 +52,7 @@ class BatchState:
     request: [S] int64, into `active`.
     excusable, known, closed: [S] bool: may stay without a value; frozen from the start; committed as a whole.
     reopened_times: [S] int64, how often each was re-opened.
-    values: the current value of each slot. found: the likeliest text that a step proposed for it, with its posterior
+    values: the current value of each slot. likeliest: the likeliest text that a step proposed for it, and its posterior
     then. before: the text that each had when it was re-opened last, None if it never was.
     kept: for each request of the batch the last record that its schema allows.
     """
@@ -96,7 +96,7 @@ class BatchState:
             else Value(instance.slot.minimal.encode(), flag)
             for text, flag, instance in zip(known, excusable, instances, strict=True)
         ]
-        self.found: list[tuple[bytes, float] | None] = [None] * len(instances)
+        self.likeliest: list[tuple[bytes, float] | None] = [None] * len(instances)
         self.kept = [self._first(batch) for batch in range(len(requests))]
         self.before: list[bytes | None] = [None] * len(instances)
         self.request = self._tensor([instance.request for instance in instances], torch.long)
@@ -209,7 +209,7 @@ class BatchState:
             known=[canvas.known[at] for at in kept],
         )
         self.values = [self.values[at] for at in kept]
-        self.found = [self.found[at] for at in kept]
+        self.likeliest = [self.likeliest[at] for at in kept]
         self.before = [self.before[at] for at in kept]
         self.request = self._tensor([instance.request for instance in self.canvas.instances], torch.long)
         for name in ("excusable", "known", "closed", "reopened_times"):

@@ -35,7 +35,7 @@ def joined(given: Sequence[Examples]) -> Examples:
 
 
 class Named(Protocol):
-    """Anything with a fingerprint."""
+    """Anything with a fingerprint, which stands for its content."""
 
     @property
     def fingerprint(self) -> str: ...

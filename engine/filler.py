@@ -10,7 +10,7 @@ from cinnabar.schemas.form.form import Form
 
 
 class Filler(Protocol):
-    """Fills requests."""
+    """Fills requests, each by itself; the records depend on nothing that `fingerprint` leaves out."""
 
     @property
     def fingerprint(self) -> str:

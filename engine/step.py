@@ -56,7 +56,7 @@ def decide(state: BatchState, scores: Scores, effort: Effort) -> Proposal:
     classes[sorted(scores.classes)] = True
     defaults = _defaults(scores, shares)
     choice, sure = _best(shares, defaults, state.excusable, classes, effort)
-    choice, sure = _with_found(state, scores, shares, defaults, choice, sure)
+    choice, sure = _with_likeliest(state, scores, shares, defaults, choice, sure)
     return Proposal(shares, choice, sure, given_up, state.closed & ~given_up)
 
 
@@ -137,7 +137,7 @@ def _best(
     return torch.where(absent, none, value), torch.where(absent, chance, sure)
 
 
-def _with_found(
+def _with_likeliest(
     state: BatchState,
     scores: Scores,
     shares: Shares,
@@ -154,10 +154,10 @@ def _with_found(
     choice, sure = choice.clone(), sure.clone()
     absent = (choice == 0) | ((choice > 0) & defaults.gather(1, choice.clamp_min(0).unsqueeze(1)).squeeze(1))
     for slot in absent.nonzero().squeeze(1).tolist():
-        found = state.found[slot]
-        if found is None or found[1] <= float(rounded(sure[slot])) or _is_item(state, slot):
+        earlier = state.likeliest[slot]
+        if earlier is None or earlier[1] <= float(rounded(sure[slot])) or _is_item(state, slot):
             continue
-        at = next((k for k, one in enumerate(scores.candidates[slot], 1) if one.text == found[0]), -1)
+        at = next((k for k, one in enumerate(scores.candidates[slot], 1) if one.text == earlier[0]), -1)
         if at > 0 and bool(shares.possible[slot, at]):
             choice[slot], sure[slot] = at, shares.posterior[slot, at]
     return choice, sure
@@ -190,7 +190,7 @@ def _given_up(state: BatchState, scores: Scores, effort: Effort) -> tuple[torch.
     instead, other = shares.best(excluded)
     given_up = judgeable & doubted(now, other, effort.reopen, effort.margin)
     # A found value gives way to another value, but to absence only if that is surer than the value was.
-    former = torch.tensor([0.0 if one is None else one[1] for one in state.found], device=state.device)
+    former = torch.tensor([0.0 if one is None else one[1] for one in state.likeliest], device=state.device)
     given_up &= (instead != 0) | (held <= 0) | (rounded(other) > former)
     return given_up, ours & given_up.unsqueeze(1)
 
@@ -245,7 +245,7 @@ def _note_values(state: BatchState, scores: Scores, proposal: Proposal) -> None:
                 raise EngineFailure("model", f"{form_slot.path}: the candidate {text} is not allowed here")
             value = replace(value, text=candidate.text, spans=candidate.spans, origin=candidate.origin)
             if chosen[slot] > 0 and value.origin != "default":
-                before = state.found[slot]
+                before = state.likeliest[slot]
                 if before is None or before[1] < value.confidence:
-                    state.found[slot] = candidate.text, value.confidence
+                    state.likeliest[slot] = candidate.text, value.confidence
         state.values[slot] = value

@@ -28,7 +28,7 @@ class Answered:
 
 
 class Answer:
-    """A kind of answers."""
+    """A kind of answers: free text, a record, or a call of a tool."""
 
     @property
     def free(self) -> bool:
@@ -166,21 +166,21 @@ class Call(Answer):
         return union(*(concat(literal(_before(tool)), _arguments(tool), literal(b"}")) for tool in self.tools))
 
     def accepts(self, text: bytes) -> bool:
-        found = self._found(text)
-        if found is None:
+        call = self._parsed(text)
+        if call is None:
             return False
-        tool, arguments = found
+        tool, arguments = call
         return arguments == {} if tool.parameters is None else _allowed(tool.parameters.form, arguments)
 
     def read(self, text: bytes) -> Answered:
         """Returns the name of the tool and the canonical text of its arguments."""
-        call = self._found(text)
+        call = self._parsed(text)
         if call is None:
             raise ValueError(f"expected a call of a tool, got {text[:200]!r}")
         tool, arguments = call
         return Answered("", (tool.name, "{}" if tool.parameters is None else fit(tool.parameters.form, arguments).text))
 
-    def _found(self, text: bytes) -> tuple[Tool, Any] | None:
+    def _parsed(self, text: bytes) -> tuple[Tool, Any] | None:
         tool = next((tool for tool in self.tools if text.startswith(_before(tool))), None)
         try:
             return None if tool is None else (tool, parse(text.decode())["arguments"])

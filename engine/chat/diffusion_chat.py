@@ -90,16 +90,16 @@ class DiffusionChat:
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """See `ChatModel`."""
+        """What requests may ask for beyond plain messages, as the planner can do it."""
         return self._planner.abilities
 
     @property
     def waiting(self) -> int:
-        """See `ChatModel`."""
+        """The number of requests that wait for a batch."""
         return self._waiting.count
 
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
-        """See `ChatModel`."""
+        """Takes a request in, plans it in another thread, and returns what cancels it; a full queue refuses at once."""
         opened = _Open(request, deliver)
         refused = self._waiting.admit(opened)
         if refused is None:
@@ -113,7 +113,7 @@ class DiffusionChat:
         return lambda: self._cancel(opened)
 
     def close(self) -> None:
-        """See `ChatModel`."""
+        """Ends all requests with `Failed`, code `closed`, and waits for the thread that decodes."""
         self._planning.shutdown(wait=False, cancel_futures=True)
         for opened in self._waiting.close():
             opened.end(_CLOSED)
@@ -248,7 +248,7 @@ class _Open:
 
     @property
     def plan(self) -> Plan:
-        """How it is decoded."""
+        """The plan by which the request is decoded."""
         assert self._plan is not None, "the request is planned"
         return self._plan
 
@@ -448,7 +448,7 @@ class _Taken:
         return [*self.open.values(), *self._again, *self.apart]
 
     def take(self, idle: bool) -> tuple[int, Task] | None:
-        """See `Arrivals`."""
+        """Returns the next task with a new number: of a request that goes on, else of one that waits."""
         opened = self._again.popleft() if self._again else None if self.apart else self._take(idle)
         if opened is None:
             return None
@@ -457,7 +457,7 @@ class _Taken:
         return self._count, opened.task
 
     def given_up(self, number: int) -> bool:
-        """See `Arrivals`."""
+        """Returns whether the request of this task was cancelled or has ended."""
         return self.open[number].given_up or self.open[number].ended
 
 

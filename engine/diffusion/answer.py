@@ -199,7 +199,7 @@ def _value(
     all are forced although the schema allows other texts: only a lack of room does that. It counts as absent, and that
     absence has no confidence either.
     """
-    slot, text, place = answered.slot, answered.text, answered.found
+    slot, text, place = answered.slot, answered.text, answered.place
     span = decided.get(pointers.get(answered.key, ""))
     number = text is not None and text[0] not in '"tfn'
     sure = None if certainty is None or span is None else certainty.of(span, number)

@@ -71,7 +71,7 @@ class FullContext:
         self._decoder, self._canvas = decoder, canvas
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
-        """See `Context`."""
+        """Reads each sequence whole in one pass, and returns the wanted hidden states of all of them."""
         ends = [_last(s, self._canvas) for s in sequences]
         tokens = np.zeros((len(sequences), max(ends)), np.int64)
         positions = np.full_like(tokens, NOWHERE)
@@ -84,25 +84,25 @@ class FullContext:
         return [*range(len(sequences))], _picked(made, [at - shift for at in wanted])
 
     def refusal(self, _: int) -> str | None:
-        """See `Context`."""
+        """Returns None: nothing is kept, so a sequence of any length can be read."""
         return None
 
     def join(self, _: OpenSequence) -> bool:
-        """See `Context`."""
+        """Returns True: nothing is kept, so there is always room."""
         return True
 
     def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:
-        """Nothing is kept."""
+        """Does nothing, for no keys are kept."""
 
     def rewind(self, sequence: OpenSequence, begin: int) -> None:
-        """Nothing is kept."""
+        """Does nothing, for no keys are kept."""
 
     def cached(self, _: OpenSequence) -> int:
         """Returns 0, for each pass reads the prompt anew."""
         return 0
 
     def clear(self) -> None:
-        """Nothing is kept."""
+        """Does nothing, for no keys are kept."""
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class PagedContext:
         self._rows: dict[int, tuple[CacheRow, int]] = {}
 
     def refusal(self, tokens: int) -> str | None:
-        """See `Context`."""
+        """Returns why so many tokens can never be read, None if the cache has pages enough for them."""
         pool = self.cache.pool
         if self.cache.pages_of(tokens) <= pool.pages:
             return None
@@ -161,7 +161,7 @@ class PagedContext:
         )
 
     def join(self, sequence: OpenSequence) -> bool:
-        """See `Context`."""
+        """Opens a row of the cache; returns False if all rows that wait for pages would not find room beside it."""
         border = _border(sequence)
         # The tail of the prompt that lies in the open block is no part of it, nor what is read again for the shift.
         row = self.cache.open(sequence.tokens[: max(border - int(self._traits.shift), 0)])
@@ -173,24 +173,26 @@ class PagedContext:
         return True
 
     def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:
-        """See `Context`."""
+        """Gives the pages of a sequence back; what a `spoilt` one read is not shared with others."""
         self.cache.close(self._rows.pop(id(sequence))[0], spoilt)
 
     def rewind(self, sequence: OpenSequence, begin: int) -> None:
-        """See `Context`."""
+        """Keeps the keys of a sequence up to this border of blocks."""
         self.cache.keep(self._rows[id(sequence)][0], begin)
 
     def cached(self, sequence: OpenSequence) -> int:
-        """See `Context`."""
+        """Returns the tokens of the prompt whose keys were there when the sequence joined."""
         return self._rows[id(sequence)][0].cached
 
     def clear(self) -> None:
-        """See `Context`."""
+        """Drops all rows, and the keys of all pages."""
         self._rows.clear()
         self.cache.clear()
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
-        """See `Context`."""
+        """Runs one pass over the pieces of text that are planned for it, and returns the rows that it scored with the
+        hidden states at their wanted positions.
+        """
         shift = int(self._traits.shift)
         pieces: dict[int, Piece] = {}
         scored = list[int]()

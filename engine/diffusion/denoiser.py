@@ -76,11 +76,11 @@ class Listed:
         self._waiting = deque(enumerate(tasks))
 
     def take(self, idle: bool) -> tuple[int, Task] | None:  # noqa: ARG002, as in the protocol
-        """See `Arrivals`."""
+        """Returns the next task with its place in the list, None after the last."""
         return self._waiting.popleft() if self._waiting else None
 
     def given_up(self, _: int) -> bool:
-        """See `Arrivals`."""
+        """Returns False: the result of each task is wanted."""
         return False
 
 

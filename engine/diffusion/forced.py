@@ -54,7 +54,7 @@ class ForcedText:
     """
 
     def __init__(self, graph: RecordGraph) -> None:
-        self._found: dict[int, Forced] = {}
+        self._forced: dict[int, Forced] = {}
         one = np.bincount(graph.source, minlength=graph.states) == 1
         sizes = np.bincount(graph.token_class[graph.token_class >= 0], minlength=graph.classes)
         edge = np.minimum(np.searchsorted(graph.source, np.arange(graph.states)), len(graph.source) - 1)
@@ -68,12 +68,12 @@ class ForcedText:
 
     def after(self, state: int) -> Forced:
         """Returns the forced tokens from this state on."""
-        forced = self._found.get(state)
+        forced = self._forced.get(state)
         if forced is None:
             tokens, states, at = list[int](), list[int](), state
             while at != self._done and self._token[at] >= 0:
                 tokens.append(self._token[at])
                 at = self._next[at]
                 states.append(at)
-            forced = self._found[state] = Forced(tuple(tokens), tuple(states))
+            forced = self._forced[state] = Forced(tuple(tokens), tuple(states))
         return forced

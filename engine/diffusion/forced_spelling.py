@@ -23,7 +23,7 @@ _BEFORE = 24
 
 
 class Spelling(Protocol):
-    """A tokenizer."""
+    """A tokenizer that is hashable, spells texts, and tells the bytes of its tokens."""
 
     def __hash__(self) -> int: ...
 

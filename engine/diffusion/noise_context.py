@@ -78,7 +78,7 @@ class NoiseContext:
         self._texts = {}
 
     def refusal(self, tokens: int) -> str | None:
-        """See `Context`."""
+        """Returns why the keys and values of so many tokens never fit into the memory, None if they do."""
         if self._room is None or (size := self._bytes(tokens)) <= self._room:
             return None
         return (
@@ -87,7 +87,7 @@ class NoiseContext:
         )
 
     def join(self, sequence: OpenSequence) -> bool:
-        """See `Context`."""
+        """Takes a sequence in if the memory has room for it when all texts are at their longest."""
         wanted = self._bytes(sequence.limit)
         if self._room is not None and self._texts and wanted + sum(t.most for t in self._texts.values()) > self._room:
             return False
@@ -102,15 +102,15 @@ class NoiseContext:
         return held * self._decoder.model.norm.weight.element_size()
 
     def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002, as in `Context`
-        """See `Context`; a prefix that spoils one text would spoil the others, too."""
+        """Drops the text of a sequence, spoilt or not: a spoilt prefix would spoil the other texts, too."""
         self._texts.pop(id(sequence), None)
 
     def cached(self, sequence: OpenSequence) -> int:
-        """See `Context`."""
+        """Returns the tokens of the prompt that an earlier sequence had read."""
         return self._joined(sequence).cached
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
-        """See `Context`."""
+        """Reads the open canvas of each sequence, and its full block if there is one; all sequences are scored."""
         readings: list[Reading] = []
         read: list[tuple[_Text, Block, Ints]] = []
         for sequence, at in zip(sequences, wanted, strict=True):
@@ -135,7 +135,7 @@ class NoiseContext:
         return [*range(len(sequences))], torch.cat(picked)
 
     def rewind(self, sequence: OpenSequence, begin: int) -> None:
-        """See `Context`."""
+        """Drops the canvas from this border of blocks on, and the keys behind it."""
         text = self._texts[id(sequence)]
         if text.canvas >= begin:
             text.canvas, text.states, text.passes = -1, None, 0

@@ -187,7 +187,7 @@ class OpenSequence:
         self.block, self.checked = block, None
 
     def mask(self, at: Ints) -> None:
-        """Masks committed positions again."""
+        """Turns committed positions back into masks, and counts them as re-opened."""
         self.tokens[at] = self.witness[at] = -1
         self.chosen[at], self.posterior[at] = False, 1.0
         self.reopened += len(at)

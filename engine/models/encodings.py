@@ -134,7 +134,7 @@ class Remembering:
 
     @property
     def calibration(self) -> Calibrator | None:
-        """The model's calibrator."""
+        """The calibrator of the model behind it, None without one."""
         return self._model.calibration
 
     def count_tokens(self, text: str) -> int:
@@ -146,7 +146,7 @@ class Remembering:
         return self._model.windows(passage)
 
     def prepare(self, form: Form) -> None:
-        """Reads a form."""
+        """Has the model encode the questions of a form, which no stored encoding spares."""
         self._model.prepare(form)
 
     def encode(self, passages: Sequence[Passage]) -> list[Any]:

@@ -238,7 +238,7 @@ def _add_midnights(found: _Found, dates: Sequence[str]) -> None:
 
 
 def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
-    """Adds durations and numbers."""
+    """Adds the durations and the numbers that a span may mean."""
     has_digit = _DIGIT.search(core) is not None
     if DURATION.fullmatch(core) is not None:
         texts, iso, counts = read_duration(core, locale)

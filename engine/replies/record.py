@@ -34,7 +34,7 @@ class Answered:
     key: tuple[int, int]
     slot: Slot
     text: str | None
-    found: Found | None
+    place: Found | None
     default: bool
     demanded: bool
 
@@ -43,7 +43,7 @@ class Answered:
         """Says how the model came to the value."""
         if self.default:
             return "default"
-        return "chosen" if self.slot.options else "copied" if self.found and self.found.span else "generated"
+        return "chosen" if self.slot.options else "copied" if self.place and self.place.span else "generated"
 
 
 def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
@@ -156,7 +156,7 @@ def _otherwise(
 
 def _value(answered: Answered) -> Value:
     """Returns an answered value of a server, with the confidence that its evidence gives it."""
-    slot, text, place = answered.slot, answered.text, answered.found
+    slot, text, place = answered.slot, answered.text, answered.place
     if text is None or place is None:
         return Value(slot.minimal.encode(), True, absent_confidence=ABSENT)
     if answered.default:

@@ -64,17 +64,17 @@ class Finder:
         self.text = text
         self.locale: Locale = document_locale(text)
         self.mentions: list[Mention] = scan(text, self.locale)
-        self._found: dict[tuple[str, str], Spans] = {}
+        self._spans_of: dict[tuple[str, str], Spans] = {}
 
     def __call__(self, slot: Slot, value: Any) -> Spans:
         """Returns all spans that have this value among their readings."""
         key = (repr(value), slot.kind + slot.format)
-        if key not in self._found:
+        if key not in self._spans_of:
             hint = slot.format or slot.kind
-            self._found[key] = (
+            self._spans_of[key] = (
                 [] if value == "" else find_value(self.text, value, hint, self.locale, self.mentions)
             )
-        return self._found[key]
+        return self._spans_of[key]
 
 
 def label_by_search(text: str, form: Form, truth: Any) -> Labels:

@@ -220,7 +220,7 @@ def save_checkpoint(
     step: int,
     **more: Any,
 ) -> None:
-    """Writes a checkpoint atomically."""
+    """Writes network, optimizer and progress to a file; an earlier checkpoint stays until the new one is whole."""
     state = {
         "network": network.state_dict(),
         "optimizer": optimizer.state_dict(),

@@ -54,7 +54,7 @@ def _product(a: Automaton, b: Automaton, left: bool, right: bool, both: bool) ->
 
 
 def intersect(a: Automaton, b: Automaton) -> Automaton:
-    """Texts of both languages."""
+    """The automaton of the texts that both languages hold."""
     return _product(a, b, left=False, right=False, both=True)
 
 

@@ -43,7 +43,7 @@ def bounded_length(min_length: int, max_length: int | None) -> Automaton:
 
 @lru_cache(maxsize=512)
 def string(content: Automaton) -> Automaton:
-    """This content between quotes."""
+    """The automaton of this content between quotes."""
     return concat(_QUOTE, content, _QUOTE)
 
 

@@ -95,7 +95,7 @@ class Builder:
         return {name: self.node(place.child(name)) for name in place.value}
 
     def reference(self, node: Node, keyword: str, reference: Any) -> Check:
-        """`$ref`, `$dynamicRef` or `$recursiveRef`."""
+        """Returns `$ref`, `$dynamicRef` or `$recursiveRef`: the node that it leads to, or its look-up at run time."""
         target, fragment = self.documents.resolve(reference, node.place, keyword)
         place = node.place.child(keyword)
         name = RECURSIVE if keyword == "$recursiveRef" else fragment

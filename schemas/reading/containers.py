@@ -18,6 +18,7 @@ MAX_MIN_ITEMS = 512
 
 
 def array_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape | None:
+    """The arrays that the keywords of a schema allow; None if no value can be written."""
     low, high = _whole(schema, "minItems") or 0, _whole(schema, "maxItems")
     if high is not None and low > high:
         reason = f"no array has both {low} items or more and {high} or fewer"
@@ -62,6 +63,7 @@ def _whole(schema: SchemaObject, keyword: str) -> int | None:
 
 
 def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shape | None:
+    """The objects that the keywords of a schema allow; None if no value can be written."""
     declared = schema.get("properties", {})
     required = {name: None for name in schema.get("required", ()) if isinstance(name, str)}
     last = level >= reader.levels

@@ -22,20 +22,20 @@ class NamedTypes:
     """Finds the types that the schemas of some documents name; results are kept."""
 
     documents: Documents
-    _found: dict[Place, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
+    _types_of: dict[Place, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, place: Place) -> frozenset[str]:
         """The types that a schema, or one it leads to at the same value, names; all types if none does."""
-        types = self._found.get(place)
+        types = self._types_of.get(place)
         if types is None:
             # A schema that leads back to itself names no further type.
-            types = self._found[place] = ANY_TYPE
+            types = self._types_of[place] = ANY_TYPE
             if isinstance(place.value, Mapping):
                 schema = SchemaObject(place, modern(place.value, place.resource.dialect))
                 for part in self._naming(schema):
                     if not part | {"integer"} >= ANY_TYPE:
                         types = common(types, part)
-            self._found[place] = types
+            self._types_of[place] = types
         return types
 
     def _naming(self, schema: SchemaObject) -> Iterator[frozenset[str]]:

@@ -33,7 +33,7 @@ class PlainSlot:
         self.closed, self.known = bool(state.closed[at]), bool(state.known[at])
         self.excusable = bool(state.excusable[at])
         self.text, self.left_out = canvas.values[at], canvas.left_out[at]
-        self.noted, self.found = state.values[at], state.found[at]
+        self.noted, self.likeliest = state.values[at], state.likeliest[at]
 
     def same(self) -> tuple[Any, ...]:
         """The values that the comparison uses."""
@@ -41,7 +41,7 @@ class PlainSlot:
         return (
             self.given_up, self.closed, self.text, self.left_out, noted.text, noted.absent, noted.missing,
             noted.origin, noted.spans, grains(noted.confidence), grains(noted.absent_confidence),
-            grains(noted.rival), None if self.found is None else (self.found[0], grains(self.found[1])),
+            grains(noted.rival), None if self.likeliest is None else (self.likeliest[0], grains(self.likeliest[1])),
         )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def _reopened(s: PlainSlot, scores: Scores, effort: Effort, before: Any) -> int:
     if not (now < grains(effort.reopen) and other - now >= grains(effort.margin)):
         return -1
     # A found value gives way to absence only if that is surer than the value was.
-    if held > 0 and instead == 0 and s.found is not None and other <= grains(s.found[1]):
+    if held > 0 and instead == 0 and s.likeliest is not None and other <= grains(s.likeliest[1]):
         return -1
     s.closed, s.text, s.left_out, s.given_up = False, None, False, s.given_up + 1
     return held
@@ -126,9 +126,9 @@ def _offered(s: PlainSlot, scores: Scores, effort: Effort, now: Any) -> Offer:
     said, chance = best(s.at, set(every) - none)
     if s.excusable and said >= 0 and (value < 0 or sure < grains(effort.answer)):
         choice, sure = said, chance
-    if choice in none and s.found is not None and grains(s.found[1]) > sure and not s.slot.path.endswith("/*"):
+    if choice in none and s.likeliest is not None and grains(s.likeliest[1]) > sure and not s.slot.path.endswith("/*"):
         texts = [candidate.text for candidate in scores.candidates[s.at]]
-        at = 1 + texts.index(s.found[0]) if s.found[0] in texts else -1
+        at = 1 + texts.index(s.likeliest[0]) if s.likeliest[0] in texts else -1
         if at > 0 and at in {best(s.at, {*every} - {at})[0]}:
             choice, sure = at, posterior[s.at][at]
     one = Offer(s, choice, sure)
@@ -155,8 +155,8 @@ def _note(s: PlainSlot, scores: Scores, now: Any, one: Offer) -> None:
     if guess > 0:
         candidate = scores.candidates[s.at][guess - 1]
         s.noted = replace(s.noted, text=candidate.text, spans=candidate.spans, origin=candidate.origin)
-        if one.choice > 0 and candidate.origin != "default" and (s.found is None or grains(s.found[1]) < sure):
-            s.found = candidate.text, sure / 10_000
+        if one.choice > 0 and candidate.origin != "default" and (s.likeliest is None or grains(s.likeliest[1]) < sure):
+            s.likeliest = candidate.text, sure / 10_000
 
 
 def _choose(offers: list[Offer], effort: Effort, remaining: int) -> None:

@@ -45,7 +45,7 @@ class Reading:
 
     @property
     def positions(self) -> torch.Tensor:
-        """[T] int64."""
+        """The positions of the tokens in their text: [T] int64."""
         return torch.arange(self.begin, self.begin + len(self.tokens), device=self.tokens.device)
 
     def seen(self, first: int, window: int | None) -> torch.Tensor | None:

@@ -95,7 +95,7 @@ class QuantisedExpertMatrices(_Quantised):
         super().__init__(tuple(matrices.weight.shape), bits)
 
     def forward(self, x: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
-        """See `ExpertMatrices`."""
+        """x: [N, I], sorted by expert; ends: [E], the end of the rows of each expert; returns [N, O]."""
         made = x.new_empty(len(x), self.scales.shape[1])
         begin = 0
         # One expert after the other: all of them turned back at once would take the memory that was saved.

@@ -109,7 +109,7 @@ def _line(error: Exception) -> str:
 
 
 def main() -> None:
-    """Answers one job."""
+    """Reads one job from standard input, and writes its text or its error to standard output."""
     seconds, memory = map(int, sys.argv[1:])
     print(json.dumps(_render(json.load(sys.stdin), seconds, memory)))
 

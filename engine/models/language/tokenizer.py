@@ -176,7 +176,7 @@ def special_names(folder: Path) -> dict[str, str]:
 
 
 def tokenizer_settings(folder: Path) -> Settings:
-    """Returns tokenizer_config.json."""
+    """Returns the settings in tokenizer_config.json of a checkpoint."""
     return read_settings(folder / "tokenizer_config.json")
 
 

@@ -81,12 +81,12 @@ class WindowsAsked:
 
     request: FormRequest
     views: Sequence[View]
-    found: Mapping[int, WindowScores]
+    scores: Mapping[int, WindowScores]
 
     def parts(self, most: int) -> Iterator[WindowsAsked]:
         """Yields the views in groups of at most so many."""
         for first in range(0, len(self.views), most):
-            yield WindowsAsked(self.request, self.views[first : first + most], self.found)
+            yield WindowsAsked(self.request, self.views[first : first + most], self.scores)
 
     def asked(self, view: View) -> list[int]:
         """Returns the slots of a view that are asked for; they stand before its frozen ones."""
@@ -220,11 +220,11 @@ class WindowDecoder:
         of_views = zip(*columns, strict=True)
         for i, ((one, view), of_view) in enumerate(zip(looks, of_views, strict=True)):
             for j, (k, *scored) in enumerate(zip(asked[i], *of_view, strict=False)):
-                found = one.found[k]
+                of_slot = one.scores[k]
                 if (i, j) in decided:
-                    scored[0], options, found.passages = decided[i, j]
-                    found.options.append(options)
-                found.add(view.window, (decoded.slots, i, j), *scored)
+                    scored[0], options, of_slot.passages = decided[i, j]
+                    of_slot.options.append(options)
+                of_slot.add(view.window, (decoded.slots, i, j), *scored)
 
     def _board(self, batch: Sequence[WindowsAsked], slots: int, width: int) -> Board:
         """Returns the slots of the views as the network's board, on the CPU."""
