@@ -108,7 +108,7 @@ class Budget:
         while not self._fits(most):
             if self.stopped or not self._under_way:
                 self.stopped = self.stopped or self._exhausted(most)
-                raise EngineFailure("budget", f"not asked: {self._told(most)}")
+                raise EngineFailure("budget", f"not asked: {self._exhausted(most)}")
             self._freed.clear()
             await self._freed.wait()
         self._under_way += most
