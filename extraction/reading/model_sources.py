@@ -69,7 +69,7 @@ class Source(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Names the model."""
+        """Returns the hash that names the model in the keys of records."""
         ...
 
     @property
@@ -224,7 +224,7 @@ class RemoteSource:
 
     @property
     def fingerprint(self) -> str:
-        """Names the model."""
+        """Returns the hash that names the model in the keys of records."""
         return self.served.fingerprint
 
     @property

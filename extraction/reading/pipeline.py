@@ -77,7 +77,7 @@ class Job:
 
 
 class Routes(Protocol):
-    """Chooses a job for each document."""
+    """The jobs of a run with several schemas, and the choice among them for each document."""
 
     @property
     def jobs(self) -> Mapping[str, Job]:

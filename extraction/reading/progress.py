@@ -1,4 +1,4 @@
-"""Observers of a run's progress."""
+"""What is told to whoever watches a run: its warnings, inputs and outcomes; and a tally of the outcomes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from cinnabar.extraction.reading.cost_estimate import CostEstimate
 
 # Documents that a tally names for each reason, and the most characters about one of them.
-_NAMED, _SAID = 5, 200
+_NAMED, _LONGEST = 5, 200
 
 
 class Progress(Protocol):
-    """Receives the progress of a run."""
+    """Is told what a run does: its estimate and warnings, the number of its inputs, and each batch of outcomes."""
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Receives the estimated cost before a run asks a model behind a server."""
@@ -34,7 +34,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Ignores the progress of a run."""
+    """A `Progress` that shows and keeps nothing."""
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Does nothing."""
@@ -68,7 +68,7 @@ class OutcomeTally(Silent):
         self._first: dict[tuple[str, str], list[str]] = defaultdict(list)
 
     def begin(self, inputs: int) -> None:
-        """Stores the number of inputs."""
+        """Keeps the number of inputs as the whole of the tally."""
         self.inputs = inputs
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
@@ -82,7 +82,7 @@ class OutcomeTally(Silent):
             self._counts[reason] += 1
             if len(first := self._first[reason]) < _NAMED:
                 about = outcome.detail or outcome.duplicate_of
-                first.append(printable(f"{outcome.path}: {about}" if about else outcome.path)[:_SAID])
+                first.append(printable(f"{outcome.path}: {about}" if about else outcome.path)[:_LONGEST])
 
     def reasons(self) -> list[Reason]:
         """Returns the counts so far: written, then quarantined, then skipped, the largest first in each."""

@@ -100,7 +100,7 @@ class HeldSnapshots:
         return _locked(self._readers, first, stop - first)
 
     def close(self) -> None:
-        """Closes all files."""
+        """Closes the snapshots and the file of readers' locks."""
         for descriptor in (self._readers, *(one.descriptor for one in self._snapshots)):
             os.close(descriptor)
         self._snapshots = []

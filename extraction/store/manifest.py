@@ -80,7 +80,7 @@ class Manifest:
 
     @property
     def records(self) -> int:
-        """Returns the number of records."""
+        """Returns the number of records that this commit wrote."""
         return sum(file.rows for file in self.files if file.table == "data")
 
 
@@ -364,5 +364,5 @@ def check_digests(out: Path, manifests: Iterable[Manifest]) -> None:
 
 
 def now() -> datetime:
-    """Returns the time in UTC."""
+    """Returns the present time in UTC; tests replace it."""
     return datetime.now(UTC)

@@ -101,7 +101,7 @@ class DocumentInfo:
 
     @classmethod
     def of(cls, document: Document) -> DocumentInfo:
-        """Returns the row of this document."""
+        """Returns the row of a parsed document in the table of documents."""
         return cls(
             digest=document.digest,
             media_type=document.media_type,

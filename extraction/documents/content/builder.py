@@ -101,7 +101,7 @@ class DocumentBuilder:
 
     @property
     def part_count(self) -> int:
-        """Returns the number of opened parts."""
+        """Returns the number of parts so far, closed or open; the next part has this index."""
         return len(self._parts)
 
     @property

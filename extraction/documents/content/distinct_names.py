@@ -23,7 +23,7 @@ def is_hidden(name: str) -> bool:
 
 
 class DistinctNames:
-    """Numbers the names that occur again."""
+    """Gives each file a name that no earlier one has: a name that occurs again gets a number."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}

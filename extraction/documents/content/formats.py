@@ -140,7 +140,7 @@ _OTHERS: tuple[tuple[bytes, str], ...] = (
     (b"AC10", "a drawing of AutoCAD: print it as .pdf"),
 )
 # Bytes that tell text from binary data.
-_TOLD = 4096
+_SAMPLE = 4096
 _MAIL = re.compile(
     rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID"
     rb"|MIME-Version|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
@@ -196,7 +196,7 @@ def _unknown(data: bytes, suffix: str) -> str:
     what = f"the suffix {suffix[:20]!r} is of no known format" if suffix else "the name has no suffix"
     if other := next((kind for magic, kind in _OTHERS if data.startswith(magic)), ""):
         return f"{what}, and the content is {other}"
-    if b"\x00" in data[:_TOLD]:
+    if b"\x00" in data[:_SAMPLE]:
         return f"{what}, and the content is binary data of an unknown kind; docs/formats.md lists all formats"
     return f"{what}; a text needs the suffix .txt, and docs/formats.md lists all formats"
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Message(Protocol):
-    """A mail in a mailbox."""
+    """A mail in a mailbox that has no file of its own: it is named like a path, and read when it is parsed."""
 
     @property
     def path(self) -> str:

@@ -49,7 +49,7 @@ class MarkedText:
             self.flush()
 
     def flush(self) -> None:
-        """Appends the lines that wait."""
+        """Writes the lines that `line` collected, and their marks, into the document."""
         for at, name in self._marks:
             self._builder.mark(name, at)
         self._builder.write("".join(self._pieces))

@@ -18,7 +18,7 @@ from email.parser import BytesHeaderParser
 from email.policy import compat32
 
 from cinnabar.extraction.documents.mail.parameters import parameters
-from cinnabar.extraction.documents.plain.charsets import decode, is_untold, known_charset, markup_charset
+from cinnabar.extraction.documents.plain.charsets import decode, is_undeclared, known_charset, markup_charset
 
 #: Mails and multiparts within each other, and the parts of a mail.
 MAX_MAIL_DEPTH, MAX_PARTS = 50, 2_000
@@ -131,9 +131,9 @@ class Entity:
         return self.raw
 
     def text(self) -> str:
-        """Returns the body as text."""
+        """Returns the body decoded by its charset, or by a guess if it names none."""
         content = self.content()
-        name = None if is_untold(self.charset) else self.charset
+        name = None if is_undeclared(self.charset) else self.charset
         if name is None and self.media_type == "text/html":
             name = markup_charset(content)
         text, guessed = decode(content, known_charset(name), named=name is not None)

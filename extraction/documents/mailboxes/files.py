@@ -40,7 +40,7 @@ class MboxMessage:
 
     @property
     def path(self) -> str:
-        """Returns the file and the number."""
+        """Returns `file#number`, the path that names this mail."""
         return f"{self.file}#{self.number}"
 
     def read(self) -> bytes:

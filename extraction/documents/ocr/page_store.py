@@ -34,14 +34,14 @@ PackedPages = Mapping[str, Mapping[str, bytes]]
 
 
 class PageKeeper(Protocol):
-    """Keeps the pages that OCR read."""
+    """Keeps the words that OCR read from pictures, so that a later run reads none of them again."""
 
     def get(self, document: str, picture: bytes, engine: str) -> PageText | None:
         """Returns the page in a document's picture as this engine read it; None if it is not here."""
         ...
 
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
-        """Stores a page."""
+        """Keeps the page in a document's picture as this engine read it."""
         ...
 
 
@@ -68,7 +68,7 @@ class PageStore:
         return page
 
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
-        """Stores a page."""
+        """Keeps the page in a document's picture as this engine read it."""
         self._write(document, _name(picture, engine), page.packed())
 
     def pages_of(self, documents: Iterable[str]) -> PackedPages:
@@ -152,7 +152,7 @@ class CarriedPages:
         return None
 
     def put(self, document: str, picture: bytes, engine: str, page: PageText) -> None:
-        """Stores a page."""
+        """Keeps the page in a document's picture as this engine read it."""
         self._read[document][_name(picture, engine)] = page.packed()
 
 

@@ -99,7 +99,7 @@ class _Budget:
         return self._left <= 0
 
     def take(self, seconds: float) -> None:
-        """Takes time that a picture took."""
+        """Takes the seconds that a picture took from those that are left for its document."""
         with self._lock:
             self._left -= seconds
 

@@ -31,12 +31,12 @@ class InnerFiles:
             self.name(relation.target)
 
     def name(self, member: str) -> None:
-        """Takes a member into account."""
+        """Notes a member that the text mentions, for `add`; a name without a member is ignored."""
         if member in self._package:
             self._names.setdefault(member)
 
     def add(self) -> None:
-        """Appends the mentioned files as parts."""
+        """Appends the files that `name` noted as parts, in the order in which the text mentions them."""
         builder = self._reading.builder
         for number, member in enumerate(self._names):
             if number >= _MAX_FILES or builder.full:

@@ -21,7 +21,7 @@ WIDEST = 16_384
 
 
 class CellCount:
-    """Counts the cells of a workbook."""
+    """The number of cells that were read from all sheets of a workbook."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -63,7 +63,7 @@ class SheetText:
         return self._count.add(filled)
 
     def flush(self) -> None:
-        """Appends the rows that wait."""
+        """Writes the rows that were collected as a table whose columns are aligned; empty columns are left out."""
         # Columns that are empty in the whole block are no columns.
         used = sorted({at for _, cells in self._rows for at, cell in enumerate(cells) if cell})
         packed = [[cells[at] if at < len(cells) else "" for at in used] for _, cells in self._rows]

@@ -72,7 +72,7 @@ class _Word:
         self.inner = InnerFiles(reading, package)
 
     def add(self, root: Any, member: str) -> None:
-        """Appends the blocks of a member."""
+        """Appends the paragraphs and tables of a member, whose relations name its pictures and files."""
         self._within(member)
         self._blocks(root)
 

@@ -87,7 +87,7 @@ def markup_charset(data: bytes) -> str | None:
     return match[1].decode("ascii") if match else None
 
 
-def is_untold(name: str | None) -> bool:
+def is_undeclared(name: str | None) -> bool:
     """Returns True for the name of a charset that says that the charset is not known."""
     return name is not None and name.strip().strip("\"'").lower() in _UNTOLD
 

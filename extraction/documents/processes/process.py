@@ -161,7 +161,7 @@ class WorkerPool(Generic[W]):
             return worker
 
     def end(self, worker: W) -> None:
-        """Ends a process."""
+        """Ends a process, which gets no further request."""
         with self._lock:
             self._alive.discard(worker)
         worker.stop()

@@ -84,7 +84,7 @@ def outcome(
 
 
 def serve(pipes: ParentPipes, parser: Parser, seconds: float, max_bytes: int, max_tokens: int) -> None:
-    """Answers requests until they end."""
+    """Parses the file of each request and sends its document or problem, until standard input ends."""
     settings = ParserSettings.received(orjson.loads(pipes.requests.readline()))
     pipes.send(MAGIC)
     for line in pipes.requests:

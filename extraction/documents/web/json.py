@@ -81,7 +81,7 @@ class _Outline:
         self._reading, self._lines = reading, lines
 
     def add(self, value: Any, label: str, pointer: str, depth: int) -> None:
-        """Appends a value under its label."""
+        """Appends a value below its label, as lines of `label: value`; lists of alike objects are tables."""
         if self._lines.full:
             return
         if depth > _MAX_DEPTH:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Chooser(Protocol):
-    """Chooses a schema for a document."""
+    """What chooses a schema for each document of a run, as `Router` does."""
 
     def route(self, document: Document) -> Route:
         """Returns the schema that the document goes to, if any, with the probabilities."""

@@ -122,7 +122,7 @@ class Kinds:
         return np.concatenate([*self.labels, *self.titles, *self.words])
 
     def select(self, rows: Sequence[int]) -> Self:
-        """Returns the kinds of these rows."""
+        """Returns the kinds that stand in these rows, in the order of `rows`, with their vectors."""
         return replace(
             self,
             heading=self.heading[rows],

@@ -18,7 +18,7 @@ class Route:
 
     @property
     def nearest(self) -> str:
-        """Returns the most probable schema."""
+        """Returns the schema with the highest probability, even if no schema fits the document."""
         return max(self.probabilities, key=self.probabilities.__getitem__)
 
     @property

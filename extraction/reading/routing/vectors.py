@@ -30,7 +30,7 @@ _OUTLINED = 20
 
 
 def kinds_of(kinds: Sequence[Kind]) -> Kinds:
-    """Returns these kinds as vectors."""
+    """Returns these kinds with vectors of their headings, outlines and labels by the sentence encoder."""
     encoder = load_sentence_encoder()
     return _kinds(
         kinds, encoder.embed([kind.heading for kind in kinds]), encoder.embed([outline(kind) for kind in kinds])
