@@ -52,12 +52,14 @@ class Artifacts(OutcomeTally):
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Logs the estimated cost of a server's answers."""
+        # Extra: flows.
         from prefect import get_run_logger
 
         get_run_logger().info(harmless(str(estimate)))
 
     def note(self, text: str) -> None:
         """Logs a notice as a warning."""
+        # Extra: flows.
         from prefect import get_run_logger
 
         get_run_logger().warning(harmless(text))

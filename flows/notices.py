@@ -84,6 +84,7 @@ def notify(address: str) -> None:
 
 def check_address(address: str) -> None:
     """Raises UsageError if this is no address of Apprise; it says nothing of the address, which may hold a password."""
+    # Extra: flows.
     from apprise import Apprise
 
     log = logging.getLogger("apprise")

@@ -24,6 +24,7 @@ _START, _ANSWER = 240.0, 5.0
 
 def secret(name: str) -> Callable[[], str]:
     """Returns a function for the text of this Secret block. Raises UsageError if there is no such block."""
+    # Extra: flows.
     from prefect.blocks.system import Secret
 
     try:
@@ -36,6 +37,7 @@ def secret(name: str) -> Callable[[], str]:
 
 def check_limit(name: str) -> None:
     """Raises UsageError if Prefect has no global concurrency limit of this name."""
+    # Extra: flows.
     from prefect.client.orchestration import get_client
     from prefect.exceptions import ObjectNotFound
 
@@ -49,6 +51,7 @@ def check_limit(name: str) -> None:
 
 def check_server() -> str | None:
     """Returns the configured server's address; None if none is configured. Raises UsageError if it does not answer."""
+    # Extra: flows.
     from prefect.settings import get_current_settings
 
     url = get_current_settings().api.url
@@ -77,6 +80,7 @@ def at_server(port: int) -> Iterator[str]:
 
     Raises UsageError if it does not answer.
     """
+    # Extra: flows.
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     url = check_server() or f"http://127.0.0.1:{port}/api"
@@ -94,6 +98,7 @@ def server(port: int) -> Iterator[str]:
     A started server ends with the context. Raises UsageError if the configured server does not answer, RunError if
     none starts.
     """
+    # Extra: flows.
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     if (found := check_server()) is not None:
