@@ -163,8 +163,8 @@ mutants: setup  ## count the changes of operators in the constraint that tests c
 names: setup  ## make engine/readings/names/ again, after Babel has a new CLDR
 	@$(PY) scripts/cldr_names.py
 
-version: setup  ## raise the version of the code that decides values, after it has changed (engine/version.py)
-	@$(PY) scripts/raise_version.py
+version: setup  ## raise the versions of those parts of the code that decide values and have changed (engine/version.py)
+	@$(PY) scripts/raise_version.py $(ARGS)
 
 constraints: setup  ## write the installed releases to constraints.txt, after the tests passed with them
 	@$(call need,cosmic_ray,mutants)

@@ -1,4 +1,4 @@
-"""Which implementation of the kernels runs: Triton on a CUDA device, numpy and plain PyTorch elsewhere.
+"""Which device runs a model, and which implementation of the kernels: Triton on CUDA, numpy and PyTorch elsewhere.
 
 The environment variable `CINNABAR_KERNELS` demands one, such as `triton` for a CPU in Triton's interpreter.
 """
@@ -17,6 +17,15 @@ from cinnabar.schemas.errors import UsageError
 Backend = Literal["plain", "triton"]
 #: The environment variable that demands an implementation.
 KERNELS_VARIABLE = "CINNABAR_KERNELS"
+
+
+def device_of(device: str) -> torch.device:
+    """`auto` is CUDA where there is one."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
+        raise UsageError(f"--device {device}: expected auto, cpu or cuda, and for cuda a CUDA device")
+    return torch.device(device)
 
 
 def backend_of(device: torch.device) -> Backend:

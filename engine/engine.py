@@ -59,7 +59,7 @@ class Engine:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
-        return engine_fingerprint(self.model.fingerprint, self.effort)
+        return engine_fingerprint(self.model.fingerprint, self.effort, "reader")
 
     @property
     def context_tokens(self) -> int:

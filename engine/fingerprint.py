@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import astuple
 
 from cinnabar.engine.effort import Effort
-from cinnabar.engine.version import VALUES_VERSION
+from cinnabar.engine.version import FAMILIES, FIRST, values_version
 
 
-def engine_fingerprint(model: str, effort: Effort) -> str:
-    """Names the model (by its own fingerprint) and everything of the engine that a record depends on."""
-    parts = repr((VALUES_VERSION, model, astuple(effort)[1:]))
-    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+def engine_fingerprint(model: str, effort: Effort, *fillers: str) -> str:
+    """Names the model (by its own fingerprint) and everything of the engine that a record depends on.
+
+    `fillers` are the parts of the code that fill records with it (engine/version.py): `reader`, `language`, `remote`.
+    """
+    return _hashed((values_version("merging", *fillers), model, astuple(effort)[1:]))
+
+
+def read_by(engine: str, parsers: Collection[str]) -> str:
+    """Returns what the key of a document says that these families of formats read; without any it may be all of them.
+
+    It is what the run's keys say as long as all of them have their first version.
+    """
+    known = sorted(parsers) if parsers and set(parsers) <= set(FAMILIES) else sorted(FAMILIES)
+    version = values_version(*known)
+    return engine if version == FIRST else _hashed((engine, known, version))
+
+
+def _hashed(parts: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

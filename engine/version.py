@@ -1,97 +1,129 @@
-"""The version of the code that decides values, and the alarm that tells when it has to be raised.
+"""The versions of the code that decides values, and the alarm that tells when one has to be raised.
 
-A record's key holds `VALUES_VERSION`, so that "run it again" makes records anew after a rule has changed. Nobody
-remembers to raise a number: `SYNTAX` is a hash of all code and data that decides values, recorded when the number was
-raised, and a test compares it with the code (tests/engine/test_version.py). `make version` raises the number and
-records the hash.
-
-The hash is blind to docstrings, comments, formatting and imports, and to the file in which a definition stands; it
-is the same in every version of Python.
+A record's key holds the versions of the parts that read it, so that "run it again" makes exactly those records anew
+whose rules have changed. Nobody remembers to raise a number: beside each stands a hash of the part's code and tables,
+recorded when it was raised, and a test compares it with the code (tests/engine/test_version.py). `make version` raises
+the versions of the parts that have changed and records their hashes (engine/code_hash.py).
 """
 
 from __future__ import annotations
 
-import ast
-import hashlib
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
-#: Raised whenever the code that decides values changes (`make version`).
-VALUES_VERSION = 11
-#: The hash of that code when the version was raised.
-SYNTAX = "44d7db49a6e52039"
-
-#: Folders and files whose code decides values, from the top of the project: from a file's bytes to its record.
-DECIDING = (
-    "kernels",
-    "schemas",
-    "engine",
-    "extraction/documents/content",
-    "extraction/reading/records",
-    "extraction/run/work/freezing.py",
-    "extraction/run/work/refilling.py",
-    "extraction/documents/chunking.py",
-    "extraction/documents/content/document.py",
-    "extraction/reading/pipeline.py",
-    "extraction/reading/planning.py",
-)
-#: Of these, what decides no value: training makes weights, which have a hash of their own; the library's schemas are
-#: part of a schema's fingerprint; this file would record itself.
-OTHERS = ("engine/training", "schemas/library", "engine/version.py")
-#: Tables that decide values: names of months, countries and currencies.
-TABLES = ("engine/readings",)
-_TABLE_SUFFIXES = (".tsv", ".gz")
-_LEFT_OUT = (ast.Import, ast.ImportFrom)
+#: The version of each part when parts got versions of their own. Keys of records made before name this number alone.
+FIRST = 11
+#: The version of each part, and the hash of its code when the version was raised (`make version`).
+VERSIONS: dict[str, tuple[int, str]] = {
+    "schemas": (11, "da8214e343470983"),
+    "engine": (11, "1980f97d3ed74a7c"),
+    "reader": (11, "ae7498f3c160b607"),
+    "replies": (11, "c24f8cc6286c739d"),
+    "language": (11, "bf49ef78de087c3c"),
+    "remote": (11, "f5f85898a680c1ba"),
+    "parsing": (11, "48fbb29eccf39f6d"),
+    "merging": (11, "8c88e68b5fe07b92"),
+    "routing": (11, "f88b3bbfac4cfbb6"),
+    "plain": (11, "dbce4a5baf8f49d8"),
+    "pdf": (11, "ba014b064982c32d"),
+    "ocr": (11, "c99c4034e6ab18b8"),
+    "mail": (11, "e1b801eed0f00105"),
+    "office": (11, "b520fe059b67f288"),
+    "web": (11, "406fd60abcad1947"),
+    "archives": (11, "cd7871f6a671cb14"),
+}
 
 
-def syntax_hash(root: Path) -> str:
-    """The hash of the code and the tables that decide values, in the project at `root`."""
-    digests = [digest for path in _files(root) for digest in definitions(path.read_text(encoding="utf-8"))]
-    for folder in TABLES:
-        tables = (path for path in (root / folder).rglob("*") if path.suffix in _TABLE_SUFFIXES)
-        digests += [hashlib.sha256(path.read_bytes()).hexdigest() for path in tables]
-    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()[:16]
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the code: its folders and files from the top of the project, and the parts that its code calls.
 
-
-def _files(root: Path) -> Iterator[Path]:
-    for name in DECIDING:
-        place = root / name
-        for path in [place] if place.suffix else sorted(place.rglob("*.py")):
-            below = path.relative_to(root).as_posix()
-            if not any(below == other or below.startswith(f"{other}/") for other in OTHERS):
-                yield path
-
-
-def definitions(source: str) -> Iterator[str]:
-    """Yields the hash of each statement at the top of a module that is no import and no bare text.
-
-    Comments, docstrings and formatting change no hash.
+    Of nested places the innermost one counts.
     """
-    for statement in ast.parse(source).body:
-        if not isinstance(statement, _LEFT_OUT) and not _is_text(statement):
-            yield hashlib.sha256(_written(statement).encode()).hexdigest()
+
+    uses: tuple[str, ...]
+    places: tuple[str, ...]
 
 
-def _written(node: object) -> str:
-    """Returns a tree as text: every field that is set, but no bare text, import or place in the file."""
-    if isinstance(node, list):
-        counted = (one for one in node if not isinstance(one, _LEFT_OUT) and not _is_text(one))
-        return f"[{','.join(map(_written, counted))}]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    parts = []
-    for name, value in ast.iter_fields(node):
-        # Fields that are empty came with later versions of Python, or say nothing.
-        if value is None or value == [] or name in ("ctx", "kind", "type_comment"):
-            continue
-        parts.append(f"{name}={_written(value)}")
-    return f"{type(node).__name__}({','.join(parts)})"
+#: From a file's bytes to its record: each place whose code decides values.
+PARTS: dict[str, Part] = {
+    "schemas": Part((), ("schemas",)),
+    # What all fillers share, also the reader's questions and calibration, which other models use.
+    "engine": Part(("schemas",), (
+        "engine", "kernels/bounds.py",
+        "engine/models/reader/calibration.py", "engine/models/reader/list_signs.py", "engine/models/reader/signs.py",
+        "engine/models/reader/inputs/cells.py", "engine/models/reader/inputs/code_choices.py",
+        "engine/models/reader/inputs/letter_ngrams.py", "engine/models/reader/inputs/mentions.py",
+        "engine/models/reader/inputs/named_values.py", "engine/models/reader/inputs/questions.py",
+        "engine/models/reader/inputs/tensors.py", "engine/models/reader/inputs/wordpieces.py",
+    )),
+    "reader": Part(("engine",), (
+        "engine/models/reader", "engine/models/sentences", "engine/models/encodings.py",
+        "engine/models/integer_products.py", "engine/models/mapped_weights.py",
+    )),
+    "replies": Part(("engine",), ("engine/replies",)),
+    "language": Part(("engine", "replies"), ("engine/diffusion", "engine/models/language", "kernels")),
+    "remote": Part(("engine", "replies"), ("engine/models/remote",)),
+    # What all formats share: their detection, the document, and helpers of several families.
+    "parsing": Part(("engine",), (
+        "extraction/documents/content", "extraction/documents/ingest", "extraction/documents/processes",
+        "extraction/documents/office/package.py", "extraction/documents/plain/rows.py",
+    )),
+    "merging": Part(("engine", "parsing"), (
+        "extraction/documents/chunking.py", "extraction/documents/invoice_copies.py", "extraction/reading/checks",
+        "extraction/reading/filling.py", "extraction/reading/pipeline.py", "extraction/reading/planning.py",
+        "extraction/reading/records", "extraction/reading/tiers.py", "extraction/run/work/freezing.py",
+        "extraction/run/work/refilling.py",
+    )),
+    "routing": Part(("reader", "parsing"), ("extraction/reading/routing",)),
+    "plain": Part(("parsing",), ("extraction/documents/plain", "extraction/documents/mail/rtf.py")),
+    "pdf": Part(("parsing",), ("extraction/documents/pdf",)),
+    "ocr": Part(("parsing", "pdf"), ("extraction/documents/ocr",)),
+    "mail": Part(("parsing", "plain"), ("extraction/documents/mail",)),
+    "office": Part(("parsing", "plain"), ("extraction/documents/office",)),
+    "web": Part(("parsing", "plain"), ("extraction/documents/web",)),
+    "archives": Part(("parsing",), ("extraction/documents/archives",)),
+}  # fmt: skip
+#: Within these places, what decides no stored value: conversations of the server, drawings for people, training (its
+#: weights have a hash of their own), the library's schemas (part of a schema's fingerprint), and the versions.
+OTHERS = (
+    "engine/chat",
+    "engine/code_hash.py",
+    "engine/training",
+    "engine/version.py",
+    "extraction/documents/ingest/page_drawing.py",
+    "extraction/documents/ingest/page_pictures.py",
+    "schemas/library",
+)
+#: The families of formats: of a document's key only those count that read it.
+FAMILIES = ("plain", "pdf", "ocr", "mail", "office", "web", "archives")
+_PART_OF = {place: name for name, part in PARTS.items() for place in part.places} | dict.fromkeys(OTHERS, "")
 
 
-def _is_text(statement: object) -> bool:
-    """Returns True for a docstring, and for a text below a constant or a field that documents it."""
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
+def values_version(*parts: str) -> int:
+    """Returns the version of these parts with all that they use: how often one of them was raised, from `FIRST` on."""
+    return FIRST + sum(VERSIONS[name][0] - FIRST for name in _with_used(parts))
+
+
+def _with_used(names: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += PARTS[name].uses
+    return found
+
+
+def part_of(path: str) -> str:
+    """Returns the part of a file, of a path from the top of the project; "" for one that decides no value."""
+    while path and path not in _PART_OF:
+        path = path.rpartition("/")[0]
+    return _PART_OF.get(path, "")
+
+
+def part_with(function: Callable[..., Any]) -> str:
+    """Returns the part whose code a function is."""
+    return part_of(function.__module__.partition(".")[2].replace(".", "/"))

@@ -1,35 +1,44 @@
 #!/usr/bin/env python3
-"""Raises the version of the code that decides values and records the hash of that code (engine/version.py).
+"""Raises the versions of the parts of the code whose hash has changed, and records the hashes (engine/version.py).
 
-    .venv/bin/python scripts/raise_version.py
+    .venv/bin/python scripts/raise_version.py [--same]
 
-It does nothing if the hash of the code is the recorded one. Confidence that was fitted before the change is stale: run
-`make calibrate`.
+With `--same` it records the hashes and raises nothing: for changes of names and of structure that change no value, once
+the predictions of the samples and of some sets were compared. It does nothing if all hashes are the recorded ones.
+Confidence that was fitted before a change of its model's part, or of what this uses, is stale: run `make calibrate`.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
-from cinnabar.engine.version import SYNTAX, VALUES_VERSION, syntax_hash
+from cinnabar.engine.code_hash import code_hashes
+from cinnabar.engine.version import VERSIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def main() -> None:
-    """Rewrites the two constants if the code has changed."""
-    found = syntax_hash(ROOT)
-    if found == SYNTAX:
-        print(f"version {VALUES_VERSION} stands: no code that decides values has changed")
-        return
-    path = ROOT / "engine" / "version.py"
+def main(root: Path = ROOT, same: bool = False) -> None:
+    """Rewrites the lines of the parts whose code has changed; their versions stay if it decides the same values."""
+    path = root / "engine" / "version.py"
     text = path.read_text(encoding="utf-8")
-    text = re.sub(r"(?m)^VALUES_VERSION = \d+$", f"VALUES_VERSION = {VALUES_VERSION + 1}", text)
-    text = re.sub(r'(?m)^SYNTAX = "\w*"$', f'SYNTAX = "{found}"', text)
+    raised = []
+    for name, found in code_hashes(root).items():
+        version, before = VERSIONS[name]
+        if found != before:
+            now = version if same else version + 1
+            raised.append(f"{name} {now}")
+            text = re.sub(rf'(?m)^( +"{name}": )\(\d+, "\w*"\)', rf'\1({now}, "{found}")', text)
     path.write_text(text, encoding="utf-8")
-    print(f"version {VALUES_VERSION + 1}: records are made anew, and `make calibrate` is due")
+    if raised and same:
+        print(f"recorded: {', '.join(raised)}; what these parts read stays")
+    elif raised:
+        print(f"raised: {', '.join(raised)}; what these parts read is read again, and `make calibrate` may be due")
+    else:
+        print("all versions stand: no code that decides values has changed")
 
 
 if __name__ == "__main__":
-    main()
+    main(same="--same" in sys.argv[1:])

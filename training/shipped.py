@@ -18,10 +18,11 @@ from typing import get_args
 import torch
 
 from cinnabar.apps.cli.training_report import ProgressLines, make_folder
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.identity import about as about_model
 from cinnabar.engine.models.identity import model_folder
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.loading import device_of, load_network, save_network
+from cinnabar.engine.models.reader.loading import load_network, save_network
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.training.pool import Source
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train

@@ -22,7 +22,7 @@ import torch
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import Calibrator, Model, Row, Scores
 from cinnabar.engine.request import Passage
-from cinnabar.engine.version import VALUES_VERSION
+from cinnabar.engine.version import values_version
 from cinnabar.schemas.form.form import Form
 
 #: A full folder frees this share of its limit at once, so that not each new file has to list the folder.
@@ -191,7 +191,7 @@ def key_of(passage: Passage, model: str) -> str:
     The passage's offset in its document does not count. The document's digest would not do: a newer parser may read
     other text from the same bytes.
     """
-    digest = hashlib.sha256(f"{VALUES_VERSION}\n{model}\n{len(passage.text)}\n".encode())
+    digest = hashlib.sha256(f"{values_version('reader')}\n{model}\n{len(passage.text)}\n".encode())
     digest.update(passage.text.encode("utf-8", "surrogatepass"))
     for array in (passage.word_start, passage.word_end, passage.word_box):
         digest.update(f"{array.shape}".encode() + array.tobytes())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.unusable import named_wrongly
-from cinnabar.engine.version import VALUES_VERSION
+from cinnabar.engine.version import values_version
 from cinnabar.schemas.errors import ModelError, UsageError
 
 #: Where the model that ships with the project lies.
@@ -64,19 +64,19 @@ def weights_fingerprint(name: str | Path) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def stale_calibration(name: str | Path) -> str | None:
-    """Says that a model's confidence was fitted with other rules than today's, None where it was not."""
+def stale_calibration(name: str | Path, part: str = "reader") -> str | None:
+    """Says that a model's confidence was fitted with other rules of its part than today's, None where it was not."""
     path = (SHIPPED if str(name) == "default" else Path(name)) / CALIBRATION
     try:
         fitted = json.loads(path.read_text(encoding="utf-8"))["values_version"]
     except (OSError, ValueError, KeyError, TypeError):
         return None  # there is none, or loading it says what is wrong with it
-    if fitted == VALUES_VERSION:
+    if fitted == values_version(part):
         return None
     advice = "make calibrate" if str(name) == "default" else "cinnabar calibrate"
     return (
         f"the confidence of --model {name} was fitted with version {fitted} of the rules, which are of version"
-        f" {VALUES_VERSION}: it may say too much or too little; run `{advice}` for it"
+        f" {values_version(part)}: it may say too much or too little; run `{advice}` for it"
     )
 
 

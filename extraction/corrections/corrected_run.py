@@ -93,7 +93,7 @@ def corrected_again(
             state,
             path=one.path,
             schema_fingerprint=key.schema_fingerprint,
-            engine_fingerprint=key.engine_fingerprint,
+            engine_fingerprint=one.engine or key.engine_fingerprint,
             status=one.status,
             code=one.code,
             detail=one.detail,

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.filler import Filler
@@ -26,10 +27,11 @@ from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
-from cinnabar.engine.models.reader.loading import device_of, load_network
+from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.precision import reading_precision
+from cinnabar.engine.version import values_version
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.calibration_data import (
@@ -96,11 +98,11 @@ class Fit:
     crossed: npt.NDArray[np.float64]
 
 
-def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = None) -> Fit:
+def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = None, part: str = "reader") -> Fit:
     """Returns the calibration fitted to these observations, and their cross-validated confidences.
 
     With one set its documents are split instead. Scales stay near those of `prior` where few observations contradict
-    it. `model` is the fingerprint of the weights.
+    it. `model` is the fingerprint of the weights, `part` the part of the code that reads with them.
     """
     names = sorted({one.name for one in seen})
     groups = [one.name if len(names) > 1 else one.document for one in seen]
@@ -128,8 +130,9 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
     counts = Counter(one.family for one in seen)
     about = {"sets": names, "leaves": counts["values"] + counts["absences"], "lists": counts["lists"]}
     lists = scales["lists"] if counts["lists"] or (prior and prior.lists) else None
+    version = values_version(part)
     return Fit(
-        Calibration(scales["values"], scales["absences"], scales["rows"], model, about, lists=lists), crossed
+        Calibration(scales["values"], scales["absences"], scales["rows"], model, about, version, lists), crossed
     )
 
 
@@ -261,7 +264,7 @@ def calibrate(
         prior = load_calibration(folder, weights) if "base" in said else None
     except ModelError:
         prior = None
-    fitted = fit(seen, weights, prior)
+    fitted = fit(seen, weights, prior, "language" if is_checkpoint(folder) else "reader")
     save_calibration(folder, fitted.calibration)
     return Calibrated(seen, fitted, frozenset(name for name in said.get("sources", ()) if name))
 

@@ -14,7 +14,7 @@ from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
 from cinnabar.engine.models.reader.list_signs import chance_of
 from cinnabar.engine.models.reader.signs import Signs
 from cinnabar.engine.request import Filled
-from cinnabar.engine.version import VALUES_VERSION
+from cinnabar.engine.version import FAMILIES, values_version
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
@@ -129,7 +129,7 @@ def _judged(
 
 def write_observations(path: Path, seen: Sequence[Observation]) -> None:
     """Writes the observations, so that a later fit need not read the documents again."""
-    lines = [json.dumps([VALUES_VERSION])]
+    lines = [json.dumps([values_version("merging", *FAMILIES)])]
     for one in seen:
         signs = {name: round(value, 5) for name, value in one.signs.items() if value}
         lines.append(json.dumps([one.name, one.document, one.family, one.raw, one.right, signs]))
@@ -146,7 +146,7 @@ def read_observations(path: Path) -> list[Observation] | None:
     found = []
     try:
         head, *lines = path.read_text(encoding="utf-8").splitlines()
-        if json.loads(head) != [VALUES_VERSION]:
+        if json.loads(head) != [values_version("merging", *FAMILIES)]:
             return None
         for line in lines:
             name, document, family, raw, right, signs = json.loads(line)

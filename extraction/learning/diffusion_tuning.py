@@ -11,12 +11,12 @@ from pathlib import Path
 
 import torch
 
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
-from cinnabar.engine.models.reader.loading import device_of
 from cinnabar.engine.training.diffusion.examples import Example, answered, is_trained
 from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.differences import difference, moved
 from cinnabar.engine.models.identity import about as about_model
 from cinnabar.engine.models.identity import base_of, fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import carry_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.loading import device_of, load_network
+from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import load_weights, save_difference

@@ -18,12 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.differences import difference
 from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import carry_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
-from cinnabar.engine.models.reader.loading import device_of, load_network
+from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.weights import load_weights, save_difference

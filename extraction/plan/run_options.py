@@ -119,9 +119,12 @@ class RunOptions(Options):
         copy._passwords = tuple(passwords)
         return copy
 
-    def fingerprint(self, model: str) -> str:
-        """Returns the key part that names model and options; parser workers and device do not change it."""
-        engine = engine_fingerprint(model, effort_of(self.effort, self.steps))
+    def fingerprint(self, model: str, *fillers: str) -> str:
+        """Returns the key part that names model and options; parser workers and device do not change it.
+
+        `fillers` are the parts of the code that read with the model.
+        """
+        engine = engine_fingerprint(model, effort_of(self.effort, self.steps), *fillers)
         # The usual ways of reading are not named, so that records from before there were others stay.
         images = (self.ocr, self.ocr_engine)
         usual = images == (DEFAULT_OPTIONS.ocr, DEFAULT_OPTIONS.ocr_engine)

@@ -170,10 +170,10 @@ class LanguageSource:
         Raises UsageError if it cannot hold one of this `context`, or none at all.
         """
         # Cold start: it imports torch.
+        from cinnabar.engine.backend import device_of
         from cinnabar.engine.diffusion.budget import beside_answer
         from cinnabar.engine.diffusion.engine import LEAST
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
-        from cinnabar.engine.models.reader.loading import device_of
 
         traits, on = read_family(self.folder)[1], device_of(self.device)
         weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision)
@@ -249,6 +249,13 @@ class RemoteSource:
         return place.out / JOURNALS / f"{self.fingerprint}.jsonl"
 
 
+def filler_part(source: Source) -> str:
+    """Returns the part of the code that reads with the models of this source (engine/version.py)."""
+    if isinstance(source, RemoteSource):
+        return "remote"
+    return "language" if isinstance(source, LanguageSource) else "reader"
+
+
 def model_source(
     name: str = "default",
     device: str = "auto",
@@ -271,7 +278,7 @@ def model_source(
         raise UsageError(f"device: expected one of {', '.join(get_args(Device))}, got {device!r}")
     if device == "cuda":
         # Cold start: it imports torch.
-        from cinnabar.engine.models.reader.loading import device_of
+        from cinnabar.engine.backend import device_of
 
         device_of(device)
     if language:
@@ -305,7 +312,7 @@ def _language(name: str, device: str, precision: Precision) -> LanguageSource:
         precision,
         in_precision(model_fingerprint(name), precision),
         sum(tensor.values for tensor in stored) * width,
-        stale_calibration(name),
+        stale_calibration(name, "language"),
     )
 
 

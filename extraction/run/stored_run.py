@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cinnabar.engine.fingerprint import read_by
 from cinnabar.extraction.corrections.corrected_run import CorrectedRun, corrected_again
 from cinnabar.extraction.corrections.revising import Rules
 from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
@@ -94,6 +95,7 @@ class Run:
         self._accounted: set[str] = set()
         self._written: dict[str, str] = {}
         self._folder = f"{identifier(source.name)}/{source.fingerprint[:12]}"
+        self._engine_of = cache(partial(read_by, engine_fingerprint))
         self._started = manifests.now()
         self._clock = time.monotonic()
         with store.mutex:
@@ -252,6 +254,8 @@ class Run:
                     if outcome.code in CODES and outcome.digest in self._recorded:
                         said = f"{outcome.detail}; the record that was read before stays"
                         outcome = Outcome(outcome.path, "skipped", outcome.code, said, outcome.digest)
+            if (engine := self._engine_of(outcome.parsers)) != self.key.engine_fingerprint:
+                outcome = replace(outcome, engine=engine)
             if outcome.status == "written":
                 try:
                     record = tables.record_row(outcome, self.key, self._record_schema, self._columns)

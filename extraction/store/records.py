@@ -88,7 +88,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A document's row in the `documents` table: `size` in bytes, `characters` in code points, `facts` by name."""
+    """A document's row in the `documents` table: `size` in bytes, `characters` in code points, `facts` by name.
+
+    `parsers` are the families of formats that read it, none if that is not known.
+    """
 
     digest: str
     media_type: str
@@ -98,6 +101,7 @@ class DocumentInfo:
     characters: int
     flags: tuple[str, ...] = ()
     facts: Mapping[str, FactValue] = field(default_factory=dict)
+    parsers: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, document: Document) -> DocumentInfo:
@@ -111,6 +115,7 @@ class DocumentInfo:
             characters=len(document.text),
             flags=document.flags,
             facts={name: fact.value for name, fact in document.facts.items()},
+            parsers=document.parsers,
         )
 
 
@@ -126,7 +131,8 @@ class Outcome:
         run), `empty_record` (every value is null, and such records are not wanted) or `system_file` (a file that a
         system leaves beside documents); `digest` is set, except for a `system_file` that cannot be read.
 
-    `schema` names the schema of a run with several; it is empty in a run with one.
+    `schema` names the schema of a run with several; it is empty in a run with one. `engine` is the engine part of its
+    key, empty if it is that of its run.
 
     Raises ValueError if the parts do not fit the status.
     """
@@ -141,6 +147,12 @@ class Outcome:
     duplicate_of: str = ""
     pointers: tuple[str, ...] = ()
     schema: str = ""
+    engine: str = ""
+
+    @property
+    def parsers(self) -> tuple[str, ...]:
+        """Returns the families of formats that read the document, none if that is not known."""
+        return () if self.document is None else self.document.parsers
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from cinnabar.engine.fingerprint import read_by
 from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import due, merge_batches
@@ -193,11 +194,7 @@ class Store:
         done: set[str] = set()
         for path in self.files("outcomes", schema_fingerprint):
             with reading(path):
-                rows = pq.read_table(
-                    path,
-                    columns=["document", "code", "run_id"],
-                    filters=(pc.field("engine_fingerprint") == engine_fingerprint) & finished,
-                )
+                rows = _read_alike(path, engine_fingerprint, finished)
             for digest, code, run_id in zip(*(column.to_pylist() for column in rows.columns), strict=True):
                 other = run_id in others or not quarantined
                 lacking = bool(passwords) and other and (code == _PASSWORD or (digest, run_id) in locked)
@@ -265,7 +262,7 @@ class Store:
         return {
             name: (code, detail)
             for name, (_, code, detail, engine) in latest.items()
-            if engine == engine_fingerprint and code != UNAVAILABLE
+            if engine == read_by(engine_fingerprint, ()) and code != UNAVAILABLE
         }
 
     def routed(self, routing: str) -> tuple[dict[str, set[str]], set[str]]:
@@ -460,3 +457,18 @@ class Store:
         self._shown = max(self._manifests, default=None)
         if self._held is not None and self._manifests:
             self._held.published(self.out / DATABASE, max(self._manifests))
+
+
+def _read_alike(path: Path, engine: str, condition: pc.Expression) -> pa.Table:
+    """Returns document, code and run of those outcomes that the run's engine and today's parsers would read alike."""
+    texts: list[str | None] = [None]
+    named = "parsers" in pq.read_schema(path).names
+    if named:
+        texts = pq.read_table(path, columns=["parsers"])["parsers"].unique().to_pylist()
+    alike = pc.scalar(False)
+    for text in texts:
+        own = pc.field("engine_fingerprint") == read_by(engine, (text or "").split())
+        if named:
+            own &= pc.field("parsers").is_null() if text is None else pc.field("parsers") == text
+        alike |= own
+    return pq.read_table(path, columns=["document", "code", "run_id"], filters=alike & condition)

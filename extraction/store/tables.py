@@ -111,6 +111,7 @@ OUTCOMES = _columns(
         ("schema_fingerprint", pa.string()),
         ("engine_fingerprint", pa.string()),
         ("record_json", pa.string()),
+        ("parsers", pa.string()),
     ]
 )
 CHECKS = _columns(
@@ -264,7 +265,7 @@ def record_row(
         "flags": list(outcome.record.flags),
         "run_id": key.run_id,
         "schema_fingerprint": key.schema_fingerprint,
-        "engine_fingerprint": key.engine_fingerprint,
+        "engine_fingerprint": outcome.engine or key.engine_fingerprint,
         "record_json": outcome.record.text,
     }
     with _storing():
@@ -303,13 +304,13 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
     assert record is not None
     value = parse_exact(record.text)
     with _storing():
-        rows = [_field_row(leaf, record, value, outcome.digest, key) for leaf in record.leaves]
+        rows = [_field_row(leaf, record, value, outcome, key) for leaf in record.leaves]
         for pointer, sure in record.lists.items():
             counted = LeafRow(pointer, str(len(_at(pointer, value))), sure, "known")
-            rows.append(_field_row(counted, record, value, outcome.digest, key) | {"origin": LIST})
+            rows.append(_field_row(counted, record, value, outcome, key) | {"origin": LIST})
         if record.thoughts:
             thought = LeafRow("", json_text(record.thoughts), 1.0, "generated")
-            rows.append(_field_row(thought, record, value, outcome.digest, key) | {"origin": THOUGHTS})
+            rows.append(_field_row(thought, record, value, outcome, key) | {"origin": THOUGHTS})
         return pa.Table.from_pylist(rows, FIELDS)
 
 
@@ -320,9 +321,9 @@ def _at(pointer: str, value: Any) -> Any:
     return value
 
 
-def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key) -> dict[str, Any]:
+def _field_row(leaf: LeafRow, record: Record, value: Any, outcome: Outcome, key: Key) -> dict[str, Any]:
     return {
-        "document": digest,
+        "document": outcome.digest,
         "schema_name": key.schema_name,
         "pointer": leaf.pointer,
         "field": field_of(leaf.pointer, value),
@@ -336,7 +337,7 @@ def _field_row(leaf: LeafRow, record: Record, value: Any, digest: str, key: Key)
         **evidence_columns(leaf.evidence),
         "run_id": key.run_id,
         "schema_fingerprint": key.schema_fingerprint,
-        "engine_fingerprint": key.engine_fingerprint,
+        "engine_fingerprint": outcome.engine or key.engine_fingerprint,
     }
 
 
@@ -374,7 +375,7 @@ def check_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
             "holds": holds,
             "run_id": key.run_id,
             "schema_fingerprint": key.schema_fingerprint,
-            "engine_fingerprint": key.engine_fingerprint,
+            "engine_fingerprint": outcome.engine or key.engine_fingerprint,
         }
         for outcome in outcomes
         if outcome.record is not None
@@ -444,8 +445,9 @@ def outcome_rows(outcomes: Sequence[Outcome], key: Key) -> pa.Table:
         "duplicate_of": [printable(outcome.duplicate_of) or None for outcome in outcomes],
         "schema_name": [key.schema_name] * len(outcomes),
         "schema_fingerprint": [key.schema_fingerprint] * len(outcomes),
-        "engine_fingerprint": [key.engine_fingerprint] * len(outcomes),
+        "engine_fingerprint": [outcome.engine or key.engine_fingerprint for outcome in outcomes],
         "record_json": [printable_record(outcome) for outcome in outcomes],
+        "parsers": [" ".join(outcome.parsers) or None for outcome in outcomes],
     }
     return pa.Table.from_pydict(columns, OUTCOMES)
 

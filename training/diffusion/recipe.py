@@ -16,9 +16,9 @@ from typing import get_args
 import torch
 
 from cinnabar.apps.cli.training_report import ProgressLines, make_folder
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
-from cinnabar.engine.models.reader.loading import device_of
 from cinnabar.engine.training.diffusion.examples import Example, answered
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.extraction.plan.run_options import Device

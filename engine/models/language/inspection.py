@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language.checkpoint import check_memory, read_contents, weight_bytes
 from cinnabar.engine.models.language.configuration import CONFIG, checkpoint_folder, read_settings
@@ -22,7 +23,6 @@ from cinnabar.engine.models.language.memory import (
     requests_within,
 )
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.reader.loading import device_of
 from cinnabar.engine.precision import Precision, language_precision
 from cinnabar.schemas.errors import ModelError
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.language.chat import ChatTemplate, load_template
 from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.configuration import checkpoint_folder
@@ -14,7 +15,6 @@ from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.reader.loading import device_of
 from cinnabar.engine.precision import Precision, in_precision, language_precision
 
 

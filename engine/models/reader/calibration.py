@@ -24,7 +24,7 @@ from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.list_signs import list_signs
 from cinnabar.engine.models.reader.signs import Signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, Passage
-from cinnabar.engine.version import VALUES_VERSION
+from cinnabar.engine.version import values_version
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.form.form import Form
 
@@ -58,7 +58,7 @@ class Calibration:
     """The scales of values, absences, rows and lists; without the last one lists have no confidence.
 
     `model` is the fingerprint of the weights that they were fitted for, `values_version` the version at that time of
-    the rules that read documents (engine/version.py). `about` describes the data of the fit.
+    their part of the code (engine/version.py). `about` describes the data of the fit.
     """
 
     values: Scale
@@ -66,7 +66,7 @@ class Calibration:
     rows: Scale
     model: str
     about: dict[str, Any] = field(default_factory=dict)
-    values_version: int = VALUES_VERSION
+    values_version: int = field(default_factory=lambda: values_version("reader"))
     lists: Scale | None = None
 
     def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:

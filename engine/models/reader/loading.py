@@ -7,8 +7,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.models import weights
 from cinnabar.engine.models.empty_modules import WithoutDrawing
 from cinnabar.engine.models.identity import (
@@ -29,16 +28,7 @@ from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.precision import Precision, reading_precision
-from cinnabar.schemas.errors import ModelError, UsageError
-
-
-def device_of(device: str) -> torch.device:
-    """`auto` is CUDA where there is one."""
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
-        raise UsageError(f"--device {device}: expected auto, cpu or cuda, and for cuda a CUDA device")
-    return torch.device(device)
+from cinnabar.schemas.errors import ModelError
 
 
 def load_model(

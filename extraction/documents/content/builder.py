@@ -76,6 +76,7 @@ class DocumentBuilder:
 
     def __init__(self, limit: int = MAX_CHARACTERS) -> None:
         self.flags: set[str] = set()
+        self.parsers: set[str] = set()
         self.metadata: dict[str, str] = {}
         self.facts: dict[str, Fact] = {}
         self.length = 0
@@ -234,6 +235,7 @@ class DocumentBuilder:
             facts={name: self._fact(fact) for name, fact in self.facts.items()},
             places=Places(tuple(self._places), tuple(self._labels)),
             pictures=tuple(self._pictures),
+            parsers=tuple(sorted(self.parsers | ({"ocr"} if self._pictures else set()))),
         )
 
     def _fact(self, fact: Fact) -> Fact:

@@ -108,6 +108,7 @@ class Document:
     is valid Unicode without lone surrogates and without NUL. `flags` are warnings about the file (`repaired`,
     `truncated`, `charset_guess`, `active_content`, `duplicate_header`, `depth_limit`, `no_text_pages`, …), sorted, each
     once. `facts` holds the known values by the names in `schemas/facts.py`. `pictures` wait for OCR.
+    `parsers` are the families of formats that read it (engine/version.py), sorted; none if that is not known.
     """
 
     digest: str
@@ -122,6 +123,7 @@ class Document:
     facts: Mapping[str, Fact] = field(default_factory=dict)
     places: Places = Places()
     pictures: tuple[Picture, ...] = ()
+    parsers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+from cinnabar.engine.version import part_with
 from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import PartKind
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
@@ -50,6 +52,15 @@ class Reading:
             self.builder.close()
         else:
             self.builder.write(text)
+
+    def read(self, reader: Reader, data: bytes) -> None:
+        """Appends a file by the reader of its format. Raises the errors of the reader."""
+        self.note(reader)
+        reader(self, data)
+
+    def note(self, function: Callable[..., Any]) -> None:
+        """Notes that the document depends on the family of formats whose code this function is."""
+        self.builder.parsers.add(part_with(function))
 
     def count_mails(self, wanted: int) -> int:
         """Returns how many of these mails of a mailbox may still be read, and counts them."""

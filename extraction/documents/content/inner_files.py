@@ -23,7 +23,7 @@ def add_content(reading: Reading, data: bytes, name: str, media_type: str = "") 
     mark, outer = builder.open_count, reading.name
     reading.depth, reading.name = reading.depth + 1, name
     try:
-        content_format(data, name, media_type).reader()(reading, data)
+        reading.read(content_format(data, name, media_type).reader(), data)
     except DocumentError as error:
         builder.flags.add(f"attachment_{error.code}")
     except MemoryError:

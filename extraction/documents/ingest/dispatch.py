@@ -24,14 +24,15 @@ def parse(data: bytes, path: str, settings: ParserSettings = DEFAULT) -> Documen
     """
     file_format = content_format(data, path)
     reading = Reading(settings=settings, name=path)
-    file_format.reader()(reading, data)
+    reading.read(file_format.reader(), data)
     document = reading.builder.build(data, path, file_format.media_type)
     if not len(document.words) and not document.pictures:
         if "repaired" in reading.builder.flags:
             raise DocumentError("broken", f"a damaged {file_format.name}: no word of it can be read")
         raise DocumentError("empty", f"{file_format.name} of {len(data)} bytes without a word")
     if settings.careful:
-        return document
+        # Other parsers read the files that were left out this time.
+        return replace(document, parsers=())
     # The classifier must not lose a document that was read.
     with suppress(Exception):
         if language := language_of(document):

@@ -16,7 +16,7 @@ _KNOWN = "VelvetSweatshop"
 def add_encrypted(reading: Reading, data: bytes) -> None:
     """Appends an encrypted office file. Raises DocumentError: password if none of the passwords opens it, broken."""
     inside = decrypted(reading, data)
-    content_format(inside, reading.name).reader()(reading, inside)
+    reading.read(content_format(inside, reading.name).reader(), inside)
 
 
 def decrypted(reading: Reading, data: bytes) -> bytes:

@@ -86,6 +86,7 @@ def _is_invoice(reading: Reading, one: Any, name: str, media_type: str) -> bool:
     # Cold start: only invoices need the parser of XML.
     from cinnabar.extraction.documents.web.invoice import is_invoice
 
+    reading.note(is_invoice)
     return is_invoice(data)
 
 

@@ -52,6 +52,7 @@ def pack(outcome: Document | DocumentError) -> list[bytes]:
             [p.kind, p.start, p.end, p.name, p.page, p.width, p.height, p.parent, p.media_type] for p in outcome.parts
         ],
         "places": [outcome.places.start, outcome.places.label],
+        "parsers": outcome.parsers,
         "pictures": [[picture.part, len(picture.data), picture.scale] for picture in outcome.pictures],
     }
     bounds = np.stack([words.start, words.end, words.part], axis=1).astype("<i4")
@@ -117,6 +118,7 @@ def _unpack(path: str, head: Any, text: str, bounds: bytes, boxes: bytes, pictur
         facts={name: _fact(name, entry, len(text)) for name, entry in head["facts"].items()},
         places=_places(head["places"], len(text)),
         pictures=tuple(_pictures(head["pictures"], pictures, len(parts))),
+        parsers=tuple(sorted({str(parser) for parser in head["parsers"]})),
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from cinnabar.engine.models.identity import SHIPPED
-from cinnabar.engine.version import VALUES_VERSION
+from cinnabar.engine.version import PARTS, values_version
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.engines import OcrEngine, tesseract_languages
@@ -28,7 +28,7 @@ _WHOLE = "install it again: a file of the installation is missing or was changed
 
 def versions() -> Iterator[Finding]:
     """Cinnabar, Python, and whether each dependency is installed in a version that fits."""
-    yield ok("cinnabar", f"{version(PACKAGE)}, values {VALUES_VERSION}")
+    yield ok("cinnabar", f"{version(PACKAGE)}, values {values_version(*PARTS)}")
     yield ok("python", f"{platform.python_version()} on {platform.system()}")
     wrong = []
     needed = [Requirement(text) for text in requires(PACKAGE) or ()]

@@ -20,15 +20,15 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.version import definitions
+from cinnabar.engine.version import FIRST, values_version
 from cinnabar.extraction.reading.routing.kinds import Kind
 
 Floats = npt.NDArray[np.float32]
 
 _HERE = Path(__file__).parent
 _KINDS, VECTORS, FITTED = _HERE / "common_kinds.toml", _HERE / "common_kinds.safetensors", _HERE / "fit.json"
-# All files that decide a choice.
-_RULES = (_KINDS, VECTORS, FITTED, *(_HERE / f"{name}.py" for name in ("kinds", "likeness", "router", "vectors")))
+#: Names the rules and the data of the choice when its code got a version of its own; keys made before hold it.
+_FIRST = ("2005c9bf90e18231", "4a536e914baef117")
 #: The features of a document and a kind, each 0 to 1. `labels`: how alike the names of fields are to words that the
 #: document prints, on average; `printed`: the share of names that it prints; `title`, `words`: the same for the
 #: title and for the words of title and description (in the beginning of the document); `heading`, `outline`: the cosine
@@ -84,12 +84,14 @@ def routing_fit() -> RoutingFit:
 
 
 def _fingerprint() -> str:
-    """Returns a hash of the rules; comments and formatting of code do not count."""
-    digest = hashlib.sha256()
-    for path in _RULES:
-        code = path.suffix == ".py"
-        digest.update("".join(definitions(path.read_text(encoding="utf-8"))).encode() if code else path.read_bytes())
-    return digest.hexdigest()[:16]
+    """Returns a hash of the rules: of the version of their code and of their data."""
+    version, data = values_version("routing"), hashlib.sha256()
+    for path in (_KINDS, VECTORS, FITTED):
+        data.update(path.read_bytes())
+    first, first_data = _FIRST
+    if (version, data.hexdigest()[:16]) == (FIRST, first_data):
+        return first
+    return hashlib.sha256(f"{version} {data.hexdigest()}".encode()).hexdigest()[:16]
 
 
 def common_kinds() -> list[Kind]:

@@ -18,6 +18,7 @@ from cinnabar.extraction.reading.model_sources import (
     Place,
     RemoteSource,
     Source,
+    filler_part,
     sources_of,
 )
 from cinnabar.extraction.reading.records.validation import Validator
@@ -112,7 +113,7 @@ class Assignment:
     @property
     def fingerprint(self) -> str:
         """Returns the key part that names models and options; parser workers and device do not change it."""
-        return self.options.fingerprint(self._named)
+        return self.options.fingerprint(self._named, *map(filler_part, self.sources))
 
     @property
     def agreed(self) -> str:

@@ -9,8 +9,9 @@ import pytest
 import torch
 from tiny_network import SIZE, VOCABULARY, tiny_network
 
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.identity import fingerprint_of, model_folder
-from cinnabar.engine.models.reader.loading import device_of, load_model, load_network, save_network
+from cinnabar.engine.models.reader.loading import load_model, load_network, save_network
 from cinnabar.schemas.errors import ModelError, UsageError
 
 
