@@ -1,4 +1,4 @@
-"""The modules of the product, what each imports, and the circles among modules and among folders."""
+"""The modules of the product and of what stands outside of it, their imports, and circles of modules and folders."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ ROOT = Path(__file__).resolve().parents[1]
 #: The folder that is `cinnabar` itself; it links to the others, which stand at the top of the repository.
 TOP = ROOT / "src" / "cinnabar"
 FOLDERS = ("apps", "flows", "extraction", "engine", "kernels", "schemas")
+#: Folders at the top that no wheel holds, with modules of their own.
+OUTSIDE = ("training", "bench")
 
 
 @cache
-def modules() -> Mapping[str, Path]:
-    """Returns the files of all modules by their full name; a package has the file of its `__init__`."""
+def modules(outside: bool = False) -> Mapping[str, Path]:
+    """Returns the files of all modules by their full name; a package has the file of its `__init__`.
+
+    outside: with the modules of `OUTSIDE` as well.
+    """
     own = {path: path.relative_to(TOP) for path in sorted(TOP.glob("*.py"))}
     rooms = {path: path.relative_to(ROOT) for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))}
-    return {
-        ".".join(("cinnabar", *below.with_suffix("").parts)).removesuffix(".__init__"): path
-        for path, below in (own | rooms).items()
-    }
+    others = [path for folder in OUTSIDE if outside for path in sorted((ROOT / folder).rglob("*.py"))]
+    named = {path: ("cinnabar", *below.with_suffix("").parts) for path, below in (own | rooms).items()}
+    named |= {path: path.relative_to(ROOT).with_suffix("").parts for path in others}
+    return {".".join(parts).removesuffix(".__init__"): path for path, parts in named.items()}
 
 
 def folder_of(module: str) -> str:
@@ -29,29 +34,30 @@ def folder_of(module: str) -> str:
 
     A package whose `__init__` only hands on names of the folders in it stands above them, and is a folder of its own.
     """
-    path = modules()[module]
+    path = modules(outside=True)[module]
     if path.name == "__init__.py" and "__getattr__" in path.read_text("utf-8"):
         return f"{module} (its names)"
     return module if path.name == "__init__.py" else module.rpartition(".")[0]
 
 
 @cache
-def imports() -> Mapping[str, Set[str]]:
-    """Returns the modules of the product that each module imports, also within functions and for types alone."""
-    return {module: frozenset(_imported(path)) - {module} for module, path in modules().items()}
+def imports(outside: bool = False) -> Mapping[str, Set[str]]:
+    """Returns the modules that each module imports of these, also within functions and for types alone."""
+    known = modules(outside)
+    return {module: frozenset(_imported(path, known)) - {module} for module, path in known.items()}
 
 
-def _imported(path: Path) -> Iterator[str]:
+def _imported(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in modules())
-        elif isinstance(node, ast.ImportFrom) and node.module in modules():
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module in known:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
-                yield name if name in modules() else node.module
+                yield name if name in known else node.module
 
 
-def folders(depth: int | None = None) -> dict[str, set[str]]:
+def folders(depth: int | None = None, outside: bool = False) -> dict[str, set[str]]:
     """Returns the folders that each folder imports from.
 
     depth: parts of a folder's name that count, such as 3 for `cinnabar.extraction.store`; None for all.
@@ -61,8 +67,8 @@ def folders(depth: int | None = None) -> dict[str, set[str]]:
         folder = folder_of(module)
         return folder if depth is None else ".".join(folder.split(".")[:depth])
 
-    found: dict[str, set[str]] = {cut(module): set() for module in modules()}
-    for module, below in imports().items():
+    found: dict[str, set[str]] = {cut(module): set() for module in modules(outside)}
+    for module, below in imports(outside).items():
         found[cut(module)] |= {cut(other) for other in below} - {cut(module)}
     return found
 

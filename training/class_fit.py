@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from bench.reporting import machine, table
 from scipy.optimize import minimize
 
 from cinnabar.engine.choices import FEWEST, is_compared, selectors
@@ -301,7 +300,9 @@ def judged(data: Sequence[Asked]) -> str:
                 (bool(one.truth), int(logs.argmax()) in one.truth, here >= _GIVEN, here * float(np.exp(logs.max())))
             )
     head = ["source", "set", "values", "right if demanded", "right", "sure", "right of sure", "nulls", "invented"]
-    return table(head, [[source, row, *_cells(some)] for (source, row), some in sorted(answers.items())])
+    figures = [[*key, *_cells(some)] for key, some in sorted(answers.items())]
+    rows = [head, ["---", *["---:"] * (len(head) - 1)], *figures]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _cells(some: list[tuple[bool, bool, bool, float]]) -> list[str]:
@@ -341,7 +342,7 @@ def main() -> None:
     asker = Asker(model)
     data = examples(sets, asker)
     config = described(fitted_options(data), fitted_presence(data))
-    print(machine(model), end="\n\n")
+    print(f"model {model.fingerprint}", end="\n\n")
     print(judged(data), end="\n\n")
     print("\n".join(f"{name}: {getattr(config, name)}" for name in DescribedOptionsConfig.__dataclass_fields__))
     if asked.write:
