@@ -43,23 +43,23 @@ def carried(unit: Unit, there: Unit, form: Form, older: Form | None) -> Carried:
         return Carried(unit)
     value, made = parse(unit.text), OUT if there.text is None else parse(there.text)
     carrier = _Carrier(unit, there)
-    found = carrier.carry(node, value, made, node_at(older, unit.pointer), (unit.pointer, unit.pointer, unit.pointer))
-    if found is _REFUSED or found is OUT or not isinstance(found, (dict, list)):
+    moved = carrier.carry(node, value, made, node_at(older, unit.pointer), (unit.pointer, unit.pointer, unit.pointer))
+    if moved is _REFUSED or moved is OUT or not isinstance(moved, (dict, list)):
         return Carried(unit)
-    if json_text(found) == json_text(value):
+    if json_text(moved) == json_text(value):
         return Carried(unit, tuple(carrier.lost))
-    places = {pointer for pointer, _ in scalars(found, unit.pointer)}
-    kept = [leaf for leaf in unit.leaves if leaf.pointer in places or _is_absence(leaf, found, unit.pointer)]
+    places = {pointer for pointer, _ in scalars(moved, unit.pointer)}
+    kept = [leaf for leaf in unit.leaves if leaf.pointer in places or _is_absence(leaf, moved, unit.pointer)]
     leaves = {leaf.pointer: leaf for leaf in (*kept, *carrier.leaves)}
     # Nobody knows a value that neither the person nor the run gave.
     leaves = {place: LeafRow(place, "null", 0.0, "known") for place in carrier.empty} | leaves
-    rows, lists = ({**said, **own} for said, own in ((unit.rows, carrier.rows), (unit.lists, carrier.lists)))
+    rows, lists = ({**fixed, **own} for fixed, own in ((unit.rows, carrier.rows), (unit.lists, carrier.lists)))
     here = replace(
         unit,
-        text=json_text(found),
+        text=json_text(moved),
         leaves=tuple(leaves.values()),
-        rows={one: sure for one, sure in rows.items() if _has(found, one, unit.pointer)},
-        lists={one: sure for one, sure in lists.items() if _has(found, one, unit.pointer)},
+        rows={one: sure for one, sure in rows.items() if _has(moved, one, unit.pointer)},
+        lists={one: sure for one, sure in lists.items() if _has(moved, one, unit.pointer)},
     )
     return Carried(here, tuple(carrier.lost))
 
@@ -121,34 +121,34 @@ class _Carrier:
     def _object(
         self, node: ObjectNode, value: Mapping[str, Any], made: Any, old: Node | None, places: _Pointers
     ) -> Any:
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         for place in node.properties:
             name, own = place.name, _below(places, place.name)
             part = made.get(name, OUT) if isinstance(made, dict) else OUT
             known = _property(old, name)
             if name in value:
-                said = self.carry(place.node, value[name], part, known, own)
-                if said is not _REFUSED:
-                    found[name] = said
+                held = self.carry(place.node, value[name], part, known, own)
+                if held is not _REFUSED:
+                    parts[name] = held
                     continue
                 self._lose(value[name], own)
             elif known is not None and not place.required:
                 continue  # the person's record leaves it out
-            self._give(found, name, place.node, part, place.required, own)
+            self._give(parts, name, place.node, part, place.required, own)
         declared = {place.name for place in node.properties}
         for name, part in value.items():
             if name not in declared and group_of(node, name, part) is not None:
-                found[name] = part
+                parts[name] = part
             elif name not in declared:
                 self._lose(part, _below(places, name))
-        return found
+        return parts
 
     def _give(
-        self, found: dict[str, Any], name: str, node: Node, part: Any, required: bool, places: _Pointers
+        self, parts: dict[str, Any], name: str, node: Node, part: Any, required: bool, places: _Pointers
     ) -> None:
         """Puts in what the run made of a property that the person said nothing of, else null where one must be."""
         if part is not OUT:
-            found[name] = part
+            parts[name] = part
             own, _, from_run = places
 
             def moved(pointer: str) -> str:
@@ -160,14 +160,14 @@ class _Carrier:
             self.rows |= {moved(one): sure for one, sure in there.rows.items() if lies_within(one, from_run)}
             self.lists |= {moved(one): sure for one, sure in there.lists.items() if lies_within(one, from_run)}
         elif required and node.nullable:
-            found[name] = None
+            parts[name] = None
             self.empty.append(places[0])
 
     def _array(self, node: ArrayNode, value: list[Any], made: Any, old: Node | None, places: _Pointers) -> Any:
         rows = made if isinstance(made, list) else []
         own = old if isinstance(old, ArrayNode) else None
         same, first = matched(value, rows), len(node.prefix)
-        found = []
+        moved = []
         for number, item in enumerate(value):
             part = node.prefix[number] if number < first else node.item
             if part is None:
@@ -178,8 +178,8 @@ class _Carrier:
             row = self.carry(part, item, OUT if other is None else rows[other], of, (inner[0], inner[1], inner[2]))
             if row is _REFUSED:
                 return _REFUSED
-            found.append(row)
-        return found
+            moved.append(row)
+        return moved
 
     def _lose(self, value: Any, places: _Pointers) -> None:
         # Nothing that a person said is lost with a value that is not there, or that nobody looked at.
@@ -188,8 +188,8 @@ class _Carrier:
 
 
 def _below(places: _Pointers, name: str) -> _Pointers:
-    own, said, made = (f"{place}/{escape(name)}" for place in places)
-    return own, said, made
+    own, fixed, made = (f"{place}/{escape(name)}" for place in places)
+    return own, fixed, made
 
 
 def matched(items: Sequence[Any], others: Sequence[Any]) -> dict[int, int]:
@@ -207,13 +207,13 @@ def matched(items: Sequence[Any], others: Sequence[Any]) -> dict[int, int]:
             rows = having.get(cell, ())
             for other in rows if len(rows) <= _SHARED else ():
                 score[number, other] += 1 / len(rows)
-    found: dict[int, int] = {}
+    partners: dict[int, int] = {}
     taken: set[int] = set()
     for one, other in sorted(score, key=lambda pair: (-score[pair], abs(pair[0] - pair[1]), pair)):
-        if one not in found and other not in taken:
-            found[one] = other
+        if one not in partners and other not in taken:
+            partners[one] = other
             taken.add(other)
-    return found
+    return partners
 
 
 def _cells(item: Any) -> Iterator[tuple[str, str]]:

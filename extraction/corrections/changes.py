@@ -106,8 +106,8 @@ class Reviewed:
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:
     """Returns these corrections, oldest first, with the times at which they were taken back."""
     times = {one.undoes: one.made for one in undone}
-    found = (replace(one, undone=times.get(one.identity, one.undone)) for one in corrections)
-    return tuple(sorted(found, key=lambda one: one.identity))
+    dated = (replace(one, undone=times.get(one.identity, one.undone)) for one in corrections)
+    return tuple(sorted(dated, key=lambda one: one.identity))
 
 
 def in_force(corrections: Iterable[Correction]) -> tuple[Correction, ...]:
@@ -117,14 +117,14 @@ def in_force(corrections: Iterable[Correction]) -> tuple[Correction, ...]:
 
 def counting_of(corrections: Sequence[Correction]) -> list[tuple[Correction, Unit]]:
     """Returns the places that these corrections fix, oldest first, without those that a later one fixes again."""
-    found: list[tuple[Correction, Unit]] = []
+    counting: list[tuple[Correction, Unit]] = []
     taken: set[str] = set()
     for one in reversed(corrections):
         for unit in reversed(one.units):
             if not any(at in taken for at in above(unit.pointer)):
-                found.append((one, unit))
+                counting.append((one, unit))
         taken.update(unit.pointer for unit in one.units)
-    return found[::-1]
+    return counting[::-1]
 
 
 def counting_units(corrections: Sequence[Correction]) -> list[Unit]:
@@ -135,17 +135,17 @@ def counting_units(corrections: Sequence[Correction]) -> list[Unit]:
 def concerned(corrections: Sequence[Correction], pointers: Iterable[str]) -> list[Correction]:
     """Returns those of these corrections, oldest first, whose places meet one of these or each other's."""
     places = set(pointers)
-    found: dict[str, Correction] = {}
+    meeting: dict[str, Correction] = {}
     grown = True
     while grown:
         grown = False
         for one in corrections:
             own = {unit.pointer for unit in one.units}
-            if one.identity not in found and any(_meet(a, b) for a in own for b in places):
-                found[one.identity] = one
+            if one.identity not in meeting and any(_meet(a, b) for a in own for b in places):
+                meeting[one.identity] = one
                 places |= own
                 grown = True
-    return [one for one in corrections if one.identity in found]
+    return [one for one in corrections if one.identity in meeting]
 
 
 def _meet(one: str, other: str) -> bool:

@@ -75,7 +75,7 @@ def corrected_rows(
     for state in group:
         if state.record is not None or state.other_kind:
             by_engine[state.engine_fingerprint].append(state)
-    found: dict[str, list[pa.Table]] = defaultdict(list)
+    parts_of: dict[str, list[pa.Table]] = defaultdict(list)
     counts = {"written": 0, "quarantined": 0, "skipped": 0}
     for engine, some in by_engine.items():
         key = Key(run_id, name, fingerprint, engine)
@@ -91,21 +91,21 @@ def corrected_rows(
                 except NotStored as error:  # a version of the schema with another column has come since
                     outcomes[at] = tables.unstorable(one, error)
                 else:
-                    found[f"data/{folder}"].append(pa.Table.from_batches([record]))
-                    found[f"fields/{folder}"].append(leaves)
+                    parts_of[f"data/{folder}"].append(pa.Table.from_batches([record]))
+                    parts_of[f"fields/{folder}"].append(leaves)
         for one in outcomes:
             counts[one.status] += 1
-        found["outcomes"].append(tables.outcome_rows(outcomes, key))
+        parts_of["outcomes"].append(tables.outcome_rows(outcomes, key))
         judged = [one for one in outcomes if one.status != "skipped"]
         if (checks := tables.check_rows(judged, key)).num_rows:
-            found["checks"].append(checks)
+            parts_of["checks"].append(checks)
     bases = [
         (state.document, name, fingerprint, run_id, state.base)
         for some in by_engine.values()
         for state in some
         if state.base is not None
     ]
-    content = {folder: pa.concat_tables(parts).combine_chunks() for folder, parts in found.items()}
+    content = {folder: pa.concat_tables(parts).combine_chunks() for folder, parts in parts_of.items()}
     if bases:
         content["uncorrected"] = base_table(bases)
     run = {

@@ -41,8 +41,8 @@ class CorrectedRun:
         wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
         before = states(store.out, store.committed(), wanted, rows)[0] if wanted else {}
         bases: dict[str, Base] = {}
-        found = [self._revised(one, before.get((one.digest, name)), bases) for one in outcomes]
-        return found, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
+        corrected = [self._revised(one, before.get((one.digest, name)), bases) for one in outcomes]
+        return corrected, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
 
     def _revised(self, outcome: Outcome, state: CorrectedState | None, bases: dict[str, Base]) -> Outcome:
         if state is None or outcome.status == "skipped":

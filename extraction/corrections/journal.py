@@ -175,27 +175,27 @@ def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
 
 def _read(path: Path) -> WaitingCorrection:
     """Returns the entry in a file. Raises ValueError or its like if no version of Cinnabar can have written it."""
-    said = orjson.loads(path.read_bytes())
-    if not isinstance(said, dict) or said["format"] != 1:
+    content = orjson.loads(path.read_bytes())
+    if not isinstance(content, dict) or content["format"] != 1:
         raise ValueError("expected a JSON object of the format 1")
-    identity, document, name = said["identity"], own_name("digest", said["document"]), said["schema_name"]
+    identity, document, name = content["identity"], own_name("digest", content["document"]), content["schema_name"]
     if identity != path.stem:
         raise ValueError(f"it says that it is {str(identity)[:80]!r}, which is not its file's name")
     if not isinstance(name, str) or not name:
         raise ValueError(f"expected the name of a schema, got {str(name)[:80]!r}")
-    found = WaitingCorrection(
+    entry = WaitingCorrection(
         identity,
         document,
         name,
-        tuple(_correction_from(one, document, name) for one in said["corrections"]),
-        tuple(Undo(**one | {"made": datetime.fromisoformat(one["made"])}) for one in said["undone"]),
+        tuple(_correction_from(one, document, name) for one in content["corrections"]),
+        tuple(Undo(**one | {"made": datetime.fromisoformat(one["made"])}) for one in content["undone"]),
     )
-    for step in (*((one.identity, one.who) for one in found.corrections), *((u.identity, u.who) for u in found.undone)):
+    for step in (*((one.identity, one.who) for one in entry.corrections), *((u.identity, u.who) for u in entry.undone)):
         if not own_name("step of a correction", step[0]).startswith(f"{identity}-") or not isinstance(step[1], str):
             raise ValueError(f"expected a step of {identity} by somebody, got {step[0]}")
-    for undo in found.undone:
+    for undo in entry.undone:
         own_name("step of a correction", undo.undoes)
-    for one in found.corrections:
+    for one in entry.corrections:
         own_name("digest", one.schema_fingerprint)
         texts = [one.before, one.after]
         for pointer in (one.pointer, *(unit.pointer for unit in one.units)):
@@ -207,7 +207,7 @@ def _read(path: Path) -> WaitingCorrection:
         for text in texts:
             if text is not None:
                 parse(text)
-    return found
+    return entry
 
 
 def _correction_json(one: Correction) -> dict[str, Any]:
@@ -225,15 +225,15 @@ def _correction_json(one: Correction) -> dict[str, Any]:
     }
 
 
-def _correction_from(said: dict[str, Any], document: str, name: str) -> Correction:
+def _correction_from(row: dict[str, Any], document: str, name: str) -> Correction:
     return Correction(
         document=document,
         schema_name=name,
-        **said
+        **row
         | {
-            "action": Action(said["action"]),
-            "evidence": evidence_from(said["evidence"]),
-            "made": datetime.fromisoformat(said["made"]),
-            "units": units_from(said["units"]),
+            "action": Action(row["action"]),
+            "evidence": evidence_from(row["evidence"]),
+            "made": datetime.fromisoformat(row["made"]),
+            "units": units_from(row["units"]),
         },
     )

@@ -109,22 +109,22 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
         if fitting.lost:
             left[one.identity] = one, f"the schema has no place for the value of {', '.join(fitting.lost[:5])}"
     try:
-        found = _with_units(record, [unit for _, unit in counting], rules)
-        if not _new(before, found.text, rules):
-            return _revised(found, left)
+        revised = _with_units(record, [unit for _, unit in counting], rules)
+        if not _new(before, revised.text, rules):
+            return _revised(revised, left)
     except NotAccepted:
         pass
     for one, unit in counting:
         reason = ""
         for way in _ways(unit):
             try:
-                found = _with_units(record, [way], rules)
+                revised = _with_units(record, [way], rules)
             except NotAccepted as problem:
                 reason = reason or str(problem)
                 continue
-            wrong = _new(before, found.text, rules)
+            wrong = _new(before, revised.text, rules)
             if not wrong:
-                record, before, reason = found, rules.violations(found.text), ""
+                record, before, reason = revised, rules.violations(revised.text), ""
                 break
             reason = reason or f"{wrong[0].pointer or '/'}: {wrong[0].message}"
         if reason:
@@ -205,8 +205,8 @@ def guesses_of(state: CorrectedState) -> frozenset[str]:
     if base.status != "quarantined":
         return frozenset(leaf.pointer for leaf in record.leaves if leaf.origin != HUMAN and leaf.missing)
     # Of a record in quarantine only the reasons tell what was guessed.
-    told = base.pointers if base.code in _GUESSED else ()
-    return frozenset(pointer for pointer in told if not is_settled(record, pointer))
+    guessed = base.pointers if base.code in _GUESSED else ()
+    return frozenset(pointer for pointer in guessed if not is_settled(record, pointer))
 
 
 def judged_again(outcome: Outcome, base: Base, rules: Rules) -> Outcome:

@@ -24,8 +24,8 @@ _DIGITS = 16
 
 def sight(value: Any, other_kind: bool = False) -> str:
     """Returns the digest of a place's parsed value, OUT if the record leaves it out; `other_kind` as in the state."""
-    said = "-" if value is OUT else json.dumps(value, default=_number, separators=(",", ":"))
-    return hashlib.sha256(f"{other_kind:d}{said}".encode()).hexdigest()[:_DIGITS]
+    text = "-" if value is OUT else json.dumps(value, default=_number, separators=(",", ":"))
+    return hashlib.sha256(f"{other_kind:d}{text}".encode()).hexdigest()[:_DIGITS]
 
 
 def _number(value: Decimal) -> dict[str, str]:

@@ -73,16 +73,16 @@ class Base:
         """Returns all of it as JSON."""
         if self._text:
             return self._text
-        said = {"status": self.status, "code": self.code, "detail": self.detail, "pointers": list(self.pointers)}
-        return orjson.dumps(said | {"record": record_json(self.record)}).decode()
+        reasons = {"status": self.status, "code": self.code, "detail": self.detail, "pointers": list(self.pointers)}
+        return orjson.dumps(reasons | {"record": record_json(self.record)}).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Base:
         """Returns the base of this JSON; the inverse of `to_json`."""
-        said = orjson.loads(text)
-        found = cls(**said | {"record": record_from(said["record"]), "pointers": tuple(said["pointers"])})
-        object.__setattr__(found, "_text", text)
-        return found
+        values = orjson.loads(text)
+        base = cls(**values | {"record": record_from(values["record"]), "pointers": tuple(values["pointers"])})
+        object.__setattr__(base, "_text", text)
+        return base
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +163,16 @@ def correction_rows(
     out: Path, committed: Iterable[Manifest], documents: Collection[str] | None = None
 ) -> CorrectionRows:
     """Returns the stored corrections of these documents, or of all."""
-    found = CorrectionRows()
+    stored = CorrectionRows()
     for row in _rows(out, committed, "corrections", documents):
         pair = row["document"], row["schema_name"]
-        found.identities.add(row["identity"])
-        found.runs[pair].add(row["run_id"])
+        stored.identities.add(row["identity"])
+        stored.runs[pair].add(row["run_id"])
         if row["undoes"]:
-            found.undone[pair].append(Undo(row["identity"], row["undoes"], row["who"], row["made"]))
+            stored.undone[pair].append(Undo(row["identity"], row["undoes"], row["who"], row["made"]))
         else:
-            found.corrections[pair].append(_correction(row))
-    return found
+            stored.corrections[pair].append(_correction(row))
+    return stored
 
 
 class StoredCorrections:
@@ -381,11 +381,11 @@ def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record |
                 rows[file.table] += pq.read_table(path, columns=columns, filters=mine).to_pylist()
     if not rows["data"]:
         return None
-    found = rows["data"][0]
+    written = rows["data"][0]
     # Older files lack these columns.
     older: dict[str, Any] = {"flags": [], "row_confidence": None, "place": None}
     leaves = [older | row for row in rows["fields"]]
-    return stored_of(found["record_json"], found["confidence"], found["flags"], leaves).record
+    return stored_of(written["record_json"], written["confidence"], written["flags"], leaves).record
 
 
 def correction_table(rows: Sequence[dict[str, Any]]) -> pa.Table:

@@ -59,8 +59,8 @@ def at(value: Any, pointer: str) -> Any:
 
 def text_at(value: Any, pointer: str) -> str | None:
     """Returns the canonical text of this part of a record, None if it is left out."""
-    found = at(value, pointer)
-    return None if found is OUT else json_text(found)
+    part = at(value, pointer)
+    return None if part is OUT else json_text(part)
 
 
 def place_of(value: Any, pointer: str) -> str:
@@ -76,9 +76,9 @@ def place_of(value: Any, pointer: str) -> str:
 
 def places_in(value: Any, pointer: str, leaves: Iterable[LeafRow]) -> list[str]:
     """Returns the places at and below this pointer one by one: values outside of lists, lists, and omitted leaves."""
-    found = dict.fromkeys(_places(at(value, pointer), pointer))
-    found |= dict.fromkeys(place_of(value, leaf.pointer) for leaf in leaves if lies_within(leaf.pointer, pointer))
-    return list(found)
+    places = dict.fromkeys(_places(at(value, pointer), pointer))
+    places |= dict.fromkeys(place_of(value, leaf.pointer) for leaf in leaves if lies_within(leaf.pointer, pointer))
+    return list(places)
 
 
 def _places(value: Any, pointer: str) -> Iterator[str]:
@@ -128,8 +128,8 @@ class RecordInWork:
         self.leaves = {leaf.pointer: leaf for leaf in record.leaves}
         self.rows = dict(record.rows)
         self.lists = dict(record.lists)
-        told = {flag for leaf in record.leaves for flag in leaf.flags}
-        self._flags = set(record.flags) - told
+        of_leaves = {flag for leaf in record.leaves for flag in leaf.flags}
+        self._flags = set(record.flags) - of_leaves
         self._record = record
 
     def put(self, pointer: str, value: Any, form: Form) -> None:
@@ -198,9 +198,9 @@ class RecordInWork:
         # A leaf below an object that is null now tells of a place that is not there.
         there = (leaf.value is None or at(self.value, leaf.pointer) is not OUT for leaf in self.leaves.values())
         leaves = [leaf for leaf, held in zip(self.leaves.values(), there, strict=True) if held]
-        said = self._flags | {*flags} | {flag for leaf in leaves for flag in leaf.flags}
-        found = Record.of(text, leaves, said, self.rows, self.lists, self._record.thoughts)
-        return replace(found, checks=self._record.checks)
+        all_flags = self._flags | {*flags} | {flag for leaf in leaves for flag in leaf.flags}
+        made = Record.of(text, leaves, all_flags, self.rows, self.lists, self._record.thoughts)
+        return replace(made, checks=self._record.checks)
 
 
 def _child(node: Node | None, step: str) -> Node | None:
@@ -237,10 +237,10 @@ def record_json(record: Record) -> dict[str, Any]:
     }
 
 
-def record_from(said: Mapping[str, Any]) -> Record:
+def record_from(values: Mapping[str, Any]) -> Record:
     """Returns the record of these JSON values; the inverse of `record_json`."""
-    leaves = tuple(map(_leaf_from, said["leaves"]))
-    return Record(**{**said, "leaves": leaves, "flags": tuple(said["flags"])})
+    leaves = tuple(map(_leaf_from, values["leaves"]))
+    return Record(**{**values, "leaves": leaves, "flags": tuple(values["flags"])})
 
 
 def units_json(units: Sequence[Unit]) -> list[dict[str, Any]]:
@@ -257,9 +257,9 @@ def units_json(units: Sequence[Unit]) -> list[dict[str, Any]]:
     ]
 
 
-def units_from(said: Sequence[dict[str, Any]]) -> tuple[Unit, ...]:
+def units_from(rows: Sequence[dict[str, Any]]) -> tuple[Unit, ...]:
     """Returns the places of these JSON values; the inverse of `units_json`."""
-    return tuple(Unit(**one | {"leaves": tuple(map(_leaf_from, one["leaves"]))}) for one in said)
+    return tuple(Unit(**one | {"leaves": tuple(map(_leaf_from, one["leaves"]))}) for one in rows)
 
 
 class StoredUnits(Sequence[Unit]):
@@ -308,12 +308,12 @@ def evidence_json(evidence: Evidence | None) -> dict[str, Any] | None:
     }
 
 
-def evidence_from(said: dict[str, Any] | None) -> Evidence | None:
+def evidence_from(values: dict[str, Any] | None) -> Evidence | None:
     """Returns the evidence of these JSON values."""
-    if said is None:
+    if values is None:
         return None
-    spans, boxes = (Span(**one) for one in said["spans"]), (Box(**one) for one in said["boxes"])
-    return Evidence(tuple(spans), said["text"], tuple(boxes), said["place"])
+    spans, boxes = (Span(**one) for one in values["spans"]), (Box(**one) for one in values["boxes"])
+    return Evidence(tuple(spans), values["text"], tuple(boxes), values["place"])
 
 
 def _leaf_json(leaf: LeafRow) -> dict[str, Any]:
@@ -329,5 +329,5 @@ def _leaf_json(leaf: LeafRow) -> dict[str, Any]:
     }
 
 
-def _leaf_from(said: dict[str, Any]) -> LeafRow:
-    return LeafRow(**said | {"evidence": evidence_from(said["evidence"]), "flags": tuple(said["flags"])})
+def _leaf_from(values: dict[str, Any]) -> LeafRow:
+    return LeafRow(**values | {"evidence": evidence_from(values["evidence"]), "flags": tuple(values["flags"])})

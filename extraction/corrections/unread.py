@@ -17,24 +17,24 @@ def unread_corrections(out: Path) -> dict[Path, str]:
 
     They wait and cannot be read, or no column could hold their values.
     """
-    return journal.broken(out) | {path: _told(path) for path in files_aside(out)}
+    return journal.broken(out) | {path: _reason(path) for path in files_aside(out)}
 
 
 def aside_of(path: Path) -> dict[str, Any]:
     """Returns what is told of a correction that could not be stored; {} if its file cannot be read."""
     try:
-        said = orjson.loads(path.read_bytes())
+        content = orjson.loads(path.read_bytes())
     except (OSError, ValueError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
-def _told(path: Path) -> str:
-    said = aside_of(path)
-    pointers = said.get("pointers")
+def _reason(path: Path) -> str:
+    content = aside_of(path)
+    pointers = content.get("pointers")
     places = ", ".join(shortened(str(one)) or "/" for one in pointers[:5]) if isinstance(pointers, list) else ""
     return (
-        f"a correction of {said.get('path') or said.get('document') or 'a document'}"
-        f"{f' at {places}' if places else ''} could not be stored ({said.get('why', 'the file cannot be read')}) and"
+        f"a correction of {content.get('path') or content.get('document') or 'a document'}"
+        f"{f' at {places}' if places else ''} could not be stored ({content.get('why', 'the file cannot be read')}) and"
         " does not count; correct the document again, then remove this file"
     )

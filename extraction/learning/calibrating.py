@@ -220,11 +220,11 @@ class Calibrated:
 
     def lists(self, names: frozenset[str] | None = None) -> Mapping[str, list[tuple[float, bool]]]:
         """Returns by set the lists of these sets (default all): the confidence of each, and whether it is complete."""
-        found: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+        by_set: dict[str, list[tuple[float, bool]]] = defaultdict(list)
         for one, sure in zip(self.seen, self.fit.crossed, strict=True):
             if one.family == "lists" and (names is None or one.name in names):
-                found[one.name].append((float(sure), one.right))
-        return found
+                by_set[one.name].append((float(sure), one.right))
+        return by_set
 
 
 def calibrate(
@@ -242,31 +242,31 @@ def calibrate(
     the observations. A fine-tuned model starts from its own calibration. Raises UsageError if no labelled document is
     left.
     """
-    engine, folder, weights, said = _uncalibrated(name, device)
+    engine, folder, weights, config = _uncalibrated(name, device)
     seen: list[Observation] = []
     with ParserPool(workers, settings=parser_settings()) as pool:
         for one in sets:
-            chosen = one.select(unseen_files(one, said), limit)
+            chosen = one.select(unseen_files(one, config), limit)
             path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.jsonl"
-            found = None if path is None else read_observations(path)
-            if found is None:
-                found = observe(chosen, engine, pool, done)
+            observations = None if path is None else read_observations(path)
+            if observations is None:
+                observations = observe(chosen, engine, pool, done)
                 if path is not None:
-                    write_observations(path, found)
+                    write_observations(path, observations)
                     # Read back as the next run reads them: the same observations give the same fit.
-                    found = read_observations(path) or found
+                    observations = read_observations(path) or observations
             else:
                 done(len(chosen.truths))
-            seen += found
+            seen += observations
     if not any(one.family in LEAVES for one in seen):
         raise UsageError("expected a labelled document that can be read and did not train the model, found none")
     try:
-        prior = load_calibration(folder, weights) if "base" in said else None
+        prior = load_calibration(folder, weights) if "base" in config else None
     except ModelError:
         prior = None
     fitted = fit(seen, weights, prior, "language" if is_checkpoint(folder) else "reader")
     save_calibration(folder, fitted.calibration)
-    return Calibrated(seen, fitted, frozenset(name for name in said.get("sources", ()) if name))
+    return Calibrated(seen, fitted, frozenset(name for name in config.get("sources", ()) if name))
 
 
 def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Mapping[str, Any]]:
@@ -285,8 +285,8 @@ def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Map
 
 def _key(labelled: LabelledSet, engine: str) -> str:
     """Names the observations of a set by its engine, truths, schema and current documents."""
-    said = (engine, labelled.truths, labelled.schema, labelled.options)
-    digest = hashlib.sha256(repr(said).encode("utf-8", "surrogatepass"))
+    content = (engine, labelled.truths, labelled.schema, labelled.options)
+    digest = hashlib.sha256(repr(content).encode("utf-8", "surrogatepass"))
     for line in labelled.truths:
         try:
             digest.update(hashlib.sha256((labelled.folder / line["file"]).read_bytes()).digest())

@@ -58,10 +58,10 @@ def observe(
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
     characters = 0
-    found: list[Observation] = []
+    observations: list[Observation] = []
     for path, read in pool.parse_many(files):
         done(1)
-        if len(found) >= _ENOUGH or characters >= _ENOUGH_TEXT or not isinstance(read, Document):
+        if len(observations) >= _ENOUGH or characters >= _ENOUGH_TEXT or not isinstance(read, Document):
             continue
         pieces = chunks_for(read, engine, form=form)
         if len(pieces) > 1:
@@ -78,8 +78,8 @@ def observe(
             signs = signs_of(form, passage, merged)
             leaves = {at: own for at, own in signs.leaves.items() if merged.leaves[at].slot not in form.constants}
             asked = RecordSigns(*(_asked(part, facts) for part in (leaves, signs.rows, lists)))
-            found += _observations(labelled, files[path], merged, asked)
-    return found
+            observations += _observations(labelled, files[path], merged, asked)
+    return observations
 
 
 def _observations(
@@ -143,14 +143,14 @@ def read_observations(path: Path) -> list[Observation] | None:
     """Returns the written observations; None if the file is missing, broken or of another version."""
     if not path.is_file():
         return None
-    found = []
+    observations = []
     try:
         head, *lines = path.read_text(encoding="utf-8").splitlines()
         if json.loads(head) != [values_version("merging", *FAMILIES)]:
             return None
         for line in lines:
             name, document, family, raw, right, signs = json.loads(line)
-            found.append(Observation(name, document, family, raw, right, defaultdict(float, signs)))
+            observations.append(Observation(name, document, family, raw, right, defaultdict(float, signs)))
     except (ValueError, TypeError):
         return None
-    return found
+    return observations

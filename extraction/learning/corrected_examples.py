@@ -21,11 +21,11 @@ def corrected_examples(out: Path) -> Examples:
     """
     by_form: dict[str, list[Example]] = {}
     for name in names(out):
-        found = corrected_set(out, name)
-        compiled = compile_schema(found.source.schema)
+        corrected = corrected_set(out, name)
+        compiled = compile_schema(corrected.source.schema)
         own = []
-        for line in found.labelled.truths:
-            read = found.reads[line["file"]].found
+        for line in corrected.labelled.truths:
+            read = corrected.reads[line["file"]].found
             try:
                 record = compiled.canonical(line["truth"])
             except NotAccepted:
@@ -34,5 +34,5 @@ def corrected_examples(out: Path) -> Examples:
                 own.append(Example(read.text, record))
         if own:
             by_form[compiled.form.fingerprint] = sorted(own, key=lambda one: (one.text, one.record))
-    said = {form: [[one.text, one.record] for one in own] for form, own in sorted(by_form.items())}
-    return Examples(hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16], by_form)
+    content = {form: [[one.text, one.record] for one in own] for form, own in sorted(by_form.items())}
+    return Examples(hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16], by_form)

@@ -119,7 +119,7 @@ def tune_diffusion(
 
 def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) -> list[Example]:
     """Returns the training part of a set as examples; says how many of its documents cannot be trained on."""
-    form, found, long, refused = one.compiled.form, list[Example](), 0, 0
+    form, examples, long, refused = one.compiled.form, list[Example](), 0, 0
     for document in one.documents():
         try:
             record = one_line(one.compiled.canonical(document.truth))
@@ -130,13 +130,13 @@ def _examples(one: TuningSet, model: LanguageModel, say: Callable[[str], None]) 
         if len(example.prompt) + len(example.answer) > model.traits.window:
             long += 1
         else:
-            found.append(example)
+            examples.append(example)
     name = one.labelled.name
     if long:
         window = f"the model's window of {model.traits.window} tokens"
         say(f"{name}: {counted(long, 'document')} longer than {window}: left out")
     if refused:
         say(f"{name}: {counted(refused, 'truth')} refused by the schema: left out")
-    if not found:
+    if not examples:
         raise UsageError(f"{one.labelled.folder}: expected documents that fit into the model's window, found none")
-    return found
+    return examples

@@ -60,27 +60,27 @@ class Draft:
         )
 
     def _field(self, leaf: LeafRow) -> dict[str, Any]:
-        said: dict[str, Any] = {"field": leaf.pointer}
+        field: dict[str, Any] = {"field": leaf.pointer}
         if deserves_a_look(leaf):
-            said["check"] = True
-        said |= {"value": _value(leaf), "confidence": round(leaf.confidence, 2)}
+            field["check"] = True
+        field |= {"value": _value(leaf), "confidence": round(leaf.confidence, 2)}
         if leaf.evidence is not None:
-            said["read"] = _in_context(self.document.text, leaf)
-            said["spans"] = [[span.start, span.end] for span in leaf.evidence.spans]
+            field["read"] = _in_context(self.document.text, leaf)
+            field["spans"] = [[span.start, span.end] for span in leaf.evidence.spans]
             if leaf.page:
-                said["page"] = leaf.page
-        return said
+                field["page"] = leaf.page
+        return field
 
     def page(self, draft: str, link: str) -> str:
         """Returns the draft as an HTML page: the text with its values marked. `link` leads to the document."""
-        fields = {leaf.pointer: _told(leaf) for leaf in self.fields}
+        fields = {leaf.pointer: _page_field(leaf) for leaf in self.fields}
         pieces = [(text, None if leaf is None else fields[leaf.pointer]) for text, leaf in self._pieces()]
         return render("draft.html", file=self.file, link=link, draft=draft, pieces=pieces, fields=fields.values())
 
     def _pieces(self) -> Iterator[tuple[str, LeafRow | None]]:
         """Yields the text in pieces, those that a value was read from with its field."""
         known = [(leaf, leaf.evidence) for leaf in self.fields if leaf.evidence]
-        spans = [(span.start, span.end, leaf) for leaf, found in known for span in found.spans]
+        spans = [(span.start, span.end, leaf) for leaf, evidence in known for span in evidence.spans]
         text, at = self.document.text, 0
         for start, end, leaf in sorted(spans, key=lambda span: span[:2]):
             if start < at:  # two fields share words; one mark is enough
@@ -113,8 +113,8 @@ def _in_context(text: str, leaf: LeafRow) -> str:
     return " ".join(f"{before}»{text[span.start : span.end]}«{after}".split())
 
 
-def _told(leaf: LeafRow) -> dict[str, Any]:
-    """Returns what the page tells of a field."""
+def _page_field(leaf: LeafRow) -> dict[str, Any]:
+    """Returns a field as the values that the template of the page shows."""
     value = _dumped(_value(leaf))
     return {"pointer": leaf.pointer, "value": value, "confidence": leaf.confidence, "check": deserves_a_look(leaf)}
 

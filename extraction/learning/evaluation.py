@@ -135,8 +135,8 @@ def _has(figures: Figures, name: str) -> bool:
 
 def broken_truths(truths: Sequence[Truth], validator: Validator) -> list[tuple[str, Violation]]:
     """Returns the documents whose truth breaks its own schema, each with its first violation."""
-    found = ((line["file"], validator.check(json.dumps(line["truth"]))) for line in truths)
-    return [(file, violations[0]) for file, violations in found if violations]
+    by_file = ((line["file"], validator.check(json.dumps(line["truth"]))) for line in truths)
+    return [(file, violations[0]) for file, violations in by_file if violations]
 
 
 def _scalars(value: Any) -> Iterable[Any]:

@@ -251,10 +251,10 @@ class _Improving:
         path = self.folder / f"{name}.json"
         if path.is_file():
             return dict(json.loads(path.read_text(encoding="utf-8")))
-        found = made()
+        result = made()
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, json.dumps(found).encode())
-        return found
+        write_bytes(path, json.dumps(result).encode())
+        return result
 
     def _trained(self, name: str, files: Sequence[str], steps: int | None = None) -> tuple[Network, WordPieces]:
         """Returns the base after training on these documents."""
@@ -266,24 +266,24 @@ class _Improving:
         most_seconds = self._share() if steps is None else math.inf
         config = FineTuning(steps=most, seed=self.seed, at_most=most_seconds).config(len(files))
 
-        def told(row: Mapping[str, float]) -> None:
+        def tell_step(row: Mapping[str, float]) -> None:
             self._tell("training", min(1.0, row["step"] / most))
 
-        train(network, [source], wordpieces, config, self.folder / name, told, self.device)
+        train(network, [source], wordpieces, config, self.folder / name, tell_step, self.device)
         return network, wordpieces
 
     def _labelled(self, file: str) -> Labelled:
-        found = self.corrected.reads[file].found
-        assert isinstance(found, Document)
-        return Labelled(file, passage_of(found), self.truths[file])
+        document = self.corrected.reads[file].found
+        assert isinstance(document, Document)
+        return Labelled(file, passage_of(document), self.truths[file])
 
     def _predictions(self, network: Network, wordpieces: WordPieces, files: Sequence[str]) -> dict[str, dict[str, Any]]:
         network.eval()
         reader = Reader(network, wordpieces, "measured", self.device, precision=self.precision)
         job = Job(self.compiled, Engine(reader), self.validator, "guess")
-        found = answers([self.corrected.reads[file] for file in files], job)
+        answered = answers([self.corrected.reads[file] for file in files], job)
         # The text of a document is not written to disk.
-        return {file: {**one, "text": None} for file, one in found.items()}
+        return {file: {**one, "text": None} for file, one in answered.items()}
 
     def _score(self, predictions: Mapping[str, dict[str, Any]]) -> Figures:
         return score_set(self.corrected.labelled, predictions)
@@ -305,11 +305,11 @@ class _Improving:
             if one["support"]
         )
         was, now = float(before["f1"]), float(after["f1"])
-        found = Improvement(
+        improvement = Improvement(
             len(self.files), was, now, fields, str(model), now > was, round(time.monotonic() - self.begun, 1)
         )
-        write_bytes(model / FIGURES, json.dumps(asdict(found), indent=1).encode())
-        return found
+        write_bytes(model / FIGURES, json.dumps(asdict(improvement), indent=1).encode())
+        return improvement
 
     def _tell(self, stage: str, share: float, f1: float | None = None) -> None:
         self.f1 = f1 if f1 is not None else self.f1

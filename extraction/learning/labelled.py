@@ -26,11 +26,11 @@ def labelled_passages(
     documents: Iterable[Labelled], form: Form, wordpieces: WordPieces
 ) -> list[LabelledPassage]:
     """Returns the documents with the targets of the form's slots; it leaves out documents without words."""
-    found = []
+    labelled = []
     for document in documents:
         passage = document.passage
         pieces = wordpieces.pieces(passage.text, passage.word_start, passage.word_box)
         if len(pieces):
             labels = label_by_search(passage.text, form, document.truth)
-            found.append(labelled_passage(passage.text, form, labels, pieces, wordpieces))
-    return found
+            labelled.append(labelled_passage(passage.text, form, labels, pieces, wordpieces))
+    return labelled

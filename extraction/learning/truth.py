@@ -56,9 +56,9 @@ def accept(folder: Path) -> Accepted:
     for path in drafts_of(folder):
         name = path.relative_to(folder).as_posix()
         text = path.read_text(encoding="utf-8", errors="replace")
-        found = list(_problems(folder, name, text, validator))
-        problems += found
-        if found:
+        own = list(_problems(folder, name, text, validator))
+        problems += own
+        if own:
             continue
         draft = json.loads(text)
         file = draft["file"]
@@ -91,8 +91,8 @@ def known_files(folder: Path) -> set[str]:
 
 def drafted_file(draft: Path) -> str | None:
     """Returns the document of a draft by its `file` entry, also of a malformed draft; None if it has none."""
-    found = re.search(r'"file":\s*("(?:[^"\\]|\\.)*")', draft.read_text(encoding="utf-8", errors="replace"))
-    return None if found is None else str(json.loads(found[1]))
+    match = re.search(r'"file":\s*("(?:[^"\\]|\\.)*")', draft.read_text(encoding="utf-8", errors="replace"))
+    return None if match is None else str(json.loads(match[1]))
 
 
 def write_truths(folder: Path, lines: Sequence[Mapping[str, Any]]) -> None:
@@ -107,9 +107,9 @@ def line_of(text: str, place: str) -> int:
     """Returns the line, from 1, where the value at this JSON pointer begins, or the nearest value around it."""
     at, best = 1, -1
     for path, offset in _values(text):
-        found = pointer(path)
-        if f"{place}/".startswith(f"{found}/") and len(found) > best:
-            at, best = text.count("\n", 0, offset) + 1, len(found)
+        here = pointer(path)
+        if f"{place}/".startswith(f"{here}/") and len(here) > best:
+            at, best = text.count("\n", 0, offset) + 1, len(here)
     return at
 
 

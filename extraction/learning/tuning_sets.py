@@ -100,9 +100,9 @@ class TuningSet:
         truths = {line["file"]: line["truth"] for line in self.labelled.truths}
         documents = []
         for file in self.parts.trained:
-            found = self.reads[file].found
-            assert isinstance(found, Document)
-            documents.append(Labelled(file, passage_of(found), truths[file]))
+            document = self.reads[file].found
+            assert isinstance(document, Document)
+            documents.append(Labelled(file, passage_of(document), truths[file]))
         return documents
 
     def figures(self, files: Sequence[str], filler: Filler) -> Figures:

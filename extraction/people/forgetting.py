@@ -106,17 +106,17 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     if dry_run:
         return _found(out, named(out, document), manifests.read_live(out))
     with open_folder(out) as store:
-        found = _found(store.out, named(store.out, document), store.committed())
+        forgotten = _found(store.out, named(store.out, document), store.committed())
         with failures(f"{out}: could not forget {document}"):
-            _remove_caches(store.out, found)
+            _remove_caches(store.out, forgotten)
             # The document is findable until its last batch is gone, so what only it could lead to goes first.
             store.remove_replaced()
-            for entry in _concerned(store.out, found, store.committed()):
-                store.replace(partial(_copy_without, store.out, entry, found))
+            for entry in _concerned(store.out, forgotten, store.committed()):
+                store.replace(partial(_copy_without, store.out, entry, forgotten))
             store.publish()
             store.remove_replaced()
-            write_anew(store.out, found.reports)
-    return found
+            write_anew(store.out, forgotten.reports)
+    return forgotten
 
 
 def named(out: Path, document: str) -> DocumentNames:
@@ -162,13 +162,13 @@ def named(out: Path, document: str) -> DocumentNames:
 
 def _within(texts: _Texts, holders: Sequence[str]) -> tuple[str, ...]:
     """Returns the paths of the files in these archives and of the mails in these mailboxes, and the paths of both."""
-    found: list[str] = []
+    inner: list[str] = []
     for holder in dict.fromkeys(holders):
         files = _files_within(texts, holder)
         mails = texts("path FROM outcomes WHERE starts_with(path, ? || '#')", holder)
         inside = (*files, *(path for path in mails if _NUMBER.fullmatch(path, len(holder))))
-        found += (holder, *inside) if inside else ()
-    return tuple(found)
+        inner += (holder, *inside) if inside else ()
+    return tuple(inner)
 
 
 def _files_within(texts: _Texts, holder: str) -> tuple[str, ...]:
@@ -187,15 +187,15 @@ def _files_within(texts: _Texts, holder: str) -> tuple[str, ...]:
 
 def _holders_ending(texts: _Texts, name: str) -> tuple[str, ...]:
     """Returns the archives and mailboxes whose path ends in this name."""
-    found: dict[str, bool] = {}
+    holders: dict[str, bool] = {}
     for mark in ("/", "#"):
         for path in texts("path FROM outcomes WHERE contains(path, ?)", f"/{name}{mark}"):
             holder = path[: path.index(f"/{name}{mark}") + len(name) + 1]
             if mark == "#":
-                found[holder] = found.get(holder, False) or _NUMBER.fullmatch(path, len(holder)) is not None
-            elif holder not in found:
-                found[holder] = bool(_files_within(texts, holder))
-    return tuple(holder for holder, holds in found.items() if holds)
+                holders[holder] = holders.get(holder, False) or _NUMBER.fullmatch(path, len(holder)) is not None
+            elif holder not in holders:
+                holders[holder] = bool(_files_within(texts, holder))
+    return tuple(holder for holder, holds in holders.items() if holds)
 
 
 def _may_hold_files(path: str) -> bool:
@@ -204,9 +204,9 @@ def _may_hold_files(path: str) -> bool:
     return here.is_file() or (here.suffix.lower() in ARCHIVE_SUFFIXES and not here.is_dir())
 
 
-def _ambiguous(document: str, found: Sequence[str]) -> UsageError:
-    some = ", ".join(text[:80] for text in found[:5])
-    return UsageError(f"{document}: fits {len(found)} documents ({some}); give more of it")
+def _ambiguous(document: str, fitting: Sequence[str]) -> UsageError:
+    some = ", ".join(text[:80] for text in fitting[:5])
+    return UsageError(f"{document}: fits {len(fitting)} documents ({some}); give more of it")
 
 
 def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forgotten:
@@ -318,15 +318,15 @@ def _blanked(arguments: str | None, paths: Sequence[str]) -> str | None:
             return FORGOTTEN
         return value
 
-    found = blank(json.loads(arguments))
-    return orjson.dumps(found).decode() if changed else arguments
+    blanked = blank(json.loads(arguments))
+    return orjson.dumps(blanked).decode() if changed else arguments
 
 
 def _aside(out: Path, one: DocumentNames) -> Iterator[str]:
     """Yields the batches in `aside/` that hold the document, or that cannot be read and so may hold it."""
     for path in files_aside(out):
-        said = aside_of(path)
-        if not said or said.get("document") in one.digests or said.get("path") in one.paths:
+        content = aside_of(path)
+        if not content or content.get("document") in one.digests or content.get("path") in one.paths:
             yield within(out, path)
     for folder in sorted((out / ASIDE).glob("*")):
         if any(_may_hold(path, one) for path in folder.glob("*.parquet")):
@@ -347,16 +347,16 @@ def _journals(out: Path) -> list[Path]:
     return [path for path in sorted((out / JOURNALS).glob("*.jsonl")) if b'"answer"' in path.read_bytes()]
 
 
-def _remove_caches(out: Path, found: Forgotten) -> None:
+def _remove_caches(out: Path, forgotten: Forgotten) -> None:
     if (out / ENCODINGS).is_dir():
         shutil.rmtree(out / ENCODINGS)
     for training in out.glob(_TRAININGS):
         shutil.rmtree(training)
-    for digest in filter(_is_digest, found.digests):
+    for digest in filter(_is_digest, forgotten.digests):
         if (out / PAGES / digest).is_dir():
             shutil.rmtree(out / PAGES / digest)
-    for name in found.journals:
+    for name in forgotten.journals:
         Journal(out / name, "").close(settled=True)
-    for name in found.aside:
+    for name in forgotten.aside:
         shutil.rmtree(out / name) if (out / name).is_dir() else (out / name).unlink()
-    remove_reports(out, found.reports)
+    remove_reports(out, forgotten.reports)

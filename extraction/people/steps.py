@@ -115,9 +115,9 @@ def steps_of(
     model than that of the run. Raises UsageError if there is no such document, its file is gone or holds other bytes,
     it cannot be parsed, or its model is not on this machine.
     """
-    found: list[WatchedStep] = []
-    watch(out, document, schema_name, found.append, model=model, device=device)
-    return found
+    steps: list[WatchedStep] = []
+    watch(out, document, schema_name, steps.append, model=model, device=device)
+    return steps
 
 
 def watch(

@@ -58,10 +58,10 @@ def verify(out: Path, clean: bool = False) -> Verified:
     if not manifests.paths(out):
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     lying = set(_leftovers(out))
-    found = check(out)
+    checked = check(out)
     aside: list[str] = []
-    problems = list(found.problems)
-    wrong = found
+    problems = list(checked.problems)
+    wrong = checked
     # Setting a batch aside may uncover more: a batch that a broken manifest had replaced counts again.
     while any(problem.batch for problem in wrong.problems):
         aside += set_aside(out, wrong.problems)
@@ -78,7 +78,7 @@ def verify(out: Path, clean: bool = False) -> Verified:
         removed = sorted(lying - set(_leftovers(out)))
     # A going run has files of uncommitted batches, which are no leftovers.
     left = [] if is_locked(out) else _leftovers(out)
-    return Verified(found.batches, found.files, found.records, problems, aside, removed, left)
+    return Verified(checked.batches, checked.files, checked.records, problems, aside, removed, left)
 
 
 def check(out: Path) -> Verified:
@@ -115,18 +115,18 @@ def _checked(out: Path, live: list[Manifest], problems: list[FileProblem]) -> Ve
 
 def _correction_runs(out: Path, sound: list[Manifest]) -> set[str]:
     """Returns the runs that hold corrections: they write a record again under the engine that made it."""
-    found: set[str] = set()
+    run_ids: set[str] = set()
     for entry in sound:
         for file in entry.files:
             if file.table == "runs":
                 for row in _rows(out / file.path, ["run_id", "arguments"]):
                     if row["arguments"] and json.loads(row["arguments"]).get(COMMAND) == CORRECT:
-                        found.add(row["run_id"])
-    return found
+                        run_ids.add(row["run_id"])
+    return run_ids
 
 
 def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
-    found, problems = [], []
+    entries, problems = [], []
     for path in manifests.paths(out):
         number = manifests.number_of(path) or 0
         try:
@@ -142,8 +142,8 @@ def _manifests(out: Path) -> tuple[list[Manifest], list[FileProblem]]:
         if entry.number != number:
             problems.append(FileProblem(number, within(out, path), f"says that it is number {entry.number}"))
         else:
-            found.append(entry)
-    return found, problems
+            entries.append(entry)
+    return entries, problems
 
 
 def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | None:
@@ -161,13 +161,13 @@ def _check_file(out: Path, entry: Manifest, file: StoredFile) -> FileProblem | N
     except (OSError, pa.ArrowException) as error:
         return FileProblem(entry.number, file.path, f"not a Parquet file: {error}")
     if rows != file.rows:
-        told = f"it has {counted(rows, 'row')}, but was committed with {file.rows:,}"
-        return FileProblem(entry.number, file.path, told)
+        problem = f"it has {counted(rows, 'row')}, but was committed with {file.rows:,}"
+        return FileProblem(entry.number, file.path, problem)
     try:
-        told = content_problem(path, file.table) or ""
+        problem = content_problem(path, file.table) or ""
     except (OSError, ValueError) as error:
-        told = f"cannot be read: {error}"
-    return FileProblem(entry.number, file.path, told) if told else None
+        problem = f"cannot be read: {error}"
+    return FileProblem(entry.number, file.path, problem) if problem else None
 
 
 def _validator(out: Path, name: str, problems: list[FileProblem]) -> Validator | None:
@@ -261,8 +261,8 @@ def _check_rows(
                     problems.append(problem)
                 violations = [] if validator is None else validator.check(row["record_json"])
                 if violations:
-                    said = f"{violations[0].pointer or '/'}: {violations[0].message}"
-                    detail = f"document {row['document'][:16]}: breaks its schema at {said}"
+                    broken = f"{violations[0].pointer or '/'}: {violations[0].message}"
+                    detail = f"document {row['document'][:16]}: breaks its schema at {broken}"
                     problems.append(FileProblem(entry.number, file.path, detail))
     return records
 
@@ -274,5 +274,5 @@ def _rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _leftovers(out: Path) -> list[str]:
-    found, _ = _manifests(out)
-    return sorted(within(out, path) for path in manifests.leftovers(out, found))
+    sound, _ = _manifests(out)
+    return sorted(within(out, path) for path in manifests.leftovers(out, sound))

@@ -269,9 +269,9 @@ class BatchedRun:
 
     def _stages(self) -> dict[str, float]:
         """Returns the seconds of the stages; those of a model's own steps are named `fill/STEP`."""
-        found = {"parse": self._reader.seconds} | self._seconds
+        stages = {"parse": self._reader.seconds} | self._seconds
         timings = getattr(self._job.engine, "timings", {}) if self._job is not None else {}
-        return found | {f"fill/{step}": seconds for step, seconds in timings.items()}
+        return stages | {f"fill/{step}": seconds for step, seconds in timings.items()}
 
     def _take(self, inputs: Sequence[Input], parsers: ParserSettings, stack: ExitStack) -> None:
         """Cuts the inputs into batches, and makes their reader on the stack."""

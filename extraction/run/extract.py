@@ -130,7 +130,7 @@ class Extraction(BatchedRun):
         items = [item.content for batch in self.batches for item in batch]
         if not items or self._remote is None:
             return
-        found = estimate_cost(
+        estimate = estimate_cost(
             items,
             max((part.compiled.form for part in self.assignment.parts), key=lambda form: len(form.slots)),
             self._reader.pool,
@@ -139,7 +139,7 @@ class Extraction(BatchedRun):
             at_most=self.assignment.escalation is not None or self.assignment.routing is not None,
             examples=None if self.assignment.examples is None else self.assignment.examples.examples,
         )
-        self._progress.estimated(found)
+        self._progress.estimated(estimate)
 
     def _metered(self) -> list[Metered]:
         """Returns the loaded fillers that ask a server."""
@@ -156,8 +156,8 @@ class Extraction(BatchedRun):
             return self._raised | {"model": Path(escalation.source.folder).name, "left": 0}
         if not metered:
             return None
-        found: dict[str, Any] = dict(metered[-1].usage()) | {"left": self._left}
-        return found | self._raised if escalation is not None else found
+        usage: dict[str, Any] = dict(metered[-1].usage()) | {"left": self._left}
+        return usage | self._raised if escalation is not None else usage
 
     def _end_metered(self) -> None:
         metered = self._metered()
@@ -172,8 +172,8 @@ def _spelled(item: Path | Message | Input, spelled: Spelling) -> str:
     return item.path if isinstance(item, Input) else spelled(path_of(item))
 
 
-def _named(found: Input, name: str) -> Input:
-    return found if found.path == name else replace(found, path=name)
+def _named(content: Input, name: str) -> Input:
+    return content if content.path == name else replace(content, path=name)
 
 
 def _name_of(location: Location, spelled: Spelling) -> str:

@@ -79,14 +79,14 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
             " LEFT JOIN (SELECT document, size FROM documents) USING (document)"
             " ORDER BY path, run_id"
         ).fetchall()
-    found = [_held(row) for row in rows]
+    rejected = [_held(row) for row in rows]
     spelled = Spelling.of(out)
     for name in documents:
-        if not any(_named(one, name, spelled) for one in found):
+        if not any(_named(one, name, spelled) for one in rejected):
             raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` lists its documents")
     return [
         one
-        for one in found
+        for one in rejected
         if (not documents or any(_named(one, name, spelled) for name in documents))
         and (not codes or one.code in codes)
     ]

@@ -230,8 +230,8 @@ class Run:
         rows = self._stored_corrections.rows()
         if rows is None:
             return False
-        found = rows.of((digest, self.key.schema_name))
-        return any(one.action == OTHER_KIND and one.undone is None for one in found)
+        own = rows.of((digest, self.key.schema_name))
+        return any(one.action == OTHER_KIND and one.undone is None for one in own)
 
     def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
         """Returns the new outcomes in their final form, and the records and leaves of the written ones."""
@@ -252,8 +252,8 @@ class Run:
                 else:
                     taken[outcome.digest] = outcome.path
                     if outcome.code in CODES and outcome.digest in self._recorded:
-                        said = f"{outcome.detail}; the record that was read before stays"
-                        outcome = Outcome(outcome.path, "skipped", outcome.code, said, outcome.digest)
+                        detail = f"{outcome.detail}; the record that was read before stays"
+                        outcome = Outcome(outcome.path, "skipped", outcome.code, detail, outcome.digest)
             if (engine := self._engine_of(outcome.parsers)) != self.key.engine_fingerprint:
                 outcome = replace(outcome, engine=engine)
             if outcome.status == "written":

@@ -42,10 +42,10 @@ def fails(check: str, found: str, advice: str) -> Finding:
 
 def findings_of(checks: Iterable[tuple[str, Callable[[], Iterable[Finding]]]]) -> list[Finding]:
     """The findings of these checks in order; a check that raises has failed itself, and the others go on."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name, check in checks:
         try:
-            found += check()
+            findings += check()
         except Exception as error:  # a diagnosis has to survive what it looks for
-            found.append(fails(name, f"{type(error).__name__}: {error}", "run with CINNABAR_DEBUG=1, and report it"))
-    return found
+            findings.append(fails(name, f"{type(error).__name__}: {error}", "run with CINNABAR_DEBUG=1, and report it"))
+    return findings

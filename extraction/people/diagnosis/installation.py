@@ -54,13 +54,13 @@ def models() -> Iterator[Finding]:
 
     for check, folder in (("reader", SHIPPED), ("sentence encoder", SHIPPED.parents[1] / "sentences" / "weights")):
         try:
-            said = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-            check_files(folder, said["files"])
+            card = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+            check_files(folder, card["files"])
         except (OSError, ValueError, KeyError, ModelError) as error:
             yield fails(check, str(error), _WHOLE)
             continue
         whole = sum(path.stat().st_size for path in folder.iterdir())
-        yield ok(check, f"{counted(len(said['files']), 'file')}, {whole / 1e6:.0f} MB, whole")
+        yield ok(check, f"{counted(len(card['files']), 'file')}, {whole / 1e6:.0f} MB, whole")
 
 
 def parser() -> Iterator[Finding]:
@@ -68,12 +68,12 @@ def parser() -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder, ParserPool(1) as pool:
         path = Path(folder) / "doctor.txt"
         path.write_text("Invoice 77\n", encoding="utf-8")
-        found = pool.submit(path).result()
-    if isinstance(found, Document) and "77" in found.text:
+        parsed = pool.submit(path).result()
+    if isinstance(parsed, Document) and "77" in parsed.text:
         yield ok("parser", "a bounded process reads a text")
     else:
-        told = str(found) if isinstance(found, DocumentError) else "another text"
-        yield fails("parser", told, "allow processes of this user, with 1 GiB of address space each")
+        problem = str(parsed) if isinstance(parsed, DocumentError) else "another text"
+        yield fails("parser", problem, "allow processes of this user, with 1 GiB of address space each")
 
 
 def ocr() -> Iterator[Finding]:

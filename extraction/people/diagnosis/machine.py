@@ -39,12 +39,12 @@ def _memory() -> Finding:
     if limit is not None and limit < whole:
         used = _number(_CGROUP / "memory.current") or 0
         whole, free = limit, min(free, limit - used)
-    told = f"{size(free)} free of {size(whole)}"
+    measured = f"{size(free)} free of {size(whole)}"
     if free < NO_MEMORY:
-        return fails("memory", told, f"free {size(LITTLE_MEMORY)}, or give the container more")
+        return fails("memory", measured, f"free {size(LITTLE_MEMORY)}, or give the container more")
     if free < LITTLE_MEMORY:
-        return advises("memory", told, "large documents may end a run; free memory, or use --workers 1")
-    return ok("memory", told)
+        return advises("memory", measured, "large documents may end a run; free memory, or use --workers 1")
+    return ok("memory", measured)
 
 
 def _memory_of_machine() -> tuple[int, int]:
@@ -77,11 +77,12 @@ def _cores() -> Finding:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     capability = torch.backends.cpu.get_cpu_capability()
     integers = multiplies_integers(torch.device("cpu"))
-    told = f"{cores} of {platform.machine()}, {capability}, products in {'8-bit integers' if integers else 'float32'}"
+    products = "8-bit integers" if integers else "float32"
+    measured = f"{cores} of {platform.machine()}, {capability}, products in {products}"
     if not integers:
         slower = "the reader works, but slower: this processor multiplies 8-bit integers inexactly or slowly"
-        return advises("cores", told, slower)
-    return ok("cores", told)
+        return advises("cores", measured, slower)
+    return ok("cores", measured)
 
 
 def _gpu() -> Finding:
@@ -99,7 +100,7 @@ def _gpu() -> Finding:
 def disk(check: str, folder: Path, advice: str) -> Finding:
     """The free disk of a folder."""
     free = shutil.disk_usage(folder).free
-    told = f"{size(free)} free in {folder}"
+    measured = f"{size(free)} free in {folder}"
     if free < NO_DISK:
-        return fails(check, told, advice)
-    return advises(check, told, advice) if free < LITTLE_DISK else ok(check, told)
+        return fails(check, measured, advice)
+    return advises(check, measured, advice) if free < LITTLE_DISK else ok(check, measured)

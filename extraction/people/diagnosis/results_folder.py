@@ -32,22 +32,22 @@ def results_folder(out: Path) -> Iterator[Finding]:
         yield ok(check, "no results yet")
         return
     try:
-        found = status(out)
+        present = status(out)
         last = runs(out, 1)
     except CinnabarError as error:
         yield fails("results", str(error), f"cinnabar verify --out {out} tells more")
         return
     for path, why in unread_corrections(out).items():
         yield advises("correction", f"{path.relative_to(out)}: {why}", "see docs/corrections.md, During a run")
-    records = sum(found.records.values())
-    held = sum(found.quarantined.values())
-    yield ok("results", f"{counted(records, 'record')}, {held} in quarantine, {counted(found.runs, 'run')}")
-    yield advises("lock", "a run is writing", "wait for it to end before another one") if found.writing else ok(
+    records = sum(present.records.values())
+    held = sum(present.quarantined.values())
+    yield ok("results", f"{counted(records, 'record')}, {held} in quarantine, {counted(present.runs, 'run')}")
+    yield advises("lock", "a run is writing", "wait for it to end before another one") if present.writing else ok(
         "lock", "free"
     )
-    if found.snapshot:
+    if present.snapshot:
         yield ok("snapshot", "shows the last commit")
     else:
         yield advises("snapshot", "behind the last commit, or the folder has moved", "the next run renews it")
-    if last and last[0].seconds is None and not found.writing:
+    if last and last[0].seconds is None and not present.writing:
         yield advises("last run", f"{last[0].run_id} did not end", "the same command goes on with the rest")

@@ -27,10 +27,10 @@ def property_name(label: str, taken: frozenset[str] | set[str] = frozenset()) ->
     name = name or "field"
     if name[0].isdigit():
         name = f"n_{name}"
-    found, number = name, 2
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    return found
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
 
 
 def title_of(label: str) -> str:

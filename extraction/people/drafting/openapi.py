@@ -48,10 +48,10 @@ def schema_of_component(document: Mapping[str, Any], component: str | None, wher
 
 
 def _at(document: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    found: Any = document
+    part: Any = document
     for step in path:
-        found = found.get(step) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+        part = part.get(step) if isinstance(part, dict) else None
+    return part if isinstance(part, dict) else {}
 
 
 class _Reading:
@@ -66,20 +66,20 @@ class _Reading:
             return [self.rewritten(part, f"{at}/{index}") for index, part in enumerate(schema)]
         if not isinstance(schema, dict):
             return schema
-        found: dict[str, Any] = {}
+        translated: dict[str, Any] = {}
         for key, part in schema.items():
             below = f"{at}/{escape(key)}"
             if key == "$ref" and isinstance(part, str):
-                found[key] = self._reference(part, below)
+                translated[key] = self._reference(part, below)
             elif key in _NAMED and isinstance(part, dict):
-                found[key] = {name: self.rewritten(one, f"{below}/{escape(name)}") for name, one in part.items()}
+                translated[key] = {name: self.rewritten(one, f"{below}/{escape(name)}") for name, one in part.items()}
             elif key in _DATA:
-                found[key] = part
+                translated[key] = part
             elif key not in _LEFT_OUT:
-                found[key] = self.rewritten(part, below)
-        if "example" in schema and "examples" not in found:
-            found["examples"] = [schema["example"]]
-        return self._as_2020_12(found, schema) if self.draft_4 else found
+                translated[key] = self.rewritten(part, below)
+        if "example" in schema and "examples" not in translated:
+            translated["examples"] = [schema["example"]]
+        return self._as_2020_12(translated, schema) if self.draft_4 else translated
 
     def _reference(self, target: str, at: str) -> str:
         name, _, inside = target.removeprefix(f"#{self.prefix}").partition("/")
@@ -90,16 +90,16 @@ class _Reading:
         return f"#/$defs/{name}" + (f"/{inside}" if inside else "")
 
     @staticmethod
-    def _as_2020_12(found: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    def _as_2020_12(rewritten: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
         for bound in ("Minimum", "Maximum"):
             exclusive, plain = f"exclusive{bound}", bound.lower()
-            if isinstance(found.get(exclusive), bool) and found.pop(exclusive) and plain in found:
-                found[exclusive] = found.pop(plain)
+            if isinstance(rewritten.get(exclusive), bool) and rewritten.pop(exclusive) and plain in rewritten:
+                rewritten[exclusive] = rewritten.pop(plain)
         if schema.get("nullable") is not True:
-            return found
-        kinds = found.get("type")
-        if isinstance(kinds, str) and "$ref" not in found and not any(k in found for k in ("allOf", "anyOf", "oneOf")):
-            values = {"enum": [*found["enum"], None]} if None not in found.get("enum", [None]) else {}
-            return found | {"type": [kinds, "null"]} | values
-        said = {key: found.pop(key) for key in ("title", "description") if key in found}
-        return said | {"anyOf": [found, {"type": "null"}]}
+            return rewritten
+        kinds = rewritten.get("type")
+        if isinstance(kinds, str) and rewritten.keys().isdisjoint(("$ref", "allOf", "anyOf", "oneOf")):
+            values = {"enum": [*rewritten["enum"], None]} if None not in rewritten.get("enum", [None]) else {}
+            return rewritten | {"type": [kinds, "null"]} | values
+        texts = {key: rewritten.pop(key) for key in ("title", "description") if key in rewritten}
+        return texts | {"anyOf": [rewritten, {"type": "null"}]}

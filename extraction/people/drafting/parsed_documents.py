@@ -21,7 +21,7 @@ def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[s
     Raises UsageError if none can be read.
     """
     locations = located(paths)
-    found: list[Document] = []
+    documents: list[Document] = []
     problems: list[tuple[str, str]] = []
     with ExitStack() as connections:
         items = [examine(item, locations) for item in gather(locations, None, connections)[:MOST_DOCUMENTS]]
@@ -32,8 +32,8 @@ def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[s
             if isinstance(outcome, DocumentError):
                 problems.append((item.path, f"{outcome.code}: {problem_message(outcome)}"))
             elif outcome.text.strip():
-                found.append(outcome)
-    if not found:
+                documents.append(outcome)
+    if not documents:
         why = "".join(f"; {path}: {reason}" for path, reason in problems[:3])
         raise UsageError(f"{', '.join(paths)[:200]}: expected documents with text, got none{why}")
-    return found, problems
+    return documents, problems

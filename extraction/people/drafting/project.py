@@ -60,9 +60,9 @@ def _texts(folder: Path, own: list[Path], paths: list[Path], view: str) -> dict[
         "SCHEMA": json.dumps(str(folder / SCHEMA), ensure_ascii=False),
         "TABLES": json.dumps(str(folder / RESULTS), ensure_ascii=False),
     }
-    told = {"DOCUMENTS": shlex.join(map(str, own)) if own else "documents", "VIEW": view}
+    shown = {"DOCUMENTS": shlex.join(map(str, own)) if own else "documents", "VIEW": view}
     names = [SCHEMA, *([] if own else [SAMPLE]), DEPLOYMENT, README]
-    marks: dict[str, Mapping[str, str]] = {DEPLOYMENT: deployed, README: told}
+    marks: dict[str, Mapping[str, str]] = {DEPLOYMENT: deployed, README: shown}
     texts = {}
     for name in names:
         text = room.joinpath(*name.split("/")).read_text("utf-8")

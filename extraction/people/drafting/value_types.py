@@ -59,29 +59,29 @@ def text_type(values: Sequence[Value]) -> dict[str, Any]:
 
     A value that no type reads is a text. `description` tells a unit, a currency or a kind of text that no keyword says.
     """
-    said = [value for value in values if value.text.strip()]
-    if not said:
+    stated = [value for value in values if value.text.strip()]
+    if not stated:
         return {"type": "string"}
-    for found in (_boolean, _date, _date_time, _clock, _number, _told):
-        if (schema := found(said)) is not None:
+    for schema_of in (_boolean, _date, _date_time, _clock, _number, _common_form):
+        if (schema := schema_of(stated)) is not None:
             return schema
-    return _choices(said) or _text(said)
+    return _choices(stated) or _text(stated)
 
 
 def decimal_places(places: int) -> dict[str, int]:
     """The keyword for numbers of which these are the most decimal places seen; none if they are too many."""
-    found = next((one for one in PLACES if places <= one), None)
-    return {} if found is None else {DECIMALS: found}
+    allowed = next((one for one in PLACES if places <= one), None)
+    return {} if allowed is None else {DECIMALS: allowed}
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema with null beside its values."""
-    found = dict(schema)
-    if isinstance(found.get("type"), str) and found["type"] not in ("array", "object"):
-        found["type"] = [found["type"], "null"]
-        if "enum" in found:
-            found["enum"] = [*found["enum"], None]
-    return found
+    widened = dict(schema)
+    if isinstance(widened.get("type"), str) and widened["type"] not in ("array", "object"):
+        widened["type"] = [widened["type"], "null"]
+        if "enum" in widened:
+            widened["enum"] = [*widened["enum"], None]
+    return widened
 
 
 def _most(values: Sequence[Value], reads: Callable[[Value], object]) -> bool:
@@ -106,8 +106,8 @@ def _date_time(values: Sequence[Value]) -> dict[str, Any] | None:
 
 def _clock(values: Sequence[Value]) -> dict[str, Any] | None:
     def reads(one: Value) -> bool:
-        found = TIME.fullmatch(one.text.strip())
-        return found is not None and any(_CLOCK.match(time) for time in read_time(found))
+        match = TIME.fullmatch(one.text.strip())
+        return match is not None and any(_CLOCK.match(time) for time in read_time(match))
 
     return {"type": "string", "pattern": _CLOCK.pattern} if _most(values, reads) else None
 
@@ -155,7 +155,7 @@ def _is_currency(text: str) -> bool:
     return text in CURRENCY_CODES or any(sign in text for sign in CURRENCY_SIGNS)
 
 
-def _told(values: Sequence[Value]) -> dict[str, Any] | None:
+def _common_form(values: Sequence[Value]) -> dict[str, Any] | None:
     """The schema of texts of a form that everybody knows."""
     if _most(values, lambda one: _EMAIL.fullmatch(one.text.strip())):
         return {"type": "string", "format": "email"}

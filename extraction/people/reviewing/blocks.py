@@ -30,7 +30,7 @@ class Block:
     start: int
     end: int
 
-    def told(self, document: Document) -> dict[str, Any]:
+    def as_json(self, document: Document) -> dict[str, Any]:
         """Returns the block as JSON: its place, its name for people, and the size of its page in points."""
         part = document.parts[self.part] if self.part >= 0 else None
         page = part is not None and _is_page(part)
@@ -59,13 +59,13 @@ def _label(part: Part) -> str:
 
 def blocks_of(document: Document) -> list[Block]:
     """Returns the blocks of a document in order; together they hold all of its text."""
-    found = []
+    blocks = []
     for start, end, part in _innermost(document):
         if part >= 0 and _is_page(document.parts[part]):
-            found.append(Block(part, start, end))
+            blocks.append(Block(part, start, end))
         else:
-            found += [Block(part, a, b) for a, b in _pieces(document.text, start, end)]
-    return found
+            blocks += [Block(part, a, b) for a, b in _pieces(document.text, start, end)]
+    return blocks
 
 
 def _innermost(document: Document) -> Iterator[tuple[int, int, int]]:

@@ -101,15 +101,15 @@ class Contents:
 
     def picture(self, wanted: Wanted, part: int) -> bytes | None:
         """Returns the picture of the page that is this part, as a JPEG; None if there is none."""
-        found = self._pictures.get(wanted.name, part)
-        if found is None:
+        jpeg = self._pictures.get(wanted.name, part)
+        if jpeg is None:
             document = self.document(wanted)
             if isinstance(document, Missing) or not 0 <= part < len(document.parts):
                 return None
             if document.parts[part].kind != "page" or not document.parts[part].width:
                 return None
-            found = self._drawers.submit(self._drawn, wanted, document, part).result()
-        return found or None
+            jpeg = self._drawers.submit(self._drawn, wanted, document, part).result()
+        return jpeg or None
 
     def _drawn(self, wanted: Wanted, document: Document, part: int) -> bytes:
         """Returns the picture of a page, which is drawn now if it is not kept; empty if it cannot be drawn.
@@ -123,22 +123,22 @@ class Contents:
                 return b""
             pool, page = self._pool(wanted.hidden), document.parts[part].page
             drawn = page_pictures(pool, content, wanted.document, document, page)
-        found = {one.part: one.jpeg for one in drawn}
+        jpegs = {one.part: one.jpeg for one in drawn}
         # What ends its process, and what is not drawn with the rest, is not tried again for each page.
-        over = [part] if found and document.media_type == PDF else range(len(document.parts))
-        self._pictures.add(wanted.name, dict.fromkeys(over, b"") | found)
-        return found.get(part, b"")
+        over = [part] if jpegs and document.media_type == PDF else range(len(document.parts))
+        self._pictures.add(wanted.name, dict.fromkeys(over, b"") | jpegs)
+        return jpegs.get(part, b"")
 
     def _parsed(self, wanted: Wanted) -> Document | Missing:
         with self._found(wanted) as content:
             if isinstance(content, Missing):
                 return content
-            found = self._pool(wanted.hidden).submit(content).result()
-        if isinstance(found, DocumentError):
-            return Missing(f"{found.code}: {found.detail}" if found.detail else found.code)
-        if found.digest != wanted.document:
+            parsed = self._pool(wanted.hidden).submit(content).result()
+        if isinstance(parsed, DocumentError):
+            return Missing(f"{parsed.code}: {parsed.detail}" if parsed.detail else parsed.code)
+        if parsed.digest != wanted.document:
             return Missing("the file has changed since it was read")
-        return found
+        return parsed
 
     @contextlib.contextmanager
     def _found(self, wanted: Wanted) -> Iterator[Content | Missing]:
@@ -192,9 +192,9 @@ class _Pictures:
                 self._kept.move_to_end((document, part))
             return self._kept.get((document, part))
 
-    def add(self, document: str, found: Mapping[int, bytes]) -> None:
+    def add(self, document: str, pictures: Mapping[int, bytes]) -> None:
         with self._lock:
-            for part, picture in found.items():
+            for part, picture in pictures.items():
                 self._bytes += _room(picture) - _room(self._kept.pop((document, part), None))
                 self._kept[document, part] = picture
             while self._bytes > self._most:
@@ -208,5 +208,5 @@ def _room(picture: bytes | None) -> int:
 
 def reads_hidden_text(arguments: str) -> bool:
     """Returns whether the run with these arguments read hidden text, which moves all characters behind it."""
-    said: Any = json.loads(arguments or "{}")
-    return bool(isinstance(said, dict) and said.get("hidden"))
+    given: Any = json.loads(arguments or "{}")
+    return bool(isinstance(given, dict) and given.get("hidden"))

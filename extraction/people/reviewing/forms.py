@@ -37,34 +37,34 @@ class _Form:
     def place(self, schema: Any, depth: int) -> dict[str, Any]:
         self._left -= 1
         merged, nullable = self._merged(schema)
-        found: dict[str, Any] = {
+        form: dict[str, Any] = {
             "kind": "any",
             "title": str(merged.get("title") or ""),
             "description": str(merged.get("description") or ""),
             "nullable": nullable,
         }
         if depth > _DEPTH or self._left < 0:
-            return found
+            return form
         types = self._types(merged)
         properties = merged.get("properties")
         if types == ["object"] and isinstance(properties, dict):
             required = merged.get("required")
             needed = set(required) if isinstance(required, list) else set()
-            found["kind"] = "object"
-            found["properties"] = [
+            form["kind"] = "object"
+            form["properties"] = [
                 [name, {**self.place(part, depth + 1), "required": name in needed}] for name, part in properties.items()
             ]
         elif types == ["array"] and "prefixItems" not in merged and "items" in merged:
-            found["kind"] = "list"
-            found["items"] = self.place(merged["items"], depth + 1)
+            form["kind"] = "list"
+            form["items"] = self.place(merged["items"], depth + 1)
         elif types and _SCALARS.issuperset(types):
-            found["kind"] = "value"
-            found["types"] = types
-            found["format"] = str(merged.get("format") or "")
+            form["kind"] = "value"
+            form["types"] = types
+            form["format"] = str(merged.get("format") or "")
             options = [merged["const"]] if "const" in merged else merged.get("enum")
             if isinstance(options, list):
-                found["options"] = [json_text(one) for one in options if one is not None]
-        return found
+                form["options"] = [json_text(one) for one in options if one is not None]
+        return form
 
     def _merged(self, schema: Any, seen: frozenset[str] = frozenset()) -> tuple[dict[str, Any], bool]:
         """Returns a place's own keywords with those behind `$ref`, `allOf` and a nullable alternative.
@@ -101,8 +101,8 @@ class _Form:
 
     def _types(self, merged: Mapping[str, Any]) -> list[str]:
         """Returns the types of a place without null, in the order of the schema; [] if it does not tell."""
-        said = merged.get("type")
-        names = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+        kinds = merged.get("type")
+        names = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
         if not names and ("enum" in merged or "const" in merged):
             values = merged["enum"] if isinstance(merged.get("enum"), list) else [merged.get("const")]
             names = [_type_of(value) for value in values]
@@ -123,21 +123,23 @@ class _Form:
 
 
 def _allows_null(own: Mapping[str, Any]) -> bool:
-    said = own.get("type")
+    kinds = own.get("type")
     options = own.get("enum")
     if isinstance(options, list) and None not in options:
         return False
-    return said == "null" or (isinstance(said, list) and "null" in said) or (said is None and isinstance(options, list))
+    if isinstance(kinds, list):
+        return "null" in kinds
+    return kinds == "null" or (kinds is None and isinstance(options, list))
 
 
 def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Returns the keywords of both, with the properties and required names of both."""
-    found = {**first, **second}
+    joined = {**first, **second}
     if isinstance(first.get("properties"), dict) and isinstance(second.get("properties"), dict):
-        found["properties"] = {**first["properties"], **second["properties"]}
+        joined["properties"] = {**first["properties"], **second["properties"]}
     if isinstance(first.get("required"), list) and isinstance(second.get("required"), list):
-        found["required"] = [*first["required"], *second["required"]]
-    return found
+        joined["required"] = [*first["required"], *second["required"]]
+    return joined
 
 
 def _type_of(value: Any) -> str:

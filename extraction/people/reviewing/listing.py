@@ -235,21 +235,21 @@ class Listing:
         asked = f"SELECT document, schema_name FROM listing WHERE {condition} ORDER BY {ORDERS[selection.order]}"
         pairs = [(row["document"], row["schema_name"]) for row in self._rows(asked, values)]
         places = {pair: place for place, pair in enumerate(pairs)}
-        found = SortedList(secrets.token_hex(8), selection, places, pairs)
+        made = SortedList(secrets.token_hex(8), selection, places, pairs)
         with self._lock:
-            self._lists[found.name] = found
+            self._lists[made.name] = made
             while len(self._lists) > _LISTS or sum(len(one.pairs) for one in self._lists.values()) > _LISTED:
                 if len(self._lists) == 1:
                     break
                 self._lists.popitem(last=False)
-        return found
+        return made
 
     def _list(self, name: str) -> SortedList:
         with self._lock:
-            if (found := self._lists.get(name)) is None:
+            if (kept := self._lists.get(name)) is None:
                 raise ListGone("the list is not known any more; make it again")
             self._lists.move_to_end(name)
-            return found
+            return kept
 
     def page(self, name: str, start: int, count: int) -> ListPage:
         """Returns rows of a list, from `start` on, at most `count` and MOST_LISTED of them. Raises ListGone."""
@@ -261,8 +261,8 @@ class Listing:
             " USING (document, schema_name)"
         )
         rows = self._rows(asked, [list(side) for side in zip(*pairs, strict=True)]) if pairs else []
-        found = {(row["document"], row["schema_name"]): row for row in rows}
-        return ListPage(len(listed.pairs), [found.get(pair) for pair in pairs], self._added(listed))
+        by_pair = {(row["document"], row["schema_name"]): row for row in rows}
+        return ListPage(len(listed.pairs), [by_pair.get(pair) for pair in pairs], self._added(listed))
 
     def _added(self, listed: SortedList) -> int:
         """Returns the number of documents that the selection has now, and the list does not."""
@@ -310,10 +310,10 @@ class Listing:
             " (SELECT unnest(list_distinct(flags || document_flags || failed)) AS name FROM listing)"
             " GROUP BY ALL ORDER BY documents DESC, name LIMIT 100"
         )
-        found = {"schemas": self._rows(schemas), "codes": self._rows(codes), "flags": self._rows(flags)}
+        tables = {"schemas": self._rows(schemas), "codes": self._rows(codes), "flags": self._rows(flags)}
         counts = ("documents", "reviewed", "reviewable", "quarantined")
-        totals = {name: sum(one[name] for one in found["schemas"]) for name in counts}
-        return {**found, **totals}
+        totals = {name: sum(one[name] for one in tables["schemas"]) for name in counts}
+        return {**tables, **totals}
 
     def row(self, document: str, schema: str) -> dict[str, Any]:
         """Returns all columns of one document's row. Raises UsageError if there is none."""
@@ -374,5 +374,5 @@ class Listing:
 
 def _commits(out: Path) -> frozenset[int]:
     """Returns the numbers of the folder's commits."""
-    found: Collection[int | None] = {manifests.number_of(path) for path in manifests.paths(out)}
-    return frozenset(number for number in found if number is not None)
+    numbers: Collection[int | None] = {manifests.number_of(path) for path in manifests.paths(out)}
+    return frozenset(number for number in numbers if number is not None)

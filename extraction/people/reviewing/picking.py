@@ -29,7 +29,7 @@ def picked_values(place: Mapping[str, Any], text: str, spans: Sequence[Span]) ->
     before = text[max(0, spans[0].start - 40) : spans[0].start]
     after = text[spans[-1].end : spans[-1].end + 40]
     read = readings(picked, document_locale(text), before, after)
-    types, found = place["types"], dict[str, None]()
+    types, texts = place["types"], dict[str, None]()
     if options := place.get("options"):
         meant = {picked.casefold(), *(str(one.value).casefold() for one in read)}
         return [one for one in options if str(json.loads(one)).casefold() in meant]
@@ -37,12 +37,12 @@ def picked_values(place: Mapping[str, Any], text: str, spans: Sequence[Span]) ->
     for one in read:
         if one.kind == "number" and {"number", "integer"} & set(types):
             if (number := _number(str(one.value), "number" in types)) is not None:
-                found[number] = None
+                texts[number] = None
         elif one.kind == "boolean" and "boolean" in types:
-            found[json_text(one.value)] = None
+            texts[json_text(one.value)] = None
         elif "string" in types and (one.kind in wanted if wanted else one.kind in ("text", "code")):
-            found[json_text(str(one.value))] = None
-    return list(found)[:_MOST]
+            texts[json_text(str(one.value))] = None
+    return list(texts)[:_MOST]
 
 
 def _number(text: str, fraction: bool) -> str | None:

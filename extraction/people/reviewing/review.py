@@ -26,7 +26,7 @@ from cinnabar.extraction.people.reviewing.listing import (
     SortedList,
 )
 from cinnabar.extraction.people.reviewing.picking import picked_values
-from cinnabar.extraction.people.reviewing.states import held_leaves_told, leaves_told
+from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas.automata.canonical import json_text, parse
@@ -118,10 +118,10 @@ class Review:
 
     def content(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the blocks of a document's text, or the reason why it cannot be shown."""
-        found = self._contents.document(self._wanted(self._listing.row(document, schema)))
-        if isinstance(found, Missing):
-            return {"missing": found.reason, "blocks": []}
-        return {"missing": "", "blocks": [block.told(found) for block in blocks_of(found)]}
+        content = self._contents.document(self._wanted(self._listing.row(document, schema)))
+        if isinstance(content, Missing):
+            return {"missing": content.reason, "blocks": []}
+        return {"missing": "", "blocks": [block.as_json(content) for block in blocks_of(content)]}
 
     def text(self, document: str, schema: str, start: int, end: int) -> dict[str, Any]:
         """Returns an interval of a document's text with its words. Raises UsageError if it cannot be read."""
@@ -185,7 +185,7 @@ class Review:
         return {**self._kept(row, reviewed), "moved": dict(reviewed.moved)}
 
     def _kept(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
-        state = self._told(row, reviewed)
+        state = self._state_json(row, reviewed)
         with self._lock:
             self._states[row["document"], row["schema_name"]] = state
             while len(self._states) > _KEPT:
@@ -196,13 +196,13 @@ class Review:
         """Returns the state that the corrections know; None for a file that could not be opened."""
         return self._corrector.state(row["document"], row["schema_name"]) if row["opened"] else None
 
-    def _told(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
+    def _state_json(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
         record = reviewed.record if reviewed is not None else None
         made = reviewed.corrections if reviewed is not None else ()
         held = reviewed is not None and reviewed.outcome == "quarantined"
         leaves: list[dict[str, Any]] = []
         if reviewed is not None and record is not None:
-            leaves = held_leaves_told(record, reviewed.guesses) if held else leaves_told(record)
+            leaves = held_leaves_json(record, reviewed.guesses) if held else leaves_json(record)
         return {
             "document": row["document"],
             "opened": row["opened"],
@@ -223,7 +223,7 @@ class Review:
             "corrections": [_correction(one) for one in made],
             "guesses": [] if reviewed is None else sorted(reviewed.guesses),
             "seen": {} if reviewed is None else dict(reviewed.seen),
-            "marks": _told_marks(_marks(made)),
+            "marks": _marks_json(_marks(made)),
         }
 
     def _form(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def _marks(corrections: Sequence[Correction]) -> Marks:
     return Marks(reviewed=other or whole, corrected=len(changed), other_kind=other)
 
 
-def _told_marks(marks: Marks) -> dict[str, Any]:
+def _marks_json(marks: Marks) -> dict[str, Any]:
     return {"reviewed": marks.reviewed, "corrected": marks.corrected, "other_kind": marks.other_kind}
 
 

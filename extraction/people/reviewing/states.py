@@ -26,7 +26,7 @@ def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
     }
 
 
-def leaves_told(record: Record) -> list[dict[str, Any]]:
+def leaves_json(record: Record) -> list[dict[str, Any]]:
     """Returns the leaves and lists of a record as JSON."""
     lists = (
         {**leaf_of(LeafRow(pointer, None, sure, "list"), None)}  # type: ignore[arg-type]
@@ -36,17 +36,17 @@ def leaves_told(record: Record) -> list[dict[str, Any]]:
     return [*leaves, *lists]
 
 
-def held_leaves_told(record: Record, missing: Collection[str]) -> list[dict[str, Any]]:
+def held_leaves_json(record: Record, missing: Collection[str]) -> list[dict[str, Any]]:
     """Returns the leaves of a record in quarantine as JSON.
 
     Nothing is stored of how sure its values are, so their confidence is None until a person says them. Those at the
     pointers `missing` were not found.
     """
     return [
-        told
-        if told["origin"] == "human"
-        else {**told, "confidence": None, "missing": True, "flags": ["guessed"]}
-        if told["pointer"] in missing
-        else {**told, "confidence": None}
-        for told in leaves_told(record)
+        leaf
+        if leaf["origin"] == "human"
+        else {**leaf, "confidence": None, "missing": True, "flags": ["guessed"]}
+        if leaf["pointer"] in missing
+        else {**leaf, "confidence": None}
+        for leaf in leaves_json(record)
     ]

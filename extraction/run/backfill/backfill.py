@@ -69,9 +69,9 @@ class Backfill(BatchedRun):
         older = select(out, source.name, chosen)
         older = [one for one in older if asking or one.schema_fingerprint != source.fingerprint]
         choices = last_choices(out, source.name)
-        found, self._elsewhere = self._placed(older, choices)
-        found = [*found, *self._unplaced(out, chosen, choices)][: options.limit]
-        versions = {one.schema_fingerprint for one in found} - {""}
+        latest, self._elsewhere = self._placed(older, choices)
+        latest = [*latest, *self._unplaced(out, chosen, choices)][: options.limit]
+        versions = {one.schema_fingerprint for one in latest} - {""}
         self._changes = {one: self._compare(out, one) for one in versions}
         with ExitStack() as stack:
             store = stack.enter_context(open_folder(out))
@@ -81,7 +81,7 @@ class Backfill(BatchedRun):
                 source.fingerprint, fingerprint, quarantined=not options.retry_quarantined, passwords=passwords
             )
             document_lookup = stack.enter_context(DocumentLookup(store.out, others, password, chosen.source))
-            self._outstanding = Outstanding.of(found, done, document_lookup)
+            self._outstanding = Outstanding.of(latest, done, document_lookup)
             about = {
                 "backfill": {name: getattr(chosen, name) for name in chosen.__slots__},
                 "from": [printable(str(one)) for one in others],
@@ -97,7 +97,7 @@ class Backfill(BatchedRun):
             self._stack = stack.pop_all()
 
     def _placed(
-        self, found: Sequence[LatestRecord], choices: Mapping[str, Choice]
+        self, latest: Sequence[LatestRecord], choices: Mapping[str, Choice]
     ) -> tuple[list[LatestRecord], int]:
         """Returns the records that no later choice sent elsewhere, and the number of the others.
 
@@ -105,13 +105,13 @@ class Backfill(BatchedRun):
         """
         name, routing = self.assignment.source.name, self.assignment.routing
         kept = []
-        for one in found:
+        for one in latest:
             choice = choices.get(one.document)
             later = choice is not None and choice.run_id > one.run_id and choice.schema != name
             again = choice is not None and not choice.schema and routing and choice.routing != routing.fingerprint
             if not later or again:
                 kept.append(one)
-        return kept, len(found) - len(kept)
+        return kept, len(latest) - len(kept)
 
     def _unplaced(self, out: Path, chosen: Selection, choices: Mapping[str, Choice]) -> list[LatestRecord]:
         """Returns the documents that went to no schema so far: [] if options choose records, or by this very choice."""
@@ -132,7 +132,7 @@ class Backfill(BatchedRun):
     def estimate(self) -> BackfillEstimate:
         """Returns an estimate of the work from a few documents, which are read and filled but not stored."""
         work = self._outstanding
-        found = measure(work.items, self._try)
+        cost = measure(work.items, self._try)
         asked = {at: None for one in self._changes.values() for at in one.asked}
         below = [f"values below {self._below:g}"] if self._below else []
         return BackfillEstimate(
@@ -141,7 +141,7 @@ class Backfill(BatchedRun):
             dropped=tuple({at: None for one in self._changes.values() for at in one.gone}),
             done=len(work.done),
             lost=len(work.lost),
-            **asdict(found),
+            **asdict(cost),
             elsewhere=self._elsewhere,
         )
 

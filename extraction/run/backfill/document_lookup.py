@@ -101,8 +101,8 @@ class DocumentLookup:
         if (content := next((one for one in named if _digest(one) == digest), None)) is not None:
             return content
         mailboxes = (mailbox for path in near for mailbox in self._local_mailboxes(path))
-        found = (self._holding(mailbox).find(digest, size) for mailbox in mailboxes)
-        return next((content for content in found if content is not None), None)
+        contents = (self._holding(mailbox).find(digest, size) for mailbox in mailboxes)
+        return next((content for content in contents if content is not None), None)
 
     def _behind_imap(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
         for path in paths:

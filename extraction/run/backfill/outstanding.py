@@ -42,18 +42,18 @@ class Outstanding:
         """Splits the chosen records; `done` holds the digests of finished documents."""
         # An older content gets a name of its own if its path was read again since.
         self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
-        for name, found in zip(self.names, chosen, strict=True):
-            if found.document in done:
-                self.done.append(Outcome(name, "skipped", "done", digest=found.document))
-            elif (content := document_lookup.find(found.paths, found.document, found.size)) is not None:
-                self.items.append(Item(name, content, found))
+        for name, record in zip(self.names, chosen, strict=True):
+            if record.document in done:
+                self.done.append(Outcome(name, "skipped", "done", digest=record.document))
+            elif (content := document_lookup.find(record.paths, record.document, record.size)) is not None:
+                self.items.append(Item(name, content, record))
             else:
-                self.lost.append(_lost(name, found, document_lookup))
+                self.lost.append(_lost(name, record, document_lookup))
         return self
 
 
-def _lost(name: str, found: LatestRecord, document_lookup: DocumentLookup) -> Outcome:
-    changed = any(document_lookup.file_at(path) for path in found.paths)
+def _lost(name: str, record: LatestRecord, document_lookup: DocumentLookup) -> Outcome:
+    changed = any(document_lookup.file_at(path) for path in record.paths)
     code = CHANGED if changed else GONE
-    said = "holds other bytes than those of the record" if changed else "is not there any more"
-    return Outcome(name, "skipped", code, f"{found.paths[0]} {said}; {_KEPT}", digest=found.document)
+    reason = "holds other bytes than those of the record" if changed else "is not there any more"
+    return Outcome(name, "skipped", code, f"{record.paths[0]} {reason}; {_KEPT}", digest=record.document)

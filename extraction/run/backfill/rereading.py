@@ -27,9 +27,9 @@ class StoredRecords:
     """
 
     def __init__(
-        self, out: Path, found: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
+        self, out: Path, latest: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
     ) -> None:
-        self._out, self._found, self._changes, self._below = out, found, changes, below
+        self._out, self._found, self._changes, self._below = out, latest, changes, below
         self._fetched: dict[str, Stored] = {}
 
     def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> Known:
@@ -37,12 +37,12 @@ class StoredRecords:
         # Cold start: Torch takes a second.
         from cinnabar.extraction.run.work.refilling import Known
 
-        found = [self._found[item.path] for item in items]
-        if any(one.document not in self._fetched for one in found if one.schema_fingerprint):
+        wanted = [self._found[item.path] for item in items]
+        if any(one.document not in self._fetched for one in wanted if one.schema_fingerprint):
             following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
-            self._fetched = stored(self._out, [one for one in chain(found, following) if one.schema_fingerprint])
+            self._fetched = stored(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
         records = [
             (self._fetched[one.document], self._changes[one.schema_fingerprint]) if one.schema_fingerprint else None
-            for one in found
+            for one in wanted
         ]
         return Known(records, self._below)

@@ -49,15 +49,15 @@ def retry(
     gone, runs = [], []
     with DocumentLookup(out, others, password) as document_lookup:
         for one in chosen:
-            found = _input(one, document_lookup)
-            if found is None:
+            content = _input(one, document_lookup)
+            if content is None:
                 gone.append(one.path)
                 continue
             known = {name: one.arguments[name] for name in RunOptions.model_fields if name in one.arguments}
-            said = json.dumps(known | _ANEW, sort_keys=True)
-            groups[one.schema_name, one.schema_fingerprint, said] += _unpacked(found, document_lookup)
-        for (name, fingerprint, said), inputs in groups.items():
-            options: dict[str, Any] = json.loads(said)
+            arguments = json.dumps(known | _ANEW, sort_keys=True)
+            groups[one.schema_name, one.schema_fingerprint, arguments] += _unpacked(content, document_lookup)
+        for (name, fingerprint, arguments), inputs in groups.items():
+            options: dict[str, Any] = json.loads(arguments)
             source = source_of(out, name, fingerprint)
             runs.append(extract(inputs, source, out, model, RunOptions(**options), progress))
     return Retried(runs, gone)

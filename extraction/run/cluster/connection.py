@@ -69,8 +69,8 @@ def joined(
         try:
             ray.init(address, **options)
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-            raise UsageError(f"--ray {address}: Ray says {said[:300]!r}") from error
+            message = f"{type(error).__name__}: {error}"
+            raise UsageError(f"--ray {address}: Ray says {message[:300]!r}") from error
         yield Cluster(address, ray)
     except ClusterGone:
         gone = True
@@ -99,20 +99,20 @@ def check_cluster(address: str, assignment: Assignment, *, gpu_limit: str | None
         )
     if gpu_limit is not None:
         raise UsageError("gpu-limit: Ray gives out the GPUs of its cluster itself; leave out one of the two")
-    found = host_and_port(address)
-    if address not in ("auto", "local") and found is None:
+    place = host_and_port(address)
+    if address not in ("auto", "local") and place is None:
         raise UsageError(f"--ray {address}: expected auto, local or HOST:PORT")
     check_extra("ray", f"--ray {address}")
-    if found is not None:
-        _reach(address, *found)
+    if place is not None:
+        _reach(address, *place)
     if address != "local":
         _try_to_join(address)
 
 
 def host_and_port(address: str) -> tuple[str, int] | None:
     """Returns host and port of such an address; None for another text."""
-    found = _HOST_AND_PORT.fullmatch(address)
-    return found and (found["six"] or found["host"], int(found["port"]))
+    match = _HOST_AND_PORT.fullmatch(address)
+    return match and (match["six"] or match["host"], int(match["port"]))
 
 
 def _imported(address: str) -> Any:
@@ -128,9 +128,9 @@ def _reach(address: str, host: str, port: int) -> None:
     try:
         socket.create_connection((host, port), timeout=JOIN_LIMIT).close()
     except (OSError, OverflowError) as error:
-        said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise UsageError(
-            f"--ray {address}: no answer ({said});"
+            f"--ray {address}: no answer ({reason});"
             " expected the address that `ray start --head` shows"
         ) from None
 
@@ -147,9 +147,9 @@ def _try_to_join(address: str) -> None:
         refused = b"Unauthenticated" in (late.stderr or b"")
         if refused:
             raise UsageError(f"--ray {address}: the cluster wants another RAY_AUTH_TOKEN") from None
-        said = f"no Ray cluster answers within {JOIN_LIMIT:g} s"
-        raise UsageError(f"--ray {address}: {said}; {advice}") from None
+        message = f"no Ray cluster answers within {JOIN_LIMIT:g} s"
+        raise UsageError(f"--ray {address}: {message}; {advice}") from None
     if done.returncode:
-        said = (done.stdout.strip() or f"exit status {done.returncode}").splitlines()[0]
-        raise UsageError(f"--ray {address}: Ray says {said[:300]!r}; {advice}")
+        message = (done.stdout.strip() or f"exit status {done.returncode}").splitlines()[0]
+        raise UsageError(f"--ray {address}: Ray says {message[:300]!r}; {advice}")
 

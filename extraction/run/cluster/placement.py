@@ -29,21 +29,21 @@ def seats(machines: Sequence[Mapping[str, Any]], device: str = "auto", weights: 
     processor, which yields most documents a second; with little memory it gets fewer engines with more threads.
     weights: bytes of weights that each engine holds beyond the default model's. Raises UsageError if there is no seat.
     """
-    found: list[list[Seat]] = []
+    by_machine: list[list[Seat]] = []
     for machine in machines:
         offered = machine["Resources"] if machine["Alive"] else {}
         gpus, processors = int(offered.get("GPU", 0)), int(offered.get("CPU", 0))
         if gpus and device != "cpu":
-            found.append([Seat(machine["NodeID"], max(1, processors // gpus), 1)] * gpus)
+            by_machine.append([Seat(machine["NodeID"], max(1, processors // gpus), 1)] * gpus)
         elif processors and device != "cuda":
             room = int(offered.get("memory", 0)) // (_ENGINE_MEMORY + weights)
             engines = max(1, min(processors, room))
-            found.append([Seat(machine["NodeID"], processors // engines)] * engines)
-    turns = max(map(len, found), default=0)
+            by_machine.append([Seat(machine["NodeID"], processors // engines)] * engines)
+    turns = max(map(len, by_machine), default=0)
     if not turns:
         wanted = "a GPU" if device == "cuda" else "a processor"
         raise UsageError(f"--ray: expected a machine that offers {wanted}, got {len(machines)} without")
-    return [one[turn] for turn in range(turns) for one in found if turn < len(one)]
+    return [one[turn] for turn in range(turns) for one in by_machine if turn < len(one)]
 
 
 def parser_machines(machines: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -90,7 +90,7 @@ def needs(assignment: Assignment) -> tuple[str, int]:
     return "auto", memory
 
 
-def outfit(assignment: Assignment, cloudpickle: Any) -> bytes:
+def packed_assignment(assignment: Assignment, cloudpickle: Any) -> bytes:
     """Returns the assignment as bytes that any machine with Cinnabar can read.
 
     The bytes include the model's folder and the modules of a user's Pydantic classes. Other modules that these modules

@@ -14,7 +14,7 @@ from cinnabar.extraction.reading.model_sources import Place
 from cinnabar.extraction.run.cluster.connection import Cluster
 from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.run.cluster.placement import Seat, parser_machines, seats
-from cinnabar.extraction.run.cluster.shipping import letters, needs, outfit, size_of
+from cinnabar.extraction.run.cluster.shipping import letters, needs, packed_assignment, size_of
 from cinnabar.extraction.run.cluster.workers import Filling, Parsing
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import batch_failure
@@ -79,7 +79,7 @@ class Supervisor:
         self._failed_starts: dict[Seat, int] = {}
         #: The errors of abandoned batches.
         self._given_up: list[RunError] = []
-        self._outfit: Any = None
+        self._packed: Any = None
 
     def __enter__(self) -> Self:
         return self
@@ -120,7 +120,7 @@ class Supervisor:
             for ref in done:
                 hand, work = self._pending.pop(ref)
                 try:
-                    found = self._ray.get(ref)
+                    result = self._ray.get(ref)
                 except self._ray.exceptions.RayError as error:
                     waiting[:0] = self._failed(hand, work, error)
                     continue
@@ -130,11 +130,11 @@ class Supervisor:
                 hand.works.remove(work)
                 if hand.kind is Parsing:
                     if self._pages is not None:
-                        self._pages.add(found)
+                        self._pages.add(result)
                     parsed.append(work)
                 else:
                     left -= 1
-                    yield work.number, found
+                    yield work.number, result
                     added = range(count, len(batches))
                     waiting += [_Work(number, batches[number]) for number in added]
                     count, left = count + len(added), left + len(added)
@@ -145,8 +145,8 @@ class Supervisor:
         """Starts as many engines as so many batches can use; running ones stay."""
         nodes = self._ray.nodes()
         device, memory = needs(self._assignment)
-        if self._outfit is None:
-            self._outfit = self._ray.put(outfit(self._assignment, self._ray.cloudpickle))
+        if self._packed is None:
+            self._packed = self._ray.put(packed_assignment(self._assignment, self._ray.cloudpickle))
             for machine in parser_machines(nodes):
                 self._take_on(Parsing, Seat(machine, 0))
         there = sum(hand.kind is Filling for hand in self._hands)
@@ -160,16 +160,16 @@ class Supervisor:
         # Ray must not restart it, because this class counts its batches again.
         options = {"scheduling_strategy": place, "max_restarts": 0, "max_task_retries": 0}
         if kind is Parsing:
-            said = self._assignment.options
+            run_options = self._assignment.options
             actor = ray.remote(Parsing).options(num_cpus=0, **options)
-            actor = actor.remote(said.workers, said.max_tokens, parser_settings(said))
+            actor = actor.remote(run_options.workers, run_options.max_tokens, parser_settings(run_options))
             started = actor.start.remote()
         else:
             share = {"num_gpus": seat.gpus, "num_cpus": 0} if seat.gpus else {"num_cpus": seat.threads}
             actor = ray.remote(Filling).options(**share, **options).remote(seat.threads)
             here = seat.machine == ray.get_runtime_context().get_node_id()
             place = self._place if here else None
-            started = actor.start.remote(self._outfit, self._assignment.agreed, place)
+            started = actor.start.remote(self._packed, self._assignment.agreed, place)
         hand = _Hand(kind, seat, actor)
         self._hands.append(hand)
         self._pending[started] = hand, None

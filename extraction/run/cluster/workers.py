@@ -50,11 +50,11 @@ class Parsing:
         """
         self._pages.carry(pages)
         sound = [letter.content for letter in batch if isinstance(letter.content, Sent)]
-        found = iter(self._pool.parse_many(sound))
+        results = iter(self._pool.parse_many(sound))
         parsed: list[_Parsed] = []
         for letter in batch:
             content = letter.content
-            got = content if isinstance(content, DocumentError) else next(found)[1]
+            got = content if isinstance(content, DocumentError) else next(results)[1]
             parsed.append((letter.path, letter.digest, got))
         return self._pages.taken(), parsed
 
@@ -66,7 +66,7 @@ class Filling:
         self._threads = threads
         self._job: Job | None = None
 
-    def start(self, outfit: bytes, agreed: str, place: Place | None = None) -> None:
+    def start(self, packed: bytes, agreed: str, place: Place | None = None) -> None:
         """Loads the model. Raises UsageError or ModelError if this machine would read or route documents differently.
 
         `place` is the run's output, for the engines on its own machine.
@@ -76,7 +76,7 @@ class Filling:
         import torch
 
         torch.set_num_threads(self._threads)
-        assignment: Assignment = pickle.loads(outfit)
+        assignment: Assignment = pickle.loads(packed)
         if assignment.agreed != agreed:
             # The part in front names models and options, the rest the choice of schemas.
             does = "chooses their schemas" if assignment.fingerprint == agreed.partition(" ")[0] else "reads documents"

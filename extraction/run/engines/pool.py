@@ -44,10 +44,10 @@ class _Engine(WorkerProcess):
         self.send(framed(([(one.path, one.digest, one.found) for one in read], known)))
         deadline = self.deadline()
         (size,) = LENGTH.unpack(self.receive(LENGTH.size, deadline))
-        found: Any = pickle.loads(self.receive(size, deadline))
-        if isinstance(found, Exception):
-            raise found
-        return found  # type: ignore[no-any-return]
+        answer: Any = pickle.loads(self.receive(size, deadline))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer  # type: ignore[no-any-return]
 
 
 class EnginePool:

@@ -22,15 +22,15 @@ from cinnabar.schemas.errors import RunError
 LENGTH = struct.Struct("<Q")
 
 
-def framed(said: Any) -> bytes:
+def framed(value: Any) -> bytes:
     """Returns a pickle behind its length."""
-    data = pickle.dumps(said, pickle.HIGHEST_PROTOCOL)
+    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(data)) + data
 
 
 def fill_requests(pipes: ParentPipes) -> None:
     """Answers until the parent closes its pipe. An answer is a batch, or the error that ended it."""
-    path, outfit, agreed, place = _request(pipes)
+    path, packed, agreed, place = _request(pipes)
     # Modules of a user's schema may lie in folders that only the parent knows.
     sys.path[:] = path
     pipes.send(MAGIC)
@@ -42,7 +42,7 @@ def fill_requests(pipes: ParentPipes) -> None:
                 from cinnabar.extraction.run.cluster.workers import Filling
 
                 engine = Filling(threads=1)
-                engine.start(outfit, agreed, place)
+                engine.start(packed, agreed, place)
             answer = framed(engine.fill(*asked))
         except Exception as error:
             answer = _failure(error)

@@ -61,8 +61,8 @@ def fisher(now: tuple[int, int], before: tuple[int, int]) -> float:
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, now[1] + before[1] + 1)))])
 
     def choose(n: int, k: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        found: npt.NDArray[np.float64] = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
-        return found
+        log_ways: npt.NDArray[np.float64] = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
+        return log_ways
 
     with_it = now[0] + before[0]
     k = np.arange(max(0, with_it - before[1]), min(now[1], with_it) + 1)
@@ -109,8 +109,8 @@ def _chi_squared_tail(freedom: int, statistic: float) -> float:
 def _statistic(now: npt.NDArray[np.int64], expected: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Returns Pearson's statistic of tables with these first rows, [N, K]; expected: [2, K]."""
     # What the first row has more, the second has less.
-    found: npt.NDArray[np.float64] = (np.square(now - expected[0]) * (1 / expected).sum(0)).sum(1)
-    return found
+    distance: npt.NDArray[np.float64] = (np.square(now - expected[0]) * (1 / expected).sum(0)).sum(1)
+    return distance
 
 
 def distance(now: Sequence[int], before: Sequence[int]) -> float:

@@ -30,7 +30,7 @@ def render(template: str, **values: Any) -> str:
 
 def visible(text: object) -> str:
     """Returns a text with control and direction characters as visible escapes."""
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), str(text))
 
 
 @cache

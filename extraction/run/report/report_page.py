@@ -37,7 +37,7 @@ def report_page(data: RunData, folders: Sequence[Path]) -> str:
         "report.html",
         data=data,
         address_of=partial(_address, folders=folders),
-        stages=[(said, data.stages[name]) for name, said in _STAGES.items() if name in data.stages],
+        stages=[(label, data.stages[name]) for name, label in _STAGES.items() if name in data.stages],
         within=[(name.partition("/")[2], value) for name, value in data.stages.items() if "/" in name and value > 0],
         meanings=CODES | _REASONS,
         advice=ADVICE,

@@ -77,7 +77,7 @@ def write_report(out: Path, run_id: str, to: Path | None = None) -> Report:
 def naming_reports(out: Path, paths: Sequence[str], digests: Sequence[str]) -> list[str]:
     """Returns the runs whose reports name one of these documents, or cannot be read."""
     marks = {*map(visible, paths), *(digest[:12] for digest in digests)}
-    found = []
+    run_ids = []
     reports = sorted((out / REPORTS).glob("*.html")) if (out / REPORTS).is_dir() else []
     for path in (one for one in reports if is_own("run", one.stem)):
         try:
@@ -85,8 +85,8 @@ def naming_reports(out: Path, paths: Sequence[str], digests: Sequence[str]) -> l
         except OSError:
             content = None
         if content is None or any(mark in content for mark in marks):
-            found.append(path.stem)
-    return found
+            run_ids.append(path.stem)
+    return run_ids
 
 
 def remove_reports(out: Path, runs: Sequence[str]) -> None:
@@ -109,7 +109,7 @@ def _stages_path(out: Path, run_id: str) -> Path:
 def _stages(out: Path, run_id: str) -> dict[str, float]:
     """Returns the seconds of a run's stages; {} if they were not measured."""
     try:
-        found = json.loads(_stages_path(out, run_id).read_bytes())["stages"]
-        return {str(stage): float(seconds) for stage, seconds in found.items()}
+        stages = json.loads(_stages_path(out, run_id).read_bytes())["stages"]
+        return {str(stage): float(seconds) for stage, seconds in stages.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

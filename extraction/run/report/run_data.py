@@ -72,11 +72,11 @@ class FieldShare:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A comparison with earlier runs: what differs, its corrected p-value, and whether it is told."""
+    """A comparison with earlier runs: what differs, its corrected p-value, and whether it is reported."""
 
     what: str
     p: float
-    told: bool
+    reported: bool
 
     @property
     def sentences(self) -> str:
@@ -123,7 +123,7 @@ class RunData:
     @property
     def drift(self) -> tuple[str, ...]:
         """Returns the sentences on what moved beyond chance against earlier runs, the surest first."""
-        return tuple(shift.sentences for shift in self.shifts if shift.told)
+        return tuple(shift.sentences for shift in self.shifts if shift.reported)
 
 
 def gather_run(out: Path, run_id: str, stages: Mapping[str, float]) -> RunData:
@@ -160,12 +160,12 @@ class _Gathering:
         )
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self._connection.execute(sql, [*values]).fetchall()
-        return found
+        rows: list[tuple[Any, ...]] = self._connection.execute(sql, [*values]).fetchall()
+        return rows
 
     def _earlier(self) -> list[str]:
         """Returns the earlier runs of this schema that ended, the newest first, as far as they are compared."""
-        found: list[str] = []
+        earlier: list[str] = []
         documents = 0
         for run_id, count in self._rows(
             "SELECT run_id, written + quarantined FROM runs WHERE schema_name = ? AND run_id < ?"
@@ -176,11 +176,11 @@ class _Gathering:
             self._run,
             _RUNS,
         ):
-            found.append(run_id)
+            earlier.append(run_id)
             documents += count
             if documents >= _BEFORE:
                 break
-        return found
+        return earlier
 
     def data(self, stages: Mapping[str, float]) -> RunData:
         """Returns the data of the run."""
@@ -235,15 +235,15 @@ class _Gathering:
 
     def _totals(self) -> dict[str, tuple[int, int, int]]:
         """Returns the documents written, in quarantine, and of another kind, of this run and of earlier ones."""
-        found = {"now": (0, 0, 0), "before": (0, 0, 0)}
+        totals = {"now": (0, 0, 0), "before": (0, 0, 0)}
         for own, written, quarantined, other in self._rows(
             "SELECT run_id = ?, count(*) FILTER (outcome = 'written'), count(*) FILTER (outcome = 'quarantined'),"
             " count(*) FILTER (code = 'other_kind') FROM outcomes WHERE list_contains(?, run_id) GROUP BY 1",
             self._run,
             self._runs,
         ):
-            found["now" if own else "before"] = written, quarantined, other
-        return found
+            totals["now" if own else "before"] = written, quarantined, other
+        return totals
 
     def _reasons(self) -> list[HeldBack]:
         counts = self._rows(
@@ -320,7 +320,7 @@ class _Gathering:
             total, count = sums.get((name, own), (0.0, 0))
             return total / count if count else None
 
-        found = [
+        shares = [
             FieldShare(name, pair(name, True), pair(name, False), (mean_of(name, True), mean_of(name, False)))
             for name in order
         ]
@@ -332,7 +332,7 @@ class _Gathering:
                 self._run,
             ):
                 bins.setdefault(name, ([0] * BINS, [0] * BINS))[0 if own else 1][at] = count
-        return found, bins
+        return shares, bins
 
     def _confidence(self) -> tuple[list[int], list[int], list[int]]:
         """Returns the values of this run by confidence, those a person reviewed, and those of them changed."""
@@ -392,7 +392,7 @@ class _Gathering:
         made: list[tuple[str, float, bool]] = []
 
         def share(what: str, pair: Share) -> None:
-            sentence = f"{what}: {_told(pair.now)}, in earlier runs {_told(pair.before)}"
+            sentence = f"{what}: {_share_text(pair.now)}, in earlier runs {_share_text(pair.before)}"
             made.append((sentence, pair.p, abs(pair.difference) >= LEAST_SHARE))
 
         def spread(what: str, a: Sequence[int], b: Sequence[int], how: str) -> None:
@@ -414,15 +414,15 @@ class _Gathering:
                 means = f"{one.confidence[0]:.2f} on average, in earlier runs {one.confidence[1]:.2f}"
                 spread(f"Confidence of {one.field or '/'}", *field_bins[one.field], means)
         corrected = holm([p for _, p, _ in made])
-        found = [
+        shifts = [
             Shift(sentence, p, large and p < LEVEL)
             for (sentence, _, large), p in zip(made, corrected, strict=True)
             if p < LEVEL
         ]
-        return sorted(found, key=lambda one: (not one.told, one.p)), len(made)
+        return sorted(shifts, key=lambda one: (not one.reported, one.p)), len(made)
 
 
-def _told(pair: tuple[int, int]) -> str:
+def _share_text(pair: tuple[int, int]) -> str:
     share = 100 * pair[0] / pair[1] if pair[1] else 0.0
     return f"{share:.1f}% ({pair[0]:,} of {pair[1]:,})"
 

@@ -70,10 +70,10 @@ class Assignment:
         if plan.model is None and model != "default":
             note(f"model {model}, kept by `improve`; --model default takes the shipped one")
         routing = routing_of(sources, plan.route, plan.related, model)
-        found, escalation = sources_of(plan, model)
+        model_source, escalation = sources_of(plan, model)
         if plan.server.base_url is not None and is_plain(plan.server.base_url):
             note(f"{plan.server.base_url}: documents and the key are sent unencrypted")
-        return cls(sources[0], found, plan.options, escalation, routing).shown()
+        return cls(sources[0], model_source, plan.options, escalation, routing).shown()
 
     def shown(self) -> Assignment:
         """Returns the assignment with the examples that its options name. Raises the errors of `prompt_examples`."""

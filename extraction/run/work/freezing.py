@@ -147,21 +147,21 @@ class _Walk:
         """
         held = Frozen(asked=set(self.frozen.asked))
         inner = _Walk(self.record, self.changes, self.below, False, self.begins, held)
-        found, begins = inner.frozen, 0
+        frozen, begins = inner.frozen, 0
         for at, item in enumerate(value):
             first = at < len(node.prefix)
             part = node.prefix[at] if first else node.item
-            count = len(found.known)
+            count = len(frozen.known)
             if part is not None:
                 inner.visit(part, item, f"{pointer}/{at}", f"{path}/{at if first else '*'}", False)
-            latest = islice(reversed(found.known.values()), len(found.known) - count)
+            latest = islice(reversed(frozen.known.values()), len(frozen.known) - count)
             if all(text in (None, "null") for text in latest):
                 return None
             if not first:
                 begins = self.begins.get(f"{pointer}/{at}", begins)
-                found.rows.append((node.index, begins))
-        found.counted |= {part.index for part in _arrays(node)}
-        return found if found.asked == self.frozen.asked else None
+                frozen.rows.append((node.index, begins))
+        frozen.counted |= {part.index for part in _arrays(node)}
+        return frozen if frozen.asked == self.frozen.asked else None
 
     def _count(self, node: Node) -> None:
         """Tells the model to look for no rows here."""
@@ -170,12 +170,12 @@ class _Walk:
 
 def _beginnings(record: Record) -> dict[str, int]:
     """Returns the character at which each place of a record with evidence begins."""
-    found: dict[str, int] = {}
+    beginnings: dict[str, int] = {}
     for leaf in record.leaves:
         for start in [span.start for span in leaf.evidence.spans] if leaf.evidence else ():
             for at in above(leaf.pointer):
-                found[at] = min(start, found.get(at, start))
-    return found
+                beginnings[at] = min(start, beginnings.get(at, start))
+    return beginnings
 
 
 def _arrays(node: Node) -> Iterator[ArrayNode]:

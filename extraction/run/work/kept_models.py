@@ -33,16 +33,17 @@ def candidate(out: Path, schema_name: str) -> Path:
 def waiting_models(out: Path) -> dict[str, dict[str, Any]]:
     """Returns the figures of the models that wait for a decision, by the name of their schema, the newest first."""
     check_links(out, everything=True)
-    told = sorted((out / _MODELS).glob(f"*/{_CANDIDATE}/{FIGURES}"), key=lambda one: one.stat().st_mtime, reverse=True)
-    found = {}
-    for figures in told:
+    candidates = (out / _MODELS).glob(f"*/{_CANDIDATE}/{FIGURES}")
+    newest_first = sorted(candidates, key=lambda one: one.stat().st_mtime, reverse=True)
+    waiting = {}
+    for figures in newest_first:
         try:
             name = json.loads((figures.parent / _SAID).read_text(encoding="utf-8"))["name"]
-            found[str(name)] = dict(json.loads(figures.read_text(encoding="utf-8")))
+            waiting[str(name)] = dict(json.loads(figures.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, TypeError):
             # Another process writes, keeps or discards it.
             continue
-    return found
+    return waiting
 
 
 def kept_model(out: Path, schema_name: str) -> Path | None:

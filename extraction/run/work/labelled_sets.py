@@ -76,12 +76,12 @@ def find_sets(folder: Path) -> list[LabelledSet]:
     """Returns the set in this folder, or the sets in its folders by name. Raises UsageError if there is none."""
     if (folder / "truth.jsonl").is_file():
         return [load_set(folder)]
-    found = sorted(path.parent for path in folder.glob("*/truth.jsonl"))
-    if not found:
+    folders = sorted(path.parent for path in folder.glob("*/truth.jsonl"))
+    if not folders:
         raise UsageError(
             f"{folder}: expected a folder with truth.jsonl and schema.json, or a folder of such folders"
         )
-    return [load_set(path) for path in found]
+    return [load_set(path) for path in folders]
 
 
 def _read(path: Path) -> str:
@@ -106,5 +106,5 @@ def mark_of(file: str) -> str:
 def read_set(labelled: LabelledSet, pool: ParserPool) -> Iterator[Read]:
     """Yields the parsed documents of a set, with their names in it."""
     files = {labelled.folder / line["file"]: line["file"] for line in labelled.truths}
-    for path, found in pool.parse_many(files):
-        yield Read(files[path], getattr(found, "digest", ""), found)
+    for path, outcome in pool.parse_many(files):
+        yield Read(files[path], getattr(outcome, "digest", ""), outcome)

@@ -89,8 +89,8 @@ def _checked(folder: Path, schemas: Sequence[SchemaSource], options: RunOptions)
             f"--examples {folder}: expected a set of {' or '.join(schema.name for schema in schemas)}, found"
             f" {', '.join(one.name for one in sets) or 'no labelled document'}; a set has the schema.json of its schema"
         )
-    said = [[form, [one.named for one in own]] for form, own in sorted(drawn.items())]
-    fingerprint = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    named = [[form, [one.named for one in own]] for form, own in sorted(drawn.items())]
+    fingerprint = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
     return PromptExamples(fingerprint, lambda: _read(folder, drawn, options))
 
 
@@ -149,19 +149,19 @@ def _read(folder: Path, drawn: Mapping[str, Sequence[_Drawn]], options: RunOptio
     # Cold start: Torch takes a second.
     from cinnabar.extraction.run.work.labelled_sets import read_set
 
-    found: dict[str, list[Example]] = {}
-    told = ""
+    examples: dict[str, list[Example]] = {}
+    problem = ""
     with ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options)) as pool:
         for form, own in drawn.items():
-            found[form] = []
+            examples[form] = []
             for one in own:
                 for read in read_set(one.labelled, pool):
                     if not isinstance(read.found, Document):
-                        told = told or f"; {read.path}: {read.found}"
+                        problem = problem or f"; {read.path}: {read.found}"
                     elif read.found.text.strip():
-                        found[form].append(Example(read.found.text, one.records[read.path]))
+                        examples[form].append(Example(read.found.text, one.records[read.path]))
             # Where two are equally like a document, the content decides, and no name.
-            found[form].sort(key=lambda example: (example.text, example.record))
-    if not any(found.values()):
-        raise UsageError(f"--examples {folder}: expected documents with text, found none{told}")
-    return found
+            examples[form].sort(key=lambda example: (example.text, example.record))
+    if not any(examples.values()):
+        raise UsageError(f"--examples {folder}: expected documents with text, found none{problem}")
+    return examples

@@ -67,26 +67,26 @@ def refill_batch(read: Sequence[Read], known: Known, job: Job, set_aside: bool =
     read like that of a new run.
     """
     overtakes = set_aside and overtaking(read, job)
-    found: dict[int, Outcome] = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
+    settled: dict[int, Outcome] = {at: lost for at, one in enumerate(read) if (lost := _lost(one)) is not None}
     started = time.perf_counter()
-    job = _routed(read, job, found)
+    job = _routed(read, job, settled)
     took = 1000 * (time.perf_counter() - started)
-    left = [at for at in range(len(read)) if at not in found]
+    left = [at for at in range(len(read)) if at not in settled]
     stored = {at: record for at in left if (record := known.records[at]) is not None}
     new = [at for at in left if at not in stored]
     records = Known([*stored.values()], known.below)
     parts = [(new, run_batch([read[at] for at in new], job, overtakes))] if new else []
     parts.append(([*stored], _refill([read[at] for at in stored], records, job, overtakes)))
-    return in_order(len(read), found, parts, took)
+    return in_order(len(read), settled, parts, took)
 
 
-def _routed(read: Sequence[Read], job: Job, found: dict[int, Outcome]) -> Job:
+def _routed(read: Sequence[Read], job: Job, settled: dict[int, Outcome]) -> Job:
     """Returns the job of the schema that is filled again; documents of another kind get their outcome in `found`."""
     if job.routing is None:
         return job
     for at, one in enumerate(read):
-        if at not in found and isinstance(place := job.routing.place(one), Outcome):
-            found[at] = place
+        if at not in settled and isinstance(place := job.routing.place(one), Outcome):
+            settled[at] = place
     (name,) = job.routing.jobs
     return job.routing.jobs[name]
 
@@ -95,9 +95,9 @@ def _refill(read: Sequence[Read], known: Known, job: Job, overtakes: bool) -> Ba
     """Fills documents with a stored record."""
     begun, filling = time.perf_counter(), dict[str, float]()
     records = [record for record in known.records if record is not None]
-    found = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, records, strict=True)]
-    aside = {at: plan.tokens for at, plan in enumerate(found) if isinstance(plan, Long)}
-    plans = [plan for plan in found if not isinstance(plan, Long)]
+    planned = [_plan(one, *record, job, known.below, overtakes) for one, record in zip(read, records, strict=True)]
+    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, Long)}
+    plans = [plan for plan in planned if not isinstance(plan, Long)]
     with timed(filling, "fill"):
         steps = _fill([plan for plan in plans if isinstance(plan, _Plan)], job)
     outcomes = [plan if isinstance(plan, Outcome) else plan.outcome(job) for plan in plans]
@@ -261,10 +261,10 @@ def _record(
     leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
     if filled is not None:
         asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
-        found = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)
-        leaves += found.leaves
-        rows |= {at: sure for at, sure in found.rows.items() if new(at)}
-        lists |= {at: sure for at, sure in found.lists.items() if new(at)}
+        fresh = record_of(document, replace(filled, leaves=asked), job.compiled.form, facts)
+        leaves += fresh.leaves
+        rows |= {at: sure for at, sure in fresh.rows.items() if new(at)}
+        lists |= {at: sure for at, sure in fresh.lists.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
     thoughts = filled.thoughts if filled is not None and filled.thoughts else old.thoughts
     return Record.of(text, leaves, flags, rows, lists, thoughts), {leaf.pointer for leaf in kept}

@@ -32,7 +32,7 @@ from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run.cluster.connection import joined
-from cinnabar.extraction.run.cluster.shipping import needs, outfit
+from cinnabar.extraction.run.cluster.shipping import needs, packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.labelled_sets import find_sets
@@ -266,7 +266,7 @@ def test_a_worker_loads_the_same_folder_or_says_what_it_lacks(checkpoint: Path, 
     shutil.copytree(checkpoint, folder)
     assignment = Assignment(SOURCE, source_of(folder), QUICK, Escalation(source_of(folder), 0.5))
     assert needs(assignment) == ("cpu", 2 * source_of(folder).memory) and source_of(folder).memory > 100_000
-    sent = pickle.loads(outfit(assignment, pickle))
+    sent = pickle.loads(packed_assignment(assignment, pickle))
     assert sent.fingerprint == assignment.fingerprint
     assert sent.job().engine.model.folder == folder
     (folder / "tokenizer_config.json").write_text((folder / "tokenizer_config.json").read_text() + " ")

@@ -35,7 +35,7 @@ from cinnabar.extraction.run.cluster import connection, heartbeat
 from cinnabar.extraction.run.cluster.connection import Cluster, check_cluster, joined
 from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
 from cinnabar.extraction.run.cluster.placement import Seat, parser_machines, seats
-from cinnabar.extraction.run.cluster.shipping import letters, outfit
+from cinnabar.extraction.run.cluster.shipping import letters, packed_assignment
 from cinnabar.extraction.run.cluster.workers import Filling
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -416,11 +416,11 @@ def test_a_users_pydantic_class_is_sent_to_the_workers(tmp_path: Path, monkeypat
     )
     monkeypatch.chdir(tmp_path)
     assignment = Assignment(load_schema("claims:Claim"), model_source(), RunOptions())
-    (tmp_path / "outfit").write_bytes(outfit(assignment, cloudpickle))
+    (tmp_path / "packed").write_bytes(packed_assignment(assignment, cloudpickle))
     (tmp_path / "claims.py").unlink()
     monkeypatch.delitem(sys.modules, "claims")
     elsewhere = (
-        "import pickle, sys; found = pickle.load(open('outfit', 'rb'));"
+        "import pickle, sys; found = pickle.load(open('packed', 'rb'));"
         "print(found.fingerprint, [v.message for v in found.validator.check('{\"number\": 7}')])"
     )
     done = subprocess.run([sys.executable, "-c", elsewhere], capture_output=True, text=True, check=True)

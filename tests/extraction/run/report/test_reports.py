@@ -90,7 +90,7 @@ def many(out: Path, count: int, empty: float = 0.0, held: int = 0, confidence: f
 
 
 def told(data: RunData) -> list[str]:
-    return [shift.what for shift in data.shifts if shift.told]
+    return [shift.what for shift in data.shifts if shift.reported]
 
 
 def test_a_run_leaves_a_report_with_its_counts_stages_and_reasons(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.models.remote.serving import Settings
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource, ModelSource, model_source
-from cinnabar.extraction.run.cluster.shipping import outfit
+from cinnabar.extraction.run.cluster.shipping import packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work import prompt_examples as module
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -124,7 +124,7 @@ def test_engines_elsewhere_get_the_same_examples(checkpoint: Path, tmp_path: Pat
     source = source_of(checkpoint)
     escalation = None if alone else Escalation(source, 0.5)
     assignment = Assignment(SOURCE, source, quick(own), escalation, None, found(quick(own), source))
-    sent = pickle.loads(outfit(assignment, pickle))
+    sent = pickle.loads(packed_assignment(assignment, pickle))
     shutil.rmtree(own)  # another machine has no such folder
     assert sent.agreed == assignment.agreed != Assignment(SOURCE, source, quick(None), escalation).agreed
     job = sent.job()
