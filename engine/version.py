@@ -23,7 +23,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "language": (11, "bf49ef78de087c3c"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
-    "merging": (11, "8c88e68b5fe07b92"),
+    "merging": (11, "27b55435011b140e"),
     "routing": (11, "f88b3bbfac4cfbb6"),
     "plain": (11, "dbce4a5baf8f49d8"),
     "pdf": (11, "ba014b064982c32d"),
