@@ -38,7 +38,7 @@ _ALIASES = {
     "tis620": "tis-620",
 }
 # Names that say that the charset is not known.
-_UNTOLD = frozenset({"unknown-8bit", "x-unknown", "unknown", "x-user-defined", "default", "default_charset", "binary"})
+_UNDECLARED = frozenset({"unknown-8bit", "x-unknown", "unknown", "x-user-defined", "default", "default_charset", "binary"})
 _CODE_PAGE = re.compile(r"(?:x-)?(?:windows|win|cp|ms|ibm|dos)[-_ ]?(\d{3,4})")
 # Codecs that hold all of another and more; mail programs use them under its name.
 _WIDER = {
@@ -89,7 +89,7 @@ def markup_charset(data: bytes) -> str | None:
 
 def is_undeclared(name: str | None) -> bool:
     """Returns True for the name of a charset that says that the charset is not known."""
-    return name is not None and name.strip().strip("\"'").lower() in _UNTOLD
+    return name is not None and name.strip().strip("\"'").lower() in _UNDECLARED
 
 
 def decode(data: bytes, charset: str | None = None, named: bool = False) -> tuple[str, bool]:
