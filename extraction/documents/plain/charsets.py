@@ -38,7 +38,9 @@ _ALIASES = {
     "tis620": "tis-620",
 }
 # Names that say that the charset is not known.
-_UNDECLARED = frozenset({"unknown-8bit", "x-unknown", "unknown", "x-user-defined", "default", "default_charset", "binary"})
+_UNDECLARED = frozenset(
+    {"unknown-8bit", "x-unknown", "unknown", "x-user-defined", "default", "default_charset", "binary"}
+)
 _CODE_PAGE = re.compile(r"(?:x-)?(?:windows|win|cp|ms|ibm|dos)[-_ ]?(\d{3,4})")
 # Codecs that hold all of another and more; mail programs use them under its name.
 _WIDER = {

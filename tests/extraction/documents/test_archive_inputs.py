@@ -57,8 +57,8 @@ def found(*paths: Path) -> list[Input]:
 
 
 def test_files_in_archives_are_inputs_with_their_path_inside(folder: Path) -> None:
-    told = [(one.path.removeprefix(f"{folder}/"), one.problem and one.problem.code) for one in found(folder)]
-    assert told == [("a.zip/x.txt", None), ("a.zip/inner.zip/y.txt", None), ("b.txt", None), ("damaged.zip", "broken")]
+    seen = [(one.path.removeprefix(f"{folder}/"), one.problem and one.problem.code) for one in found(folder)]
+    assert seen == [("a.zip/x.txt", None), ("a.zip/inner.zip/y.txt", None), ("b.txt", None), ("damaged.zip", "broken")]
 
 
 def test_files_in_archives_are_parsed_and_shipped_like_others(folder: Path) -> None:
@@ -69,9 +69,9 @@ def test_files_in_archives_are_parsed_and_shipped_like_others(folder: Path) -> N
         with ParserPool(1) as pool:
             here = [read for _, read in pool.parse_many([one.content for one in inputs])]
             there = [read for _, read in pool.parse_many([one for one in sent if isinstance(one, Sent)])]
-    for one, other, told in zip(here, there, inputs, strict=True):
+    for one, other, named in zip(here, there, inputs, strict=True):
         assert isinstance(one, Document) and isinstance(other, Document)
-        assert (one.digest, one.facts, one.text) == (told.digest, other.facts, other.text)
+        assert (one.digest, one.facts, one.text) == (named.digest, other.facts, other.text)
     first = here[0]
     assert isinstance(first, Document) and first.facts["file.name"].value == "x.txt"
 

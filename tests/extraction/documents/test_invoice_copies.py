@@ -42,9 +42,9 @@ def test_pages_beside_the_data_of_their_invoice_are_a_copy(order: tuple[int, int
     assert differing(document) == []
 
 
-@pytest.mark.parametrize("said", ["Invoice R-7, total 15.36", "Invoice R-71, total 5.36", "Invoice R-8", "no number"])
-def test_pages_of_another_invoice_stay_apart_from_the_data(said: str) -> None:
-    document = mail(("a.pdf", page(said)), ("a.xml", CII))
+@pytest.mark.parametrize("shown", ["Invoice R-7, total 15.36", "Invoice R-71, total 5.36", "Invoice R-8", "no number"])
+def test_pages_of_another_invoice_stay_apart_from_the_data(shown: str) -> None:
+    document = mail(("a.pdf", page(shown)), ("a.xml", CII))
     assert copied(document) == []
     assert differing(document) == []
 
@@ -62,13 +62,13 @@ def test_data_that_come_twice_count_once() -> None:
     assert data.startswith("Invoice number: R-7")
 
 
-@pytest.mark.parametrize("said", ["R-7 5.36", "R-7 5,36 EUR", "r - 7: -5.36"])
-def test_pages_that_print_the_data_in_any_spelling_do_not_differ(said: str) -> None:
-    assert differing(parse(with_files(page(said), ("factur-x.xml", CII)), "a.pdf")) == []
+@pytest.mark.parametrize("shown", ["R-7 5.36", "R-7 5,36 EUR", "r - 7: -5.36"])
+def test_pages_that_print_the_data_in_any_spelling_do_not_differ(shown: str) -> None:
+    assert differing(parse(with_files(page(shown), ("factur-x.xml", CII)), "a.pdf")) == []
 
 
 @pytest.mark.parametrize(
-    ("value", "said", "printed"),
+    ("value", "shown", "printed"),
     [
         ("1234.50", "1.234,50", True),
         ("1234.50", "1 234.50", True),
@@ -83,8 +83,8 @@ def test_pages_that_print_the_data_in_any_spelling_do_not_differ(said: str) -> N
         ("0.00", "nothing", True),
     ],
 )
-def test_an_amount_is_printed_if_any_spelling_of_it_is(value: str, said: str, printed: bool) -> None:
-    assert prints(said, "BT-112", value) is printed
+def test_an_amount_is_printed_if_any_spelling_of_it_is(value: str, shown: str, printed: bool) -> None:
+    assert prints(shown, "BT-112", value) is printed
 
 
 def test_lines_of_data_that_the_pages_contradict_are_told() -> None:
@@ -106,8 +106,8 @@ def test_a_value_from_data_that_the_pages_contradict_is_flagged() -> None:
     compiled = compile_schema({"type": "object", "properties": properties})
     slots = {slot.path: slot.index for slot in compiled.form.slots}
     leaves = {
-        pointer: Leaf(text, 0.9, ((at[said], at[said] + len(said)),), slot=slots[pointer])
-        for pointer, text, said in (("/number", '"R-7"', "R-7"), ("/total", "5.36", "5.36"))
+        pointer: Leaf(text, 0.9, ((at[shown], at[shown] + len(shown)),), slot=slots[pointer])
+        for pointer, text, shown in (("/number", '"R-7"', "R-7"), ("/total", "5.36", "5.36"))
     }
     record = record_of(document, Filled("d", '{"number":"R-7","total":5.36}', leaves, {}, 1, 0), compiled.form)
     assert {leaf.pointer: leaf.flags for leaf in record.leaves} == {"/number": (), "/total": ("data_differs",)}

@@ -15,7 +15,7 @@ from cinnabar.schemas.errors import UsageError
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"effort": "huge"}, "--effort: expected one of instant, low, medium, high, got 'huge'"),
         ({"steps": 65}, "--steps: expected 1 to 64, got 65"),
@@ -30,10 +30,10 @@ from cinnabar.schemas.errors import UsageError
         ({"worker": 1}, "worker: expected one of effort, steps, "),
     ],
 )
-def test_an_option_out_of_range_is_named_as_on_the_command_line(wrong: dict[str, Any], said: str) -> None:
+def test_an_option_out_of_range_is_named_as_on_the_command_line(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as error:
         RunOptions(**wrong)
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
 
 
 def test_the_levels_and_steps_are_those_of_the_engine() -> None:
@@ -79,7 +79,7 @@ def test_flows_take_parameters_with_ranges_and_descriptions_from_the_options(
     found = getattr(import_module(f"cinnabar.flows.{module}"), flow)
     own = RunOptions.model_json_schema()["properties"]
     parameters = found.parameters.properties
-    assert set(own) - set(parameters) == without and "said" not in parameters
+    assert set(own) - set(parameters) == without and "values" not in parameters
     for name in set(own) - without:
         described = {key: part for key, part in parameters[name].items() if key not in ("position", "title")}
         assert described == {key: part for key, part in own[name].items() if key != "title"}, name
@@ -93,7 +93,7 @@ def test_a_plan_sorts_what_was_said_into_its_groups_and_survives_a_pickle() -> N
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"below": 1.5}, "--below: expected 0 to 1, got 1.5"),
         ({"max_error_rate": 2.0}, "--max-error-rate: expected 0 to 1, got 2.0"),
@@ -102,10 +102,10 @@ def test_a_plan_sorts_what_was_said_into_its_groups_and_survives_a_pickle() -> N
         ({"worker": 1}, "worker: expected one of effort, steps, "),
     ],
 )
-def test_a_plan_names_a_wrong_option_as_on_the_command_line(wrong: dict[str, Any], said: str) -> None:
+def test_a_plan_names_a_wrong_option_as_on_the_command_line(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as error:
         RunPlan.of(**wrong)
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
 
 
 def test_no_two_groups_have_an_option_of_one_name() -> None:

@@ -247,8 +247,8 @@ def test_a_bad_folder_is_one_line_before_any_document_is_read(
 def test_what_does_not_go_together_is_refused(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check(model: str, **said: Any) -> None:
-        sources_of(RunPlan.of(**said), model)
+    def check(model: str, **options: Any) -> None:
+        sources_of(RunPlan.of(**options), model)
 
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     check("default", escalate_to=str(checkpoint), below=0.5, steps=2)

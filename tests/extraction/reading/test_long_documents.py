@@ -124,9 +124,9 @@ def test_documents_beyond_the_bounds_go_to_quarantine_and_are_read_with_higher_o
     (folder / "e.txt").write_text("name=e\nSLOW")
     found = extract([folder], SOURCE, out, source(), RunOptions(workers=1, max_tokens=200, max_seconds=0.1))
     assert (found.written, found.reasons) == (4, {"too_slow": 2, "too_long": 1})
-    told = dict(query(out, "select code, detail from quarantine").rows)
-    assert "401 words, the limit is 200 tokens" in told["too_long"] and "--max-tokens" in told["too_long"]
-    assert "more than 0.1 s" in told["too_slow"]
+    reasons = dict(query(out, "select code, detail from quarantine").rows)
+    assert "401 words, the limit is 200 tokens" in reasons["too_long"] and "--max-tokens" in reasons["too_long"]
+    assert "more than 0.1 s" in reasons["too_slow"]
     again = RunOptions(workers=1, retry_quarantined=True)
     for name in "de":
         (folder / f"{name}.txt").unlink()
@@ -149,7 +149,7 @@ def test_a_document_that_is_parsed_for_long_is_overtaken(
     real = batch_reader.ParserPool
     monkeypatch.setattr(batch_reader, "_PATIENCE", 0.2)
     monkeypatch.setattr(
-        batch_reader, "ParserPool", lambda workers, **said: real(workers, parser="lingering_parser:parse", **said)
+        batch_reader, "ParserPool", lambda workers, **others: real(workers, parser="lingering_parser:parse", **others)
     )
 
     class Going(Order):

@@ -213,8 +213,8 @@ def test_a_workbook_has_texts_numbers_and_dates_and_no_formula(rich):
     texts = column_of(data, "text")
     assert {cell.data_type for cell in texts if cell.value is not None} == {"s"}
     # Excel has no empty texts, and its files spell control characters.
-    told = [(cell.value or "").replace("_x000D_", "\r").replace("_x0000_", "\0") for cell in texts]
-    assert told == [*TEXTS, ""]
+    written = [(cell.value or "").replace("_x000D_", "\r").replace("_x0000_", "\0") for cell in texts]
+    assert written == [*TEXTS, ""]
     price, day, at = (column_of(data, name)[0] for name in ("price", "day", "at"))
     assert (price.value, price.data_type, price.number_format) == (-3.5, "n", "0.00")
     assert (day.value, day.number_format) == (datetime(2024, 2, 29), "yyyy-mm-dd")

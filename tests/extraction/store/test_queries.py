@@ -255,14 +255,14 @@ def test_a_table_function_that_nobody_has_looked_at_is_refused(folder):
 
 
 def test_a_refusal_says_what_to_do(folder):
-    for sql, said in (
+    for sql, message in (
         ("WITH x AS (COPY (SELECT 1) TO 'y') FROM x", r"a query that only reads, got one with COPY; .*DuckDB itself"),
         ("FROM read_csv('x.csv')", r"the views of the folder or a function of .*unnest in FROM, got .* read_csv"),
         ("FROM 'x.csv'", "a query reads the views of the folder and no other file"),
         ("-- why\nEXPLAIN FROM note", "expected EXPLAIN or EXPLAIN ANALYZE as the first words"),
         ("PIVOT note ON size", r"expected PIVOT with its values, such as ON size IN \(1, 2\)"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             query(folder, sql)
 
 

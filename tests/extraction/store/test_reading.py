@@ -85,7 +85,7 @@ def test_a_broken_file_is_named_with_a_remedy_and_a_wrong_query_on_one_line(out,
 
 
 @pytest.mark.parametrize(
-    ("sql", "said"),
+    ("sql", "message"),
     [
         ("", "expected one query, got none"),
         ("-- nothing", "expected one query, got none"),
@@ -98,10 +98,10 @@ def test_a_broken_file_is_named_with_a_remedy_and_a_wrong_query_on_one_line(out,
         ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
     ],
 )
-def test_sql_changes_nothing(out, workload, monkeypatch, sql, said):
+def test_sql_changes_nothing(out, workload, monkeypatch, sql, message):
     workload.work(out)
     monkeypatch.chdir(out)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         query(out, sql)
     assert not (out / "copied.csv").exists()
 

@@ -38,7 +38,7 @@ def test_a_detail_that_says_what_to_do_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "advice"),
     [
         ("a.pdf", b"%PDF-1.4\n1 0 obj\n<<", "copy or download it once more"),
         ("a.zip", b"PK\x03\x04" + bytes(60), "copy or download it once more"),
@@ -46,8 +46,8 @@ def test_a_detail_that_says_what_to_do_stays_as_it_is() -> None:
     ],
 )
 def test_the_command_tells_the_reader_of_a_broken_file_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, data: bytes, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, data: bytes, advice: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
     assert run(["text", str(tmp_path / name)]) == 1
-    assert said in capsys.readouterr().err
+    assert advice in capsys.readouterr().err

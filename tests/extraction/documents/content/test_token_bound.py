@@ -41,8 +41,8 @@ def test_a_document_at_the_bound_passes_and_one_beyond_it_does_not() -> None:
 
 def test_words_or_characters_beyond_the_bound_are_refused_uncounted() -> None:
     counter = Counting()
-    for text, said in (("a " * 11, "11 words"), ("a" * 321, "321 characters")):
-        with pytest.raises(DocumentError, match=f"too_long: {said}, the limit is 10 tokens"):
+    for text, size in (("a " * 11, "11 words"), ("a" * 321, "321 characters")):
+        with pytest.raises(DocumentError, match=f"too_long: {size}, the limit is 10 tokens"):
             tokens_of(document(text), counter, 10)
     check_length(document("a" * 320), 10)
     assert counter.characters == 0

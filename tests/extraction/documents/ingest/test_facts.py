@@ -271,9 +271,9 @@ def test_the_file_system_tells_the_name_the_size_and_the_time_of_a_file(tmp_path
         ((_, found),) = pool.parse_many([path])
         ((_, sent),) = pool.parse_many([Sent(path, path.read_bytes(), path.stat().st_mtime)])
     assert isinstance(found, Document) and isinstance(sent, Document)
-    told = {name: fact.value for name, fact in found.facts.items()}
+    values = {name: fact.value for name, fact in found.facts.items()}
     expected = {"file.name": "Größe.txt", "file.size": path.stat().st_size, "file.modified": "2023-11-14T22:13:20Z"}
-    assert told == expected | {"document.language": "de"}
+    assert values == expected | {"document.language": "de"}
     assert sent.facts == found.facts
 
 

@@ -67,19 +67,19 @@ def test_a_declared_charset_is_read(language: str, charset: str) -> None:
 
 
 @ALL
-@pytest.mark.parametrize("said", ["", "unknown-8bit", "x-user-defined", "us-ascii", "x-no-such-charset", "utf-8"])
-def test_an_undeclared_charset_is_found(language: str, charset: str, said: str) -> None:
-    if said == "utf-8" and known_charset(charset) in ("iso2022_jp", "iso2022_kr", "hz"):
+@pytest.mark.parametrize("declared", ["", "unknown-8bit", "x-user-defined", "us-ascii", "x-no-such-charset", "utf-8"])
+def test_an_undeclared_charset_is_found(language: str, charset: str, declared: str) -> None:
+    if declared == "utf-8" and known_charset(charset) in ("iso2022_jp", "iso2022_kr", "hz"):
         pytest.skip("it is ASCII, and declared to be")
     raw, text = coded(language, charset)
-    head = HEAD + (f"Content-Type: text/plain; charset={said}\n".encode() if said else b"")
+    head = HEAD + (f"Content-Type: text/plain; charset={declared}\n".encode() if declared else b"")
     document = parse(head + b"\n" + raw, "a.eml")
     check(document, language, text)
-    assert document.flags == ("charset_guess",) or said == "us-ascii"
+    assert document.flags == ("charset_guess",) or declared == "us-ascii"
 
 
 @pytest.mark.parametrize(
-    ("language", "charset", "said"),
+    ("language", "charset", "declared"),
     [
         ("ru", "koi8-r", "iso-8859-1"), ("ru", "windows-1251", "iso-8859-1"), ("ru", "koi8-r", "windows-1251"),
         ("ru", "windows-1251", "koi8-r"), ("el", "iso-8859-7", "windows-1252"), ("zh", "gb2312", "iso-8859-1"),
@@ -88,9 +88,9 @@ def test_an_undeclared_charset_is_found(language: str, charset: str, said: str) 
         ("fr", "utf-8", "windows-1252"), ("ru", "utf-8", "us-ascii"), ("de", "windows-1252", "utf-8"),
     ],
 )  # fmt: skip
-def test_a_wrongly_declared_charset_is_noticed(language: str, charset: str, said: str) -> None:
+def test_a_wrongly_declared_charset_is_noticed(language: str, charset: str, declared: str) -> None:
     raw, text = coded(language, charset)
-    check(parse(HEAD + f"Content-Type: text/plain; charset={said}\n\n".encode() + raw, "a.eml"), language, text)
+    check(parse(HEAD + f"Content-Type: text/plain; charset={declared}\n\n".encode() + raw, "a.eml"), language, text)
 
 
 def test_a_page_may_tell_its_own_charset() -> None:
@@ -103,8 +103,8 @@ def test_a_page_may_tell_its_own_charset() -> None:
     "text", ["Grüße", "Café à la crème", "Où ça ? À côté.", "ÄÖÜ", "Preis: 10 € – 5 %", "“Yes”", "São Tomé, 7 °C", "ß"]
 )
 def test_few_letters_beyond_ascii_stay_western(text: str) -> None:
-    for said in (b"", b"Content-Type: text/plain; charset=iso-8859-1\n"):
-        assert body(parse(HEAD + said + b"\n" + text.encode("cp1252"), "a.eml")) == text
+    for declared in (b"", b"Content-Type: text/plain; charset=iso-8859-1\n"):
+        assert body(parse(HEAD + declared + b"\n" + text.encode("cp1252"), "a.eml")) == text
 
 
 def test_a_few_wrong_bytes_leave_the_declared_charset_standing() -> None:

@@ -160,9 +160,9 @@ def test_a_wrong_address_is_one_line_before_any_work(
     wrong = server.address().replace(*change)
     flow = ["--flow"] if "Nope" in wrong else []
     assert run(["extract", wrong, "--schema", "receipt", "--out", str(tmp_path / "out"), *flow]) == 2
-    told = capsys.readouterr().err
-    assert expected in told and told.count("\n") == 1
-    assert "hush" not in told and PASSWORD not in told
+    printed = capsys.readouterr().err
+    assert expected in printed and printed.count("\n") == 1
+    assert "hush" not in printed and PASSWORD not in printed
     assert not (tmp_path / "out").exists()
 
 
@@ -176,9 +176,9 @@ def test_a_wrong_or_missing_password_is_an_error_that_does_not_show_it(
         ("hush\n", "without line breaks"),
     ]:
         monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", wrong)
-        with pytest.raises(UsageError, match=expected) as told:
+        with pytest.raises(UsageError, match=expected) as refused:
             ImapMailbox(address)
-        assert "hush" not in str(told.value)
+        assert "hush" not in str(refused.value)
 
 
 def test_a_password_goes_to_one_server_only() -> None:

@@ -60,15 +60,15 @@ def test_an_untrusted_certificate_is_refused_before_the_password_is_sent(
     capsys: pytest.CaptureFixture[str],
     encryption: Encryption,
 ) -> None:
-    said = list[bool]()
+    logins = list[bool]()
     for way in ("login", "authenticate"):
-        monkeypatch.setattr(f"imaplib.IMAP4.{way}", lambda *_: said.append(True))
+        monkeypatch.setattr(f"imaplib.IMAP4.{way}", lambda *_: logins.append(True))
     address = servers[encryption].address()
     assert run(["extract", address, "--schema", "receipt", "--out", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "its certificate is not trusted (unable to get local issuer" in told
-    assert "SSL_CERT_FILE names the certificates to trust" in told
-    assert not said and PASSWORD not in told and not (tmp_path / "out").exists()
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1 and "its certificate is not trusted (unable to get local issuer" in printed
+    assert "SSL_CERT_FILE names the certificates to trust" in printed
+    assert not logins and PASSWORD not in printed and not (tmp_path / "out").exists()
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     with pytest.raises(UsageError, match=r"SSL_CERT_FILE is .*none\.pem, which is not a file"):
         ImapMailbox(parse_address(address))
@@ -80,9 +80,9 @@ def test_a_certificate_for_another_server_is_refused(
 ) -> None:
     server = servers[encryption]
     trust(server, monkeypatch)
-    with pytest.raises(UsageError, match="name the server as its certificate does") as told:
+    with pytest.raises(UsageError, match="name the server as its certificate does") as refused:
         ImapMailbox(parse_address(server.address(host="localhost")))
-    assert "Hostname mismatch" in str(told.value) and "SSL_CERT_FILE" not in str(told.value)
+    assert "Hostname mismatch" in str(refused.value) and "SSL_CERT_FILE" not in str(refused.value)
 
 
 def test_a_remote_server_without_encryption_gets_no_password(

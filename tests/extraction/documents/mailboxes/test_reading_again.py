@@ -202,9 +202,9 @@ def test_an_unreachable_server_is_an_error_before_any_work_and_no_loss(
     read(server.address("Away"), out)
     monkeypatch.setenv("CINNABAR_IMAP_PASSWORD", "hush")
     away = Selection(source=server.address("Away"))
-    with pytest.raises(UsageError, match="did not let") as told:
+    with pytest.raises(UsageError, match="did not let") as refused:
         fill(out, away)
-    assert "hush" not in str(told.value)
+    assert "hush" not in str(refused.value)
     monkeypatch.delenv("CINNABAR_IMAP_PASSWORD")
     with pytest.raises(UsageError, match="CINNABAR_IMAP_PASSWORD, which is not set"):
         fill(out, away)

@@ -11,7 +11,7 @@ from cinnabar.schemas.errors import UsageError
 
 
 @pytest.mark.parametrize(
-    ("said", "name", "languages"),
+    ("choice", "name", "languages"),
     [
         ("rapidocr", "rapidocr", ""),
         ("tesseract", "tesseract", ""),
@@ -19,14 +19,14 @@ from cinnabar.schemas.errors import UsageError
         ("tesseract:chi_sim+script/Latin", "tesseract", "chi_sim+script/Latin"),
     ],
 )
-def test_an_engine_is_named_with_its_languages(said: str, name: str, languages: str) -> None:
-    assert OcrEngine.parse(said) == OcrEngine(name, languages)
+def test_an_engine_is_named_with_its_languages(choice: str, name: str, languages: str) -> None:
+    assert OcrEngine.parse(choice) == OcrEngine(name, languages)
 
 
-@pytest.mark.parametrize("said", ["", "ocr", "rapidocr:eng", "tesseract:", "tesseract:-c", "tesseract:deu eng"])
-def test_other_engines_are_refused_before_any_document(said: str) -> None:
+@pytest.mark.parametrize("choice", ["", "ocr", "rapidocr:eng", "tesseract:", "tesseract:-c", "tesseract:deu eng"])
+def test_other_engines_are_refused_before_any_document(choice: str) -> None:
     with pytest.raises(UsageError, match=r"--ocr-engine: expected rapidocr, tesseract or tesseract:LANGUAGES"):
-        parser_settings(RunOptions(ocr_engine=said))
+        parser_settings(RunOptions(ocr_engine=choice))
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, *languages: str) -> None:
@@ -60,8 +60,8 @@ def test_ocr_that_is_demanded_and_not_installed_is_told_before_any_document(monk
 
 def test_other_engines_and_languages_read_pages_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, "deu", "eng")
-    said = ("rapidocr", "tesseract:deu", "tesseract:eng")
-    assert len({OcrEngine.parse(one).fingerprint() for one in said}) == 3
+    choice = ("rapidocr", "tesseract:deu", "tesseract:eng")
+    assert len({OcrEngine.parse(one).fingerprint() for one in choice}) == 3
 
 
 def test_the_choice_of_ocr_is_part_of_a_records_key_unless_it_is_the_usual_one() -> None:

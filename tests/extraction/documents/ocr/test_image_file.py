@@ -30,9 +30,9 @@ HEIC = base64.b64decode(
 )
 
 
-def encoded(kind: str, size: tuple[int, int] = (620, 877), mode: str = "RGB", **said: Any) -> bytes:
+def encoded(kind: str, size: tuple[int, int] = (620, 877), mode: str = "RGB", **options: Any) -> bytes:
     out = io.BytesIO()
-    Image.new(mode, size, "white").save(out, kind, **said)
+    Image.new(mode, size, "white").save(out, kind, **options)
     return out.getvalue()
 
 
@@ -88,9 +88,9 @@ def test_a_photograph_that_is_stored_on_its_side_has_the_size_that_is_seen() -> 
         assert pixels.shape == (300, 100, 3) and (scale, damaged) == (1.0, False)
 
 
-def tiff(frames: list[Image.Image], **said: Any) -> bytes:
+def tiff(frames: list[Image.Image], **options: Any) -> bytes:
     out = io.BytesIO()
-    frames[0].save(out, "TIFF", save_all=True, append_images=frames[1:], **said)
+    frames[0].save(out, "TIFF", save_all=True, append_images=frames[1:], **options)
     return out.getvalue()
 
 
@@ -164,7 +164,7 @@ def test_a_header_without_an_image_is_broken(kind: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
-    ("data", "name", "said"),
+    ("data", "name", "advice"),
     [
         (b"<html><p>Not found</p></html>", "a.png", "its content is text"),
         (bytes(range(200)), "liar.png", "its content is of another kind or damaged"),
@@ -173,11 +173,11 @@ def test_a_header_without_an_image_is_broken(kind: str) -> None:
         (encoded("TIFF")[:20], "a.jpg", "the TIFF image is damaged"),
     ],
 )
-def test_the_error_of_an_image_tells_what_came_and_what_to_do(data: bytes, name: str, said: str) -> None:
+def test_the_error_of_an_image_tells_what_came_and_what_to_do(data: bytes, name: str, advice: str) -> None:
     with pytest.raises(DocumentError) as error:
         parse(data, name)
     assert error.value.code == "broken"
-    assert said in error.value.detail and "get another copy" in error.value.detail
+    assert advice in error.value.detail and "get another copy" in error.value.detail
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -97,7 +97,7 @@ def filled(pool: OcrPool, *orders: str, printed: str = "") -> Document:
 
 @pytest.fixture
 def made(reader: str) -> Made:
-    return lambda workers=1, settings=DEFAULT, **said: OcrPool(workers, settings, reader=reader, **said)
+    return lambda workers=1, settings=DEFAULT, **options: OcrPool(workers, settings, reader=reader, **options)
 
 
 def test_each_picture_fails_alone_and_the_order_is_kept(made: Made) -> None:
@@ -136,10 +136,10 @@ def test_processes_start_with_the_first_picture_stay_warm_and_are_replaced(
     pool = made()
     document = DocumentBuilder().build(b"", "a", "b")
     assert pool.filled(document) is document and not pool._pool._alive
-    said = filled(pool, "who 1", "who 2", "who 3").text.split()
+    words = filled(pool, "who 1", "who 2", "who 3").text.split()
     pool.close()
-    assert said[1::3] == ["1", "2", "1"] and said[0] == said[3] != said[6]
-    assert set(said[2::3]) == {"False"}
+    assert words[1::3] == ["1", "2", "1"] and words[0] == words[3] != words[6]
+    assert set(words[2::3]) == {"False"}
 
 
 def test_pages_are_read_side_by_side(made: Made, tmp_path: Path) -> None:
@@ -151,13 +151,13 @@ def test_pages_are_read_side_by_side(made: Made, tmp_path: Path) -> None:
 
 def test_a_repeated_picture_is_read_once(made: Made) -> None:
     pool = made(1)
-    said = filled(pool, *["who"] * 20, "who else").text.split()
+    words = filled(pool, *["who"] * 20, "who else").text.split()
     pool.close()
-    assert said[1::3] == ["1"] * 20 + ["2"]
+    assert words[1::3] == ["1"] * 20 + ["2"]
 
 
 def test_a_document_without_a_word_is_refused_and_told_why(made: Made) -> None:
-    for orders, said in (
+    for orders, reason in (
         (["say", "say"], "OCR found no text in 2 images"),
         (["abort", "say"], "OCR found no text in 2 images: 1 crashed"),
         (["allocate"], "OCR found no text in 1 image: 1 too large for the memory"),
@@ -166,7 +166,7 @@ def test_a_document_without_a_word_is_refused_and_told_why(made: Made) -> None:
         pool = made(time_limit=3.0)
         found = pool.filled(scan(*orders))
         pool.close()
-        assert isinstance(found, DocumentError) and (found.code, found.detail) == ("image_only", said)
+        assert isinstance(found, DocumentError) and (found.code, found.detail) == ("image_only", reason)
 
 
 def test_a_damaged_picture_is_told(made: Made) -> None:
@@ -199,8 +199,8 @@ def test_more_pictures_than_the_limit_are_left_out(made: Made, monkeypatch: pyte
     assert found.text == "one\n\ntwo" and found.flags == ("no_text_pages", "ocr", "ocr_limit")
     none = pool.filled(scan("say", "say ", "say three"))
     pool.close()
-    said = "OCR found no text in 3 images: 1 beyond the limit of a document"
-    assert isinstance(none, DocumentError) and none.detail == said
+    reason = "OCR found no text in 3 images: 1 beyond the limit of a document"
+    assert isinstance(none, DocumentError) and none.detail == reason
 
 
 def test_a_document_has_its_time_and_pages_that_are_kept_take_none(

@@ -157,10 +157,10 @@ def test_encrypted_office_files_open_with_a_password_of_the_run() -> None:
     assert parse(encrypted("VelvetSweatshop"), "a.docx").text == "secret words"
 
 
-def old_workbook(far: int = 0, told: bytes = b"") -> bytes:
+def old_workbook(far: int = 0, records: bytes = b"") -> bytes:
     """Returns a workbook of Excel 97 with two rows: texts, a number and a date; and a cell `far` away.
 
-    told: a record at its beginning.
+    records: a record at its beginning.
     """
 
     def record(kind: int, data: bytes = b"") -> bytes:
@@ -178,7 +178,7 @@ def old_workbook(far: int = 0, told: bytes = b"") -> bytes:
     def sheet(at: int) -> bytes:
         return record(0x85, struct.pack("<L2B", at, 0, 0) + b"\x06\0Prices")
 
-    head = begin(5) + told + record(0x42, struct.pack("<H", 1200))
+    head = begin(5) + records + record(0x42, struct.pack("<H", 1200))
     head += b"".join(record(0xE0, struct.pack("<3H", 0, form, 0) + bytes(14)) for form in (0, 14))
     cells = label(far, far, "far") if far else b""
     cells += label(0, 0, "Item") + label(0, 1, "Net") + label(1, 0, "Apple") + number(1, 1, 0, 12.5)
@@ -201,7 +201,7 @@ def locked_workbook(password: str) -> bytes:
 
     first = cipher(0)
     proof = salt + first.update(verifier) + first.update(hashlib.md5(verifier).digest())
-    plain = old_workbook(told=struct.pack("<2H3H", 0x2F, 54, 1, 1, 1) + proof)
+    plain = old_workbook(records=struct.pack("<2H3H", 0x2F, 54, 1, 1, 1) + proof)
     # The library that decrypts reads on in the zeros behind, four at a time.
     filling = -len(plain) % 4
     plain += struct.pack("<2H", 0x5C, filling) + bytes(filling)

@@ -72,7 +72,7 @@ def numbered(text: str, number: int, level: int = 0) -> str:
 
 def lists(*levels: tuple[str, str]) -> str:
     """Returns the definition of a list with these forms and texts, instances 1 and 2 of it, and 3 from 7 on."""
-    said = "".join(
+    described = "".join(
         f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/><w:lvlText w:val="{text}"/></w:lvl>'
         for at, (form, text) in enumerate(levels)
     )
@@ -81,7 +81,7 @@ def lists(*levels: tuple[str, str]) -> str:
         f'<w:num w:numId="{number}"><w:abstractNumId w:val="5"/>{start if number == 3 else ""}</w:num>'
         for number in (1, 2, 3)
     )
-    return f'<w:numbering {W}><w:abstractNum w:abstractNumId="5">{said}</w:abstractNum>{instances}</w:numbering>'
+    return f'<w:numbering {W}><w:abstractNum w:abstractNumId="5">{described}</w:abstractNum>{instances}</w:numbering>'
 
 
 def test_numbers_of_lists_are_counted_as_word_does() -> None:
@@ -165,8 +165,8 @@ def test_notes_and_comments_are_parts_of_their_own() -> None:
     notes += f"<w:footnote>{p(r('see page 2'))}</w:footnote></w:footnotes>"
     comments = f'<w:comments {W}><w:comment w:author="Kim">{p(r("really?"))}</w:comment></w:comments>'
     document = parse(package(p(r("Text")), footnotes=notes, comments=comments), "a.docx")
-    told = [(one.kind, one.name, document.text[one.start : one.end]) for one in document.parts]
-    assert told == [
+    parts = [(one.kind, one.name, document.text[one.start : one.end]) for one in document.parts]
+    assert parts == [
         ("body", "", "Text"), ("notes", "Footnotes", "see page 2"), ("notes", "Comments", "Kim: really?"),
     ]  # fmt: skip
     assert place(document, "really") == "comment 1"

@@ -25,9 +25,9 @@ def text_of(*pages: Draw) -> str:
     return parse(drawn(*pages), "a.pdf").text
 
 
-def pieces(sheet: canvas.Canvas, x: float, y: float, *said: tuple[str, float, float]) -> None:
+def pieces(sheet: canvas.Canvas, x: float, y: float, *texts: tuple[str, float, float]) -> None:
     """Draws texts one after the other, each with its size and its rise."""
-    for text, size, rise in said:
+    for text, size, rise in texts:
         sheet.setFont("Helvetica", size)
         sheet.drawString(x, y + rise, text)
         x += pdfmetrics.stringWidth(text, "Helvetica", size)

@@ -39,7 +39,7 @@ with open("/proc/self/environ", "rb") as said, open(os.path.join({folder!r}, str
 
 
 @pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def environments_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder with the environment of each Python process that starts; secrets are in that of this one."""
     folder = tmp_path / "told"
     folder.mkdir()
@@ -81,10 +81,10 @@ def fill(folder: Path) -> None:
 
 @pytest.mark.parametrize("start", [parse, unpack, render, compile_one, pytest.param(fill, marks=pytest.mark.slow)])
 def test_a_process_for_what_others_wrote_gets_no_secret(
-    start: Callable[[Path], None], told: Path, tmp_path: Path
+    start: Callable[[Path], None], environments_folder: Path, tmp_path: Path
 ) -> None:
     start(tmp_path)
-    environments = [path.read_bytes() for path in told.iterdir()]
+    environments = [path.read_bytes() for path in environments_folder.iterdir()]
     assert environments
     for environment in environments:
         assert b"PATH=" in environment and b"LC_TIME=C.UTF-8" in environment
@@ -92,7 +92,7 @@ def test_a_process_for_what_others_wrote_gets_no_secret(
 
 
 def test_the_program_of_an_ocr_process_gets_no_secret(
-    told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    environments_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, begun = tmp_path / "tesseract", tmp_path / "begun"
     begun.mkdir()
@@ -110,8 +110,8 @@ def test_the_program_of_an_ocr_process_gets_no_secret(
         until = time.monotonic() + 90
         while not (found := list(begun.iterdir())) and time.monotonic() < until:
             time.sleep(0.02)
-        said = [Path(f"/proc/{found[0].name}/environ"), *told.iterdir()]
-        environments = [path.read_bytes() for path in said]
+        places = [Path(f"/proc/{found[0].name}/environ"), *environments_folder.iterdir()]
+        environments = [path.read_bytes() for path in places]
     finally:
         worker.stop()
     assert len(environments) == 2

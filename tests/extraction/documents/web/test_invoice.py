@@ -141,9 +141,9 @@ def test_version_1_of_zugferd_has_other_names_of_the_same_elements() -> None:
 
 @pytest.mark.parametrize("amount", ["1e5", "9" * 5000, "", "-0.5", "NaN", "1,5"])
 def test_odd_amounts_stay_as_they_are_spelled(amount: str) -> None:
-    said = {"-0.5": "-0.50"}.get(amount, amount)
+    spelled = {"-0.5": "-0.50"}.get(amount, amount)
     text = parse(UBL.replace(b"<b:PayableAmount>5.36", f"<b:PayableAmount>{amount}".encode()), "a.xml").text
-    last = f"Amount due for payment: {said}" if amount else "Invoice total amount with VAT: 5.36"
+    last = f"Amount due for payment: {spelled}" if amount else "Invoice total amount with VAT: 5.36"
     assert text.endswith(f"\n{last}")
 
 

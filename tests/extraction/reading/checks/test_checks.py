@@ -36,8 +36,8 @@ SCHEMA: dict[str, Any] = {
 
 
 def checks(*expressions: Any, schema: dict[str, Any] = SCHEMA, **named: Any) -> Checks:
-    said = {f"c{at}": one for at, one in enumerate(expressions)} | named
-    source = load_schema(schema | {"x-cinnabar-checks": said})
+    stated = {f"c{at}": one for at, one in enumerate(expressions)} | named
+    source = load_schema(schema | {"x-cinnabar-checks": stated})
     return Checks(source, compile_schema(source.schema))
 
 
@@ -132,7 +132,7 @@ def test_a_record_that_its_schema_refuses_leaves_checks_open(record: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("expression", "said"),
+    ("expression", "message"),
     [
         ("nett + tax = gross", "near it: net"),
         ("seller.nmae = 'A'", "it has name"),
@@ -151,8 +151,8 @@ def test_a_record_that_its_schema_refuses_leaves_checks_open(record: str) -> Non
         ("net = 1 or " * 500 + "net = 2", "got 5,507 characters"),
     ],
 )
-def test_an_expression_that_is_no_check_is_refused_with_its_pointer(expression: Any, said: str) -> None:
-    assert said in str(refusal(expression))
+def test_an_expression_that_is_no_check_is_refused_with_its_pointer(expression: Any, message: str) -> None:
+    assert message in str(refusal(expression))
 
 
 HOSTILE = [
@@ -220,9 +220,9 @@ def test_a_name_that_is_no_word_is_refused(name: str) -> None:
         checks(**{name: "net = 1"})
 
 
-@pytest.mark.parametrize("said", [[], "net = 1", 3, None])
-def test_checks_that_are_no_object_are_refused(said: Any) -> None:
-    source = load_schema(SCHEMA | {"x-cinnabar-checks": said})
+@pytest.mark.parametrize("stated", [[], "net = 1", 3, None])
+def test_checks_that_are_no_object_are_refused(stated: Any) -> None:
+    source = load_schema(SCHEMA | {"x-cinnabar-checks": stated})
     with pytest.raises(UnsupportedSchema, match="expected an object such as"):
         Checks(source, compile_schema(source.schema))
 

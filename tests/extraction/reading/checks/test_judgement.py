@@ -164,12 +164,12 @@ def test_the_command_lists_checks_and_the_check_of_a_schema_shows_them(
     assert "net + tax = gross" in shown and "wrong.txt" in shown and "/tax 19.02" in shown
     assert "documents that fail a check: 1" in shown
     assert run(["checks", "--out", str(out), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["checks"][0] == {
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["checks"][0] == {
         "schema_name": "bill", "check_name": "adds_up", "expression": "net + tax = gross", "holds": 1, "fails": 1,
         "open": 1,
     }  # fmt: skip
-    assert told["failing"][0]["values"] == {"/net": 100.1, "/tax": 19.02, "/gross": 120.12}
+    assert printed["failing"][0]["values"] == {"/net": 100.1, "/tax": 19.02, "/gross": 120.12}
     (tmp_path / "bill.json").write_text(json.dumps(source().schema))
     assert run(["schema", "check", str(tmp_path / "bill.json")]) == 0
     assert "Checked in each record: adds_up: net + tax = gross" in " ".join(capsys.readouterr().out.split())
@@ -185,8 +185,8 @@ def test_a_check_that_cannot_be_used_ends_a_run_before_any_document_is_read(
         ["extract", str(tmp_path / "docs"), "--schema", str(schema), "--out", str(tmp_path / "out")],
     ):
         assert run(command) == 2
-        told = capsys.readouterr().err
-        assert "/x-cinnabar-checks/adds_up" in told and "got nett (near it: net)" in told
+        printed = capsys.readouterr().err
+        assert "/x-cinnabar-checks/adds_up" in printed and "got nett (near it: net)" in printed
     assert not (tmp_path / "out").exists()
     with pytest.raises(UsageError, match="no results"):
         check_results(tmp_path)

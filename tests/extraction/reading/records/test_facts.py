@@ -356,8 +356,8 @@ def test_a_given_fact_is_accepted_by_its_field_and_says_what_the_fact_says(
         if kind == "moment":
             assert all(_says(text, datetime.fromisoformat(value)) for text in written)
         else:
-            said = [_plain(one, written[0]) for one in (value if isinstance(value, tuple) else (value,))]
-            assert [str(one) for one in written] in (said, [*dict.fromkeys(said)])
+            expected = [_plain(one, written[0]) for one in (value if isinstance(value, tuple) else (value,))]
+            assert [str(one) for one in written] in (expected, [*dict.fromkeys(expected)])
     elif state == "absent":
         assert schema.accepts("null") or schema.accepts("[]")
     else:
@@ -399,8 +399,8 @@ def test_a_run_stores_facts_in_parquet_and_duckdb_and_a_second_one_does_nothing(
         ("ada@example.org", ["bob@example.org", "jane@example.org"], day, "Hello"),
         ("ada@example.org", ["carl@example.org"], day, "Bye"),
     ]
-    said = "select distinct origin, confidence from fields where pointer in ('/sender', '/day', '/to/0')"
-    assert query(out, said).rows == [("fact", 1.0)]
+    sql = "select distinct origin, confidence from fields where pointer in ('/sender', '/day', '/to/0')"
+    assert query(out, sql).rows == [("fact", 1.0)]
     columns = "mail_subject, mail_to_address, mail_sent, file_name, size, document_language from documents"
     (first, second) = query(out, f"select {columns} order by file_name").rows
     assert first[:2] == ("Hello", ["bob@example.org", "jane@example.org"]) and first[3] == "a.eml"

@@ -307,8 +307,8 @@ def row(anchor: int, *spans: tuple[int, int]) -> Filled:
         leaves[f"/orders/0/{name}"] = Leaf(text, 0.9, (span,))
     for name in names[len(spans) :]:
         leaves[f"/orders/0/{name}"] = Leaf("null", 0.9, origin="absent")
-    said = ",".join(f'"{name}":{leaves[f"/orders/0/{name}"].text}' for name in names)
-    record = '{"title":null,"total":0,"orders":[{' + said + ',"parts":[]}]}'
+    written = ",".join(f'"{name}":{leaves[f"/orders/0/{name}"].text}' for name in names)
+    record = '{"title":null,"total":0,"orders":[{' + written + ',"parts":[]}]}'
     return Filled("0", record, leaves, {"/orders/0": (anchor, 0.9)}, 1, 0)
 
 

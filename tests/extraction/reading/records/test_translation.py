@@ -108,8 +108,8 @@ def test_only_keywords_are_translated() -> None:
     }
     found, patterns = translated(schema, nullable=False)
     assert list(patterns.values()) == [r"\b"]
-    said = found["properties"].pop("p")
-    assert said["pattern"] in patterns
+    part = found["properties"].pop("p")
+    assert part["pattern"] in patterns
     assert found == {**schema, "properties": {"pattern": schema["properties"]["pattern"]}}
 
 
@@ -149,5 +149,5 @@ def test_each_subschema_is_translated_once_at_any_depth() -> None:
 @pytest.mark.parametrize("keyword", ["properties", "$defs", "dependencies", "dependentSchemas"])
 def test_a_property_named_like_a_keyword_is_a_schema(keyword: str) -> None:
     schema = {keyword: {"const": {"pattern": r"^\cJ"}, "pattern": {"pattern": r"^\cJ"}}}
-    said, _ = translated(schema, nullable=False)
-    assert said[keyword]["const"] == said[keyword]["pattern"] != {"pattern": r"^\cJ"}
+    rust, _ = translated(schema, nullable=False)
+    assert rust[keyword]["const"] == rust[keyword]["pattern"] != {"pattern": r"^\cJ"}

@@ -48,10 +48,10 @@ class ByFirstWord:
 
     def route(self, document: Document) -> Route:
         type(self).routed.append(Path(document.path).name)
-        said = document.text.split()[0]
-        if said == "broken":
+        word = document.text.split()[0]
+        if word == "broken":
             raise ValueError("no vectors")
-        found = said if said in self._names else None
+        found = word if word in self._names else None
         return Route(found, {name: 0.9 if name == found else 0.02 for name in self._names})
 
 
@@ -105,8 +105,8 @@ def test_each_document_is_in_the_table_of_its_schema_and_has_one_outcome(inbox: 
     assert found["poem.txt"][0][:2] == ("skipped", "other_kind")
     # An unreadable file has no kind: the first schema's quarantine holds it.
     assert found["broken.pdf"][0][::2] == ("quarantined", "bill")
-    told = query(out, "select detail from outcomes where code = 'other_kind'").rows
-    assert told == [("bill 0.02, letter 0.02, another kind 0.96",)]
+    details = query(out, "select detail from outcomes where code = 'other_kind'").rows
+    assert details == [("bill 0.02, letter 0.02, another kind 0.96",)]
 
 
 def test_the_same_choice_again_reads_nothing_and_another_choice_routes_again(
