@@ -25,7 +25,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "parsing": (11, "48fbb29eccf39f6d"),
     "merging": (11, "27b55435011b140e"),
     "routing": (11, "f88b3bbfac4cfbb6"),
-    "plain": (11, "dbce4a5baf8f49d8"),
+    "plain": (11, "61a9f2e37f1b465c"),
     "pdf": (11, "ba014b064982c32d"),
     "ocr": (11, "c99c4034e6ab18b8"),
     "mail": (11, "e1b801eed0f00105"),
