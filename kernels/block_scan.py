@@ -168,8 +168,18 @@ def block_scan(
     forward, backward, highest = trace[:, :n], trace[::-1, n : 2 * n], trace[:, 2 * n :]
     ends = highest[positions] + final
     state = int(ends.argmax())
-    path, score = np.empty(positions, np.int64), float(ends[state])
-    for i in reversed(range(positions)):
+    path, score = _best_path(tables, state, highest, norm, best), float(ends[state])
+    posterior = _posterior(tables, forward[judged] - local * allowed, backward[judged + 1], free)
+    total = float(backward[0, start])
+    at = judged[opened]
+    share = np.exp(np.clip(forward[at] + backward[at] - total, _LOST, 0.0))
+    return BlockScan(total, float((share * allowed[opened]).sum()), score, path, posterior)
+
+
+def _best_path(tables: PartTables, state: int, highest: Floats, norm: Floats, best: Floats) -> Ints:
+    """[L] int64, the classes of the best text that ends in this state."""
+    path = np.empty(len(best), np.int64)
+    for i in reversed(range(len(best))):
         a, b = tables.first[state], tables.first[state + 1]
         if a == b:  # Nothing leads here: no text is possible, and the path means nothing.
             path[i] = 0
@@ -177,11 +187,7 @@ def block_scan(
         sources, labels = tables.source[a:b], tables.label[a:b]
         edge = ((highest[i] - norm[i]).take(sources) + best[i].take(labels)).argmax()
         path[i], state = labels[edge], sources[edge]
-    posterior = _posterior(tables, forward[judged] - local * allowed, backward[judged + 1], free)
-    total = float(backward[0, start])
-    at = judged[opened]
-    share = np.exp(np.clip(forward[at] + backward[at] - total, _LOST, 0.0))
-    return BlockScan(total, float((share * allowed[opened]).sum()), score, path, posterior)
+    return path
 
 
 def _allowed(tables: PartTables, free: Floats) -> Floats:

@@ -382,30 +382,11 @@ def block_scan_triton(
     (`base` tells where each begins). own: [R] float32, finite: [R] bool. local: as for `block_scan`.
     """
     device = total.device
-    for name, one, dtype in (("total", total, "float32"), ("best", best, "float32"), ("token", token, "int32")):
-        if str(one.dtype) != f"torch.{dtype}" or one.shape != (total.numel(),) or not one.is_contiguous():
-            expected = f"contiguous {dtype} ({total.numel()},)"
-            raise ValueError(f"{name}: expected {expected}, got {one.dtype} {tuple(one.shape)}")
-    begins: dict[int, int] = {}
-    packed = list[torch.Tensor]()
-    filled = 0
-    for block in blocks:
-        if id(block.part) not in begins:
-            begins[id(block.part)] = filled
-            packed.append(block.part.packed)
-            filled += len(block.part.packed)
+    _check_scores(total, best, token)
+    begins, tables = _tables_of(blocks)
     many = len(blocks)
     lengths = np.array([len(block.base) for block in blocks])
-    fields = np.zeros((many, BLOCK_FIELDS), np.int64)
-    fields[:, 0] = [begins[id(block.part)] for block in blocks]
-    fields[:, 1] = [block.part.states for block in blocks]
-    fields[:, 2] = [block.part.classes for block in blocks]
-    fields[:, 3] = [block.part.edges for block in blocks]
-    fields[:, 4], fields[:, 5] = np.cumsum(lengths) - lengths, lengths
-    fields[:, 6] = [block.start for block in blocks]
-    fields[:, 7] = [block.left for block in blocks]
-    emissions, cells = fields[:, 2] * lengths, fields[:, 1] * (lengths + 1)
-    fields[:, 8], fields[:, 9] = np.cumsum(emissions) - emissions, np.cumsum(cells) - cells
+    fields, emissions, cells = _block_fields(blocks, begins, lengths)
     positions = int(lengths.sum())
     places = np.empty((positions, POSITION_FIELDS), np.int64)
     places[:, 0] = np.repeat(np.arange(many), lengths)
@@ -414,7 +395,6 @@ def block_scan_triton(
     places[:, 3] = np.concatenate([block.row for block in blocks])
     asked = uploaded(np.concatenate([fields.ravel(), places.ravel()]), device)
     where, at = asked[: fields.size], asked[fields.size :]
-    tables = packed[0] if len(packed) == 1 else torch.cat(packed)
     width, room = int(emissions.sum()), int(cells.sum())
     free, fixed, sharp = torch.empty(3, width, dtype=torch.float32, device=device).unbind()
     allowed = torch.empty(room, dtype=torch.float32, device=device)
@@ -446,6 +426,45 @@ def block_scan_triton(
         shares[:, 1],
         shares[:, 2],
     )
+
+
+def _check_scores(total: torch.Tensor, best: torch.Tensor, token: torch.Tensor) -> None:
+    """Raises ValueError for scores of classes of another dtype or shape, or with gaps between them."""
+    for name, one, dtype in (("total", total, "float32"), ("best", best, "float32"), ("token", token, "int32")):
+        if str(one.dtype) != f"torch.{dtype}" or one.shape != (total.numel(),) or not one.is_contiguous():
+            expected = f"contiguous {dtype} ({total.numel()},)"
+            raise ValueError(f"{name}: expected {expected}, got {one.dtype} {tuple(one.shape)}")
+
+
+def _tables_of(blocks: Sequence[ScoredBlock]) -> tuple[list[int], torch.Tensor]:
+    """Returns where the tables of each block's part begin, and the tables of all parts, one after the other."""
+    begins: dict[int, int] = {}
+    packed = list[torch.Tensor]()
+    filled = 0
+    for block in blocks:
+        if id(block.part) not in begins:
+            begins[id(block.part)] = filled
+            packed.append(block.part.packed)
+            filled += len(block.part.packed)
+    return [begins[id(block.part)] for block in blocks], packed[0] if len(packed) == 1 else torch.cat(packed)
+
+
+def _block_fields(blocks: Sequence[ScoredBlock], begins: Sequence[int], lengths: Ints) -> tuple[Ints, Ints, Ints]:
+    """Returns the numbers of each block, [B, BLOCK_FIELDS], and how many emissions and cells each has, [B] each.
+
+    begins: where the tables of each block's part begin. lengths: [B], the positions of each block.
+    """
+    fields = np.zeros((len(blocks), BLOCK_FIELDS), np.int64)
+    fields[:, 0] = begins
+    fields[:, 1] = [block.part.states for block in blocks]
+    fields[:, 2] = [block.part.classes for block in blocks]
+    fields[:, 3] = [block.part.edges for block in blocks]
+    fields[:, 4], fields[:, 5] = np.cumsum(lengths) - lengths, lengths
+    fields[:, 6] = [block.start for block in blocks]
+    fields[:, 7] = [block.left for block in blocks]
+    emissions, cells = fields[:, 2] * lengths, fields[:, 1] * (lengths + 1)
+    fields[:, 8], fields[:, 9] = np.cumsum(emissions) - emissions, np.cumsum(cells) - cells
+    return fields, emissions, cells
 
 
 def uploaded(array: npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:

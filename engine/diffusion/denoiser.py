@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -185,28 +185,7 @@ class Denoiser:
                     self._context.leave(run.sequence, spoilt=run.failed not in (None, GIVEN_UP))
                 for run in done:
                     yield run.index, run.outcome()
-                while True:
-                    if ready is None:
-                        arrived = arrivals.take(idle=not active)
-                        if arrived is None:
-                            break
-                        index, task = arrived
-                        refused = self._refused(task)
-                        if refused is not None:
-                            yield index, refused
-                            continue
-                        ready = Run(index, self._opened(task), self.texts, self.constrained)
-                    if not self._goes_on(ready):
-                        yield ready.index, ready.outcome()
-                        ready = None
-                        continue
-                    tokens = ready.sequence.task.tokens + sum(run.sequence.task.tokens for run in active)
-                    full = len(active) >= self.rows or (room is not None and tokens > room)
-                    if (active and full) or not self._context.join(ready.sequence):
-                        break
-                    ready.joined = True
-                    active.append(ready)
-                    ready = None
+                ready = yield from self._admitted(arrivals, active, ready, room)
                 if not active:
                     return
                 self._tables.keep(run.sequence.task.graph for run in active)
@@ -224,6 +203,36 @@ class Denoiser:
         finally:
             if active:
                 self._context.clear()
+
+    def _admitted(
+        self, arrivals: Arrivals, active: list[Run], ready: Run | None, room: int | None
+    ) -> Generator[tuple[int, Decoded | Undecoded], None, Run | None]:
+        """Takes `ready` and arriving tasks into `active` while there is room, and returns the one that has to wait.
+
+        Yields the results of tasks that need no pass.
+        """
+        while True:
+            if ready is None:
+                arrived = arrivals.take(idle=not active)
+                if arrived is None:
+                    return None
+                index, task = arrived
+                refused = self._refused(task)
+                if refused is not None:
+                    yield index, refused
+                    continue
+                ready = Run(index, self._opened(task), self.texts, self.constrained)
+            if not self._goes_on(ready):
+                yield ready.index, ready.outcome()
+                ready = None
+                continue
+            tokens = ready.sequence.task.tokens + sum(run.sequence.task.tokens for run in active)
+            full = len(active) >= self.rows or (room is not None and tokens > room)
+            if (active and full) or not self._context.join(ready.sequence):
+                return ready
+            ready.joined = True
+            active.append(ready)
+            ready = None
 
     def _refused(self, task: Task) -> Undecoded | None:
         """Returns why a task cannot be decoded at all."""

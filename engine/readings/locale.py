@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -47,13 +48,26 @@ def document_locale(text: str) -> Locale:
     three digits after its only separator. Non-English month names vote last: for the day first, and for the decimal
     comma if most languages with the name write it.
     """
-    day_first: Counter[bool] = Counter()
-    decimal_comma: Counter[bool] = Counter()
     years: Counter[int] = Counter()
-    covered: list[tuple[int, int]] = []
-    for match in _NUMERIC_DATE.finditer(text):
+    dates = list(_NUMERIC_DATE.finditer(text))
+    order = _majority(_votes_of_numeric_dates(dates, years))
+    for match in _ISO_DATE.finditer(text):
+        years[int(match[1])] += 1
+    months = _votes_of_month_names(text, years)
+    comma = _majority(_votes_of_numbers(text, {date.start() for date in dates}))
+    english = months.english_day_first + months.english_month_first
+    if order is None and months.foreign + months.english_day_first != months.english_month_first:
+        order = months.foreign + months.english_day_first > months.english_month_first
+    if comma is None and months.foreign_comma > english:
+        comma = True
+    return Locale(order, comma, years.most_common(1)[0][0] if years else None)
+
+
+def _votes_of_numeric_dates(dates: Sequence[re.Match[str]], years: Counter[int]) -> Counter[bool]:
+    """Returns the votes for the day first; adds the dates' years to `years`."""
+    day_first: Counter[bool] = Counter()
+    for match in dates:
         first, second, year = int(match[1]), int(match[3]), match[4]
-        covered.append(match.span())
         if first > 31 or second > 31 or max(first, second) == 0:
             continue
         if first > 12 >= second:
@@ -64,9 +78,22 @@ def document_locale(text: str) -> Locale:
             continue
         if len(year) == 4 and 1900 <= int(year) <= 2100:
             years[int(year)] += 1
-    for match in _ISO_DATE.finditer(text):
-        years[int(match[1])] += 1
-    foreign = foreign_comma = english_day_first = english_month_first = 0
+    return day_first
+
+
+@dataclass(slots=True)
+class _MonthNames:
+    """The dates with a month name: not English ones, those of them with a decimal comma, and English ones by order."""
+
+    foreign: int = 0
+    foreign_comma: int = 0
+    english_day_first: int = 0
+    english_month_first: int = 0
+
+
+def _votes_of_month_names(text: str, years: Counter[int]) -> _MonthNames:
+    """Returns the counts of dates with a month name; adds their years to `years`."""
+    votes = _MonthNames()
     for match in _MONTH_DATE.finditer(marked(text)):
         if match["d"] is None and match["d2"] is None and match["od"] is None:
             continue
@@ -76,16 +103,21 @@ def document_locale(text: str) -> Locale:
         group = "m" if match["m"] is not None else "om"
         name = text[match.start(group) : match.end(group)]
         if not is_english_month(name):
-            foreign += 1
+            votes.foreign += 1
             month = months_of(name)
-            foreign_comma += month is not None and month.decimal_comma
+            votes.foreign_comma += month is not None and month.decimal_comma
         elif match["d"] is not None:
-            english_day_first += 1
+            votes.english_day_first += 1
         else:
-            english_month_first += 1
-    starts = {start for start, _ in covered}
+            votes.english_month_first += 1
+    return votes
+
+
+def _votes_of_numbers(text: str, dates: Collection[int]) -> Counter[bool]:
+    """Returns the votes for the decimal comma; a number at which a date begins, `dates`, has none."""
+    decimal_comma: Counter[bool] = Counter()
     for match in _DECIMAL.finditer(text):
-        if match.start() in starts:
+        if match.start() in dates:
             continue
         group, point = match[1], match[2]
         if group == point:
@@ -94,13 +126,7 @@ def document_locale(text: str) -> Locale:
         decimal_comma[point == ","] += 2 if group else 1
     for match in _GROUPED.finditer(text):
         decimal_comma[match[1] == "."] += 1
-    order = _majority(day_first)
-    comma = _majority(decimal_comma)
-    if order is None and foreign + english_day_first != english_month_first:
-        order = foreign + english_day_first > english_month_first
-    if comma is None and foreign_comma > english_day_first + english_month_first:
-        comma = True
-    return Locale(order, comma, years.most_common(1)[0][0] if years else None)
+    return decimal_comma
 
 
 def _majority(votes: Counter[bool]) -> bool | None:

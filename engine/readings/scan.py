@@ -64,8 +64,20 @@ def scan(text: str, locale: Locale) -> list[Mention]:
     number, an address or a link are left out. Numbers keep an adjacent minus, but not their currency.
     """
     out: set[Mention] = set()
-    covers: list[tuple[int, int]] = []
+    covers = _add_covers(text, locale, out)
+    for pattern in (DURATION, RANGE):
+        for match in pattern.finditer(text):
+            out.add(Mention(match.start(), match.end(), "duration"))
+    for match in _TOKEN.finditer(text):
+        if _CODE_TOKEN.fullmatch(match[0]):
+            out.add(Mention(match.start(), match.end(), "code"))
+    _add_numbers(text, locale, _Cover(covers), out)
+    return sorted(out)
 
+
+def _add_covers(text: str, locale: Locale, out: set[Mention]) -> list[tuple[int, int]]:
+    """Adds dates, times, date-times and long codes; returns the intervals that hide the numbers inside of them."""
+    covers: list[tuple[int, int]] = []
     dates = dates_in(text, locale)
     for start, end, _ in dates:
         end = start + len(text[start:end].rstrip(" \t\r\n,"))
@@ -80,17 +92,15 @@ def scan(text: str, locale: Locale) -> list[Mention]:
         out.add(Mention(match.start(), match.end(), "datetime"))
         covers.append(match.span())
     _pair(text, [(start, end) for start, end, _ in dates], times, out)
-    for pattern in (DURATION, RANGE):
-        for match in pattern.finditer(text):
-            out.add(Mention(match.start(), match.end(), "duration"))
     for pattern in (_ADDRESS, _URL, _IBAN):
         for match in pattern.finditer(text):
             out.add(Mention(match.start(), match.end(), "code"))
             covers.append(match.span())
-    for match in _TOKEN.finditer(text):
-        if _CODE_TOKEN.fullmatch(match[0]):
-            out.add(Mention(match.start(), match.end(), "code"))
-    inside = _Cover(covers)
+    return covers
+
+
+def _add_numbers(text: str, locale: Locale, inside: _Cover, out: set[Mention]) -> None:
+    """Adds the numbers that no interval hides, in figures and in words."""
     for pattern in (_NUMBER, _SPACED_NUMBER, _ORDINAL):
         for match in pattern.finditer(text):
             start, end = match.span()
@@ -103,7 +113,6 @@ def scan(text: str, locale: Locale) -> list[Mention]:
     if _LOOKS_LIKE_WORD.search(text):
         for match in _WORDS.finditer(text):
             out.add(Mention(match.start(), match.end(), "number"))
-    return sorted(out)
 
 
 def _is_run_together(token: str, locale: Locale) -> bool:

@@ -81,18 +81,25 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
             booleans.flatten(0, 1), targets.boolean.flatten(), ignore_index=IGNORE
         )
     if len(targets.rows):
-        i, j = targets.rows_at.unbind(-1)
-        tags = network.rows(look)[i, j].float()
-        places = page.mask[i].float()
-        each = F.binary_cross_entropy_with_logits(tags, targets.rows, reduction="none") * places
-        out["rows"] = (each.sum(-1) / (3 + targets.rows.sum(-1))).mean()
-        there = targets.rows.sum(-1) > 0
-        if there.any():
-            # Beginnings are one piece in hundreds, so a loss on each place alone learns slowly. A loss on their rank
-            # before all other places learns as fast as a pointer.
-            ranked = torch.where(places > 0, tags, FLOOR).log_softmax(-1)
-            share = targets.rows / targets.rows.sum(-1, keepdim=True).clamp(min=1)
-            out["row_ranks"] = -(ranked * share).sum(-1)[there].mean()
+        out |= _row_losses(network, batch, look)
+    return out
+
+
+def _row_losses(network: Network, batch: Batch, look: Decoded) -> dict[str, Tensor]:
+    """Returns the losses of the places at which the items of arrays begin."""
+    i, j = batch.targets.rows_at.unbind(-1)
+    rows = batch.targets.rows
+    tags = network.rows(look)[i, j].float()
+    places = batch.sheet.mask[i].float()
+    each = F.binary_cross_entropy_with_logits(tags, rows, reduction="none") * places
+    out = {"rows": (each.sum(-1) / (3 + rows.sum(-1))).mean()}
+    there = rows.sum(-1) > 0
+    if there.any():
+        # Beginnings are one piece in hundreds, so a loss on each place alone learns slowly. A loss on their rank
+        # before all other places learns as fast as a pointer.
+        ranked = torch.where(places > 0, tags, FLOOR).log_softmax(-1)
+        share = rows / rows.sum(-1, keepdim=True).clamp(min=1)
+        out["row_ranks"] = -(ranked * share).sum(-1)[there].mean()
     return out
 
 

@@ -74,17 +74,7 @@ def slot_target(
         asked.slots[slot.index], kind, anchor, until if row is not None else -1, value is None, True
     )
     if slot.options:
-        notes = asked.options[slot.index]
-        printed = tuple(is_printed(o, near) for o in notes)
-        base = replace(base, options=notes if kind == KINDS.index("choice") else (), printed=printed)
-        if value is None:
-            return base
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        if text not in slot.options:
-            return None
-        words = wordpieces.ids(_plain(text))[:VALUE_PIECES]
-        answers = BOOLEANS if kind == KINDS.index("boolean") else slot.options
-        return replace(base, option=answers.index(text), words=words)
+        return _chosen(base, leaf, asked.options[slot.index], near, wordpieces)
     if kind in (KINDS.index("number"), KINDS.index("date"), KINDS.index("time")):
         base = replace(base, allowed=starts.of(slot, reader, pieces))
     if value is None:
@@ -113,6 +103,23 @@ def slot_target(
         default=default,
         unsigned=_unsigned(leaf, reader) if kind == KINDS.index("number") else None,
     )
+
+
+def _chosen(
+    base: SlotTarget, leaf: LabelledLeaf, notes: tuple[Question, ...], near: str, wordpieces: WordPieces
+) -> SlotTarget | None:
+    """Returns the target of a leaf with options, whose questions are `notes`; None if its own is not among them."""
+    slot, value = leaf.slot, leaf.value
+    printed = tuple(is_printed(o, near) for o in notes)
+    base = replace(base, options=notes if base.kind == KINDS.index("choice") else (), printed=printed)
+    if value is None:
+        return base
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if text not in slot.options:
+        return None
+    words = wordpieces.ids(_plain(text))[:VALUE_PIECES]
+    answers = BOOLEANS if base.kind == KINDS.index("boolean") else slot.options
+    return replace(base, option=answers.index(text), words=words)
 
 
 def _default(question: Question, value: Any) -> int:

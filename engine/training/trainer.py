@@ -127,9 +127,7 @@ def train(
     checkpoint = folder / CHECKPOINT
     spent, step, length = 0.0, 0, config.length
     if checkpoint.exists():
-        kept = torch.load(checkpoint, map_location=device, weights_only=True)
-        network.load_state_dict(kept["network"])
-        optimizer.load_state_dict(kept["optimizer"])
+        kept = _restored(checkpoint, network, optimizer, device)
         spent, step = kept["spent"], kept["step"]
         if stopping is not None:
             stopping.restore(kept["stopping"])
@@ -177,15 +175,7 @@ def train(
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
             batch = _moved(collate(drawn, wordpieces, rng), device)
-            with torch.autocast(device.type, torch.bfloat16, enabled=trains_in_bfloat16(device)):
-                parts = losses(network, batch)
-                loss = total(parts)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            trained = [p for g in optimizer.param_groups for p in g["params"]]
-            norm = torch.nn.utils.clip_grad_norm_(trained, 1.0)
-            if math.isfinite(float(norm)):
-                optimizer.step()
+            parts = _learn(network, batch, optimizer, device)
             step += 1
             for k, v in parts.items():
                 means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
@@ -200,6 +190,32 @@ def train(
         measured()
         stopping.give_back(network)
     save()
+
+
+def _restored(
+    checkpoint: Path, network: Network, optimizer: torch.optim.Optimizer, device: torch.device
+) -> dict[str, Any]:
+    """Returns the checkpoint; network and optimizer take its state."""
+    kept: dict[str, Any] = torch.load(checkpoint, map_location=device, weights_only=True)
+    network.load_state_dict(kept["network"])
+    optimizer.load_state_dict(kept["optimizer"])
+    return kept
+
+
+def _learn(
+    network: Network, batch: Batch, optimizer: torch.optim.Optimizer, device: torch.device
+) -> dict[str, torch.Tensor]:
+    """Takes one step, unless the gradient is not finite; returns the losses of the batch by part."""
+    with torch.autocast(device.type, torch.bfloat16, enabled=trains_in_bfloat16(device)):
+        parts = losses(network, batch)
+        loss = total(parts)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    trained = [p for g in optimizer.param_groups for p in g["params"]]
+    norm = torch.nn.utils.clip_grad_norm_(trained, 1.0)
+    if math.isfinite(float(norm)):
+        optimizer.step()
+    return parts
 
 
 @contextmanager

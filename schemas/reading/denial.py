@@ -8,7 +8,7 @@ without such a shape are skipped; the judge decides on the whole record.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -72,11 +72,7 @@ class Denial:
                 case "allOf":
                     yield from (self.of(schema.below(keyword, str(at)), deep) for at in range(len(value)))
                 case "anyOf" | "oneOf":
-                    breaking: Shape | None = Anything()
-                    for at in range(len(value)):
-                        part = self.of(schema.below(keyword, str(at)), deep)
-                        breaking = None if breaking is None or part is None else intersect(breaking, part)
-                    yield breaking
+                    yield self._all_denied([schema.below(keyword, str(at)) for at in range(len(value))], deep)
                 case "required":
                     yield from (Object((), Anything(), patterns=(forbidden(name),)) for name in value)
                 case "properties":
@@ -99,6 +95,14 @@ class Denial:
                     yield Array(part)
                 case _:
                     yield _beyond(keyword, value)
+
+    def _all_denied(self, places: Sequence[Place], deep: int) -> Shape | None:
+        """The values that break each of these schemas."""
+        breaking: Shape | None = Anything()
+        for place in places:
+            part = self.of(place, deep)
+            breaking = None if breaking is None or part is None else intersect(breaking, part)
+        return breaking
 
     @staticmethod
     def _named(name: Shape | None) -> Iterator[Shape]:

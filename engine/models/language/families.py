@@ -27,7 +27,7 @@ from cinnabar.engine.models.language.family_traits import (
 )
 from cinnabar.engine.models.language.gemma_traits import gemma_config, read_gemma
 from cinnabar.engine.models.language.tensor_names import Parts
-from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import ModelError
 
 #: The families that always have biases of queries, keys and values.
@@ -112,23 +112,7 @@ def config_of(traits: Traits) -> dict[str, Any]:
     shared |= {} if traits.mask is None else {"mask_token_id": traits.mask}
     shared |= {} if traits.thinks else {"thinks": False}
     if traits.family == "llada":
-        return shared | {
-            "activation_type": "silu",
-            "block_type": "llama",
-            "block_length": traits.block,
-            "d_model": traits.width,
-            "embedding_size": traits.vocabulary,
-            "include_bias": False,
-            "include_qkv_bias": traits.qkv_bias,
-            "layer_norm_type": "rms",
-            "max_sequence_length": traits.window,
-            "mlp_hidden_size": traits.inner,
-            "n_heads": traits.heads,
-            "n_kv_heads": traits.key_heads,
-            "n_layers": traits.layers,
-            "rope": True,
-            "weight_tying": traits.tied,
-        }
+        return shared | _llada_config(traits)
     own: dict[str, Any] = {} if traits.family in _BIASED else {"attention_bias": traits.qkv_bias}
     if traits.visibility == "token_causal":
         own |= {"block_size": traits.block, "next_position": traits.shift, "revises": traits.revises}
@@ -136,21 +120,7 @@ def config_of(traits: Traits) -> dict[str, Any]:
         key = "bd_size" if traits.family == "Fast_dLLM_Qwen" else "block_size"
         own |= {key: traits.block, "revises": traits.revises}
     if traits.experts is not None:
-        experts = traits.experts
-        own |= {
-            "first_k_dense_replace": experts.dense,
-            "moe_intermediate_size": experts.inner,
-            "n_group": experts.groups,
-            "num_experts": experts.count,
-            "num_experts_per_tok": experts.chosen,
-            "num_shared_experts": experts.shared // experts.inner,
-            "partial_rotary_factor": (traits.rotary_width or traits.head_width) / traits.head_width,
-            "routed_scaling_factor": experts.scale,
-            "topk_group": experts.chosen_groups,
-            "use_bias": traits.output_bias,
-            "use_qk_norm": traits.qk_norm,
-            "use_qkv_bias": traits.qkv_bias,
-        }
+        own |= _expert_config(traits, traits.experts)
     return (
         shared
         | own
@@ -167,6 +137,45 @@ def config_of(traits: Traits) -> dict[str, Any]:
             "tie_word_embeddings": traits.tied,
         }
     )
+
+
+def _llada_config(traits: Traits) -> dict[str, Any]:
+    """Returns the keys of LLaDA, which have names of their own."""
+    return {
+        "activation_type": "silu",
+        "block_type": "llama",
+        "block_length": traits.block,
+        "d_model": traits.width,
+        "embedding_size": traits.vocabulary,
+        "include_bias": False,
+        "include_qkv_bias": traits.qkv_bias,
+        "layer_norm_type": "rms",
+        "max_sequence_length": traits.window,
+        "mlp_hidden_size": traits.inner,
+        "n_heads": traits.heads,
+        "n_kv_heads": traits.key_heads,
+        "n_layers": traits.layers,
+        "rope": True,
+        "weight_tying": traits.tied,
+    }
+
+
+def _expert_config(traits: Traits, experts: ExpertTraits) -> dict[str, Any]:
+    """Returns the keys of a model with experts."""
+    return {
+        "first_k_dense_replace": experts.dense,
+        "moe_intermediate_size": experts.inner,
+        "n_group": experts.groups,
+        "num_experts": experts.count,
+        "num_experts_per_tok": experts.chosen,
+        "num_shared_experts": experts.shared // experts.inner,
+        "partial_rotary_factor": (traits.rotary_width or traits.head_width) / traits.head_width,
+        "routed_scaling_factor": experts.scale,
+        "topk_group": experts.chosen_groups,
+        "use_bias": traits.output_bias,
+        "use_qk_norm": traits.qk_norm,
+        "use_qkv_bias": traits.qkv_bias,
+    }
 
 
 #: The families by their `model_type`. Qwen3 would otherwise begin its answer with its thoughts.

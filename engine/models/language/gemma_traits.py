@@ -11,24 +11,26 @@ from cinnabar.schemas.errors import ModelError
 
 #: DiffusionGemma denoises canvases of this length.
 CANVAS = 256
+#: The settings that the network computes: key, allowed values, and the value of a missing key.
+_DEMANDED: tuple[tuple[str, tuple[Any, ...], Any], ...] = (
+    ("hidden_activation", ("gelu_pytorch_tanh",), "gelu_pytorch_tanh"),
+    ("attention_bias", (False,), False),
+    # Images may be seen from both sides; documents come as text.
+    ("use_bidirectional_attention", ("vision", None), None),
+    ("tie_word_embeddings", (True,), True),
+    ("attention_k_eq_v", (True,), True),
+    ("enable_moe_block", (True,), True),
+    ("use_double_wide_mlp", (False, None), None),
+    ("hidden_size_per_layer_input", (0, None), None),
+    ("num_kv_shared_layers", (0, None), None),
+)
 
 
 def read_gemma(settings: Settings) -> Traits:
     """Returns the traits of DiffusionGemma. Raises ModelError for settings that its network does not compute."""
     settings.demand("tie_word_embeddings", True, default=True)
     text = Settings(settings.table("text_config"), settings.path)
-    for key, allowed, default in (
-        ("hidden_activation", ("gelu_pytorch_tanh",), "gelu_pytorch_tanh"),
-        ("attention_bias", (False,), False),
-        # Images may be seen from both sides; documents come as text.
-        ("use_bidirectional_attention", ("vision", None), None),
-        ("tie_word_embeddings", (True,), True),
-        ("attention_k_eq_v", (True,), True),
-        ("enable_moe_block", (True,), True),
-        ("use_double_wide_mlp", (False, None), None),
-        ("hidden_size_per_layer_input", (0, None), None),
-        ("num_kv_shared_layers", (0, None), None),
-    ):
+    for key, allowed, default in _DEMANDED:
         text.demand(key, *allowed, default=default)
     layers, key_heads = text.whole("num_hidden_layers"), text.whole("num_key_value_heads")
     sliding = _sliding(text, layers)

@@ -81,12 +81,7 @@ def train_diffusion(
     checkpoint = folder / CHECKPOINT
     spent, step = 0.0, 0
     if checkpoint.exists():
-        kept = torch.load(checkpoint, map_location=device, weights_only=True)
-        for weight, stored in zip(trained, kept["weights"], strict=True):
-            weight.data.copy_(stored)
-        for one, stored in zip(optimizers, kept["optimizers"], strict=True):
-            one.load_state_dict(stored)
-        spent, step = kept["spent"], kept["step"]
+        spent, step = _restored(checkpoint, trained, optimizers, device)
     begun = saved = time.monotonic()
     before = spent
     rng = random.Random(config.seed * 1_000_003 + step)
@@ -94,13 +89,8 @@ def train_diffusion(
     means: dict[str, float] = {}
 
     def save() -> None:
-        state = {
-            "weights": [weight.data for weight in trained],
-            "optimizers": [one.state_dict() for one in optimizers],
-            "spent": spent,
-            "step": step,
-        }
-        write_state(checkpoint, state)
+        weights, states = [weight.data for weight in trained], [one.state_dict() for one in optimizers]
+        write_state(checkpoint, {"weights": weights, "optimizers": states, "spent": spent, "step": step})
 
     waiting: list[Sequence[Example]] = []
     with saved_when_interrupted(save):
@@ -108,9 +98,7 @@ def train_diffusion(
             if not waiting:
                 waiting = _batches(draw, gone, config, rng)
             factor = rate_schedule(gone, config.warmup, config.decay)
-            for one, base in zip(optimizers, bases, strict=True):
-                for group, rate in zip(one.param_groups, base, strict=True):
-                    group["lr"] = rate * factor
+            _set_rates(optimizers, bases, factor)
             batch = make_batch(waiting.pop(), traits, end, rng, config.noise)
             losses = _step(decoder, batch.to(device), optimizers, trained, config, device)
             step += 1
@@ -127,6 +115,27 @@ def train_diffusion(
                 saved = time.monotonic()
         save()
     decoder.eval()
+
+
+def _restored(
+    checkpoint: Path, trained: Sequence[nn.Parameter], optimizers: Sequence[torch.optim.Optimizer], device: torch.device
+) -> tuple[float, int]:
+    """Returns the seconds and the steps of a checkpoint; weights and optimizers take its state."""
+    kept = torch.load(checkpoint, map_location=device, weights_only=True)
+    for weight, stored in zip(trained, kept["weights"], strict=True):
+        weight.data.copy_(stored)
+    for one, stored in zip(optimizers, kept["optimizers"], strict=True):
+        one.load_state_dict(stored)
+    return kept["spent"], kept["step"]
+
+
+def _set_rates(
+    optimizers: Sequence[torch.optim.Optimizer], bases: Sequence[Sequence[float]], factor: float
+) -> None:
+    """Sets the learning rates to those of the beginning, `bases`, times the factor."""
+    for one, base in zip(optimizers, bases, strict=True):
+        for group, rate in zip(one.param_groups, base, strict=True):
+            group["lr"] = rate * factor
 
 
 def _optimizers(decoder: Decoder, config: DiffusionTraining) -> list[torch.optim.Optimizer]:
