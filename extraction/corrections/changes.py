@@ -14,7 +14,7 @@ from cinnabar.schemas.pointers import above
 
 
 class Action(StrEnum):
-    """The kinds of correction."""
+    """What a person says of a place; stored by these names, but for an insertion."""
 
     #: The value at the pointer is `after`.
     VALUE = "value"

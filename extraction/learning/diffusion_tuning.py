@@ -51,6 +51,19 @@ class DiffusionTuning:
     seed: int = 0
 
 
+def _trainable(base: Path, device: str) -> LanguageModel:
+    """Returns the model of a checkpoint in float32. Raises UsageError if this training does not fit its family."""
+    model = fresh_language_model(base, device, "float32")
+    if model.traits.noise != "mask":
+        raise UsageError(f"--model {base}: {model.traits.family} has no mask token; --diffusion needs one")
+    if not is_trained(model.traits):
+        raise UsageError(
+            f"--model {base}: --diffusion cannot train {model.traits.family}, whose attention is full and whose logits"
+            " are for the next position; take SDAR, LLaDA, Fast-dLLM v2 or Nemotron"
+        )
+    return model
+
+
 def tune_diffusion(
     folders: Sequence[Path],
     base: Path,
@@ -67,14 +80,7 @@ def tune_diffusion(
     """
     if out.resolve() == base.resolve():
         raise UsageError(f"--out {out}: expected a folder other than that of --model")
-    model = fresh_language_model(base, device, "float32")
-    if model.traits.noise != "mask":
-        raise UsageError(f"--model {base}: {model.traits.family} has no mask token; --diffusion needs one")
-    if not is_trained(model.traits):
-        raise UsageError(
-            f"--model {base}: --diffusion cannot train {model.traits.family}, whose attention is full and whose logits"
-            " are for the next position; take SDAR, LLaDA, Fast-dLLM v2 or Nemotron"
-        )
+    model = _trainable(base, device)
     with ParserPool(WORKERS, settings=parser_settings()) as pool:
         own = [TuningSet(folder, pool) for folder in folders]
     examples = [_examples(one, model, say) for one in own]

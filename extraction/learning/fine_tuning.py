@@ -69,6 +69,18 @@ def minutes_for(documents: int) -> float:
     return min(12.0, 3.5 + documents / 25)
 
 
+def _check_out(out: Path, base: Path) -> None:
+    """Raises UsageError if a new model would replace its base, or one that this base is made of."""
+    below: Path | None = base
+    while below is not None:
+        if out.resolve() == below.resolve():
+            raise UsageError(
+                f"--out {out}: expected a folder other than that of the base and its own bases, which the "
+                "new model needs"
+            )
+        below = base_of(below)
+
+
 def fine_tune(
     folders: Sequence[Path],
     base: str | Path,
@@ -83,14 +95,7 @@ def fine_tune(
     small, or if `out` is the base.
     """
     bottom = model_folder(base)
-    below: Path | None = bottom
-    while below is not None:
-        if out.resolve() == below.resolve():
-            raise UsageError(
-                f"--out {out}: expected a folder other than that of the base and its own bases, which the "
-                "new model needs"
-            )
-        below = base_of(below)
+    _check_out(out, bottom)
     network, wordpieces = load_network(bottom)
     with ParserPool(WORKERS, settings=parser_settings()) as pool:
         own = [TuningSet(folder, pool) for folder in folders]
