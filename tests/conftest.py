@@ -91,7 +91,7 @@ def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     rooms = {*request.path.relative_to(HERE).parts[:-1]}
     whole = "whole_runs" in request.fixturenames or request.node.get_closest_marker("slow") is not None
-    if whole or not {"extraction", "apps", "flows", "api"} & rooms or {"store", "report"} & rooms:
+    if whole or not {"extraction", "apps", "flows", "api"} & rooms or {"store", "report", "people"} & rooms:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
