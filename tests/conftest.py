@@ -95,7 +95,7 @@ def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cinnabar.extraction.run.report.reports.report_of_run", lambda *_: None)
+        patch.setattr("cinnabar.extraction.run.batched_run.report_of_run", lambda *_: None)
         patch.setattr("cinnabar.extraction.store.store.publish", lambda *_: None)
         yield
 
