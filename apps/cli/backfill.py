@@ -9,21 +9,27 @@ from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
 from cinnabar.apps.cli.plans import limit_status, tell
+from cinnabar.engine.models.remote.serving import is_remote
+from cinnabar.extraction.documents.content.codes import CODES
+from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.reading.model_sources import local_fingerprint
+from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.cluster.connection import joined
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.reading import connect
+from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, names
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
-    from cinnabar.extraction.run.batched_run import Summary
-    from cinnabar.extraction.run.work.assignment import Assignment
-    from cinnabar.extraction.store.stored_records import Selection
 
 #: The most lost documents that the report names.
 NAMED = 20
@@ -119,9 +125,6 @@ def backfill(
 
     With --json the object has the estimate, and the summary of the run or null.
     """
-    from cinnabar.engine.models.remote.serving import is_remote
-    from cinnabar.extraction.run.work.assignment import Assignment
-
     plan = RunPlan.of([schema], out, model=model, related=related, **said)
     if model is not None and is_remote(model):
         raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
@@ -136,12 +139,6 @@ def _work(
     plan: RunPlan, assignment: Assignment, chosen: Selection, others: list[str], dry_run: bool, as_json: bool
 ) -> int:
     """Tells the estimate, does the work unless it is a `dry_run`, and returns the exit status."""
-    from cinnabar.apps.cli.console import Bar
-    from cinnabar.extraction.documents.inputs import located
-    from cinnabar.extraction.run.backfill.backfill import Backfill
-    from cinnabar.extraction.run.cluster.connection import joined
-    from cinnabar.extraction.store.stored_records import names
-
     assert plan.out is not None
     out = plan.out
     lying = located(others)
@@ -170,8 +167,6 @@ def _selection(
     since: str | None, until: str | None, made_by: str | None, below: float | None, **said: Any
 ) -> Selection:
     """Returns the records that are chosen. Raises UsageError for a moment or a confidence that is none."""
-    from cinnabar.extraction.store.stored_records import Selection
-
     if below is not None and not 0 < below <= 1:
         raise UsageError(f"--below: expected more than 0, and at most 1, got {below:g}")
     return Selection(
@@ -196,13 +191,10 @@ def _moment(text: str, option: str, end: bool = False) -> datetime:
 
 def _fingerprint(model: str) -> str:
     """Returns the fingerprint of a model, or the given beginning of one."""
-    from cinnabar.extraction.reading.model_sources import local_fingerprint
-
     return local_fingerprint(model) if model == "default" or Path(model).is_dir() else model
 
 
 def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
-
     if not (found.documents or found.done or found.lost):
         others = f"; there are records of {', '.join(there)}" if there and name not in there else ""
         said = f"no record of an older version was chosen{others}{_gone_elsewhere(found)}"
@@ -229,10 +221,6 @@ def _gone_elsewhere(found: BackfillEstimate) -> str:
 
 
 def _report(summary: Summary, out: Path) -> None:
-    from cinnabar.extraction.documents.content.codes import CODES
-    from cinnabar.extraction.store.reading import connect
-    from cinnabar.extraction.store.stored_records import CHANGED, GONE
-
     codes = ", ".join(f"'{code}'" for code in (GONE, CHANGED, *CODES))
     of_these = f"from outcomes where run_id = '{summary.run_id}' and outcome = 'skipped' and code in ({codes})"
     with connect(out) as connection:

@@ -7,8 +7,10 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
+from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out
+from cinnabar.extraction.reading.checks.listing import check_results
 from cinnabar.schemas.wording import harmless
 
 
@@ -22,9 +24,6 @@ def checks(out: Out, as_json: AsJson = False) -> None:
       cinnabar checks --out tables
       cinnabar checks --out tables --json
     """
-    from cinnabar.apps.cli.console import standard_output, table
-    from cinnabar.extraction.reading.checks.listing import check_results
-
     found = check_results(out)
     if as_json:
         print(json.dumps(asdict(found), ensure_ascii=False, default=_number))

@@ -11,18 +11,19 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from cinnabar.extraction.reading.cost_estimate import CostEstimate
+from cinnabar.extraction.reading.progress import OutcomeTally, Reason
+from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.wording import counted, harmless
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from cinnabar.extraction.reading.cost_estimate import CostEstimate
-    from cinnabar.extraction.reading.progress import Reason
-    from cinnabar.extraction.store.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 30.0
@@ -39,17 +40,11 @@ _DIGITS = frozenset("0123456789.eE+-")
 
 def standard_output(width: int = 10_000) -> Console:
     """Returns the console of standard output, `width` characters wide without a terminal: enough for any row."""
-    from rich.console import Console
-
     return Console(width=None if sys.stdout.isatty() else width, highlight=False)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
     """Returns a table of these values without interpreting markup in them."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     found = Table(box=box.SIMPLE_HEAD, title=harmless(title) or None, title_justify="left", pad_edge=False)
     lines = [tuple(map(cell, row)) for row in rows]
     for at, column in enumerate(columns):
@@ -58,14 +53,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
     for line in lines:
         found.add_row(*map(Text, line))
     return found
-
-
-def tell_unread(out: Path) -> None:
-    """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
-    from cinnabar.extraction.corrections.unread import unread_corrections
-
-    for path, why in unread_corrections(out).items():
-        print(harmless(f"cinnabar: {path}: {why}"), file=sys.stderr)
 
 
 def speed(documents: float, seconds: float | None) -> str:
@@ -125,11 +112,6 @@ class Bar:
     """
 
     def __init__(self, out: Path | None = None) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        from cinnabar.extraction.reading.progress import OutcomeTally
-
         console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("documents"),

@@ -7,18 +7,21 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from cinnabar.apps.cli import completion
+from cinnabar.apps.cli.console import short, standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.cli.results import Out
+from cinnabar.apps.cli.results import Out, tell_unread
+from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed
+from cinnabar.extraction.corrections.seen import sight
+from cinnabar.extraction.store.names import meant
+from cinnabar.extraction.store.reading import show
+from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.corrections import Change, Correction, Reviewed
 
 
 def correct(
@@ -75,9 +78,6 @@ def correct(
       cinnabar correct mails/1042.txt --out tables --list
       cinnabar correct mails/1042.txt --out tables --undo all
     """
-    from cinnabar.apps.cli.console import tell_unread
-    from cinnabar.extraction.corrections import Corrector
-
     changes = _changes(values or (), absent or (), accept or (), other_kind, saw or ())
     if bool(changes) + bool(undo) + list_them != 1:
         raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
@@ -101,8 +101,6 @@ def _changes(
     values: Sequence[str], absent: Sequence[str], accept: Sequence[str], other_kind: bool, saw: Sequence[str]
 ) -> list[Change]:
     """Returns the changes, each with the digest of the value that the person saw there."""
-    from cinnabar.extraction.corrections import Action, Change
-
     changes = []
     for one in values:
         pointer, equals, text = one.partition("=")
@@ -118,9 +116,6 @@ def _changes(
 
 def _seen(saw: Sequence[str], places: Collection[str]) -> dict[str, str]:
     """Returns the digests of the values that the person saw, by the places of their changes."""
-    from cinnabar.extraction.corrections.seen import sight
-    from cinnabar.schemas.automata.canonical import json_text, parse
-
     seen = {}
     for one in saw:
         pointer, _, text = one.partition("=")
@@ -135,9 +130,6 @@ def _seen(saw: Sequence[str], places: Collection[str]) -> dict[str, str]:
 
 def _digest_and_schema(out: Path, document: str, schema: str | None) -> tuple[str, str]:
     """Returns the digest of this document and the name of the schema of its record."""
-    from cinnabar.extraction.store.names import meant
-    from cinnabar.extraction.store.reading import show
-
     shown = show(out, document)
     names = list(dict.fromkeys(one.schema_name for one in shown if one.document))
     if not names:
@@ -180,14 +172,10 @@ def _row(one: Correction) -> dict[str, Any]:
 
 def _shortened(text: str | None) -> str:
     """Returns a JSON text as a cell of the table; --json has all of it."""
-    from cinnabar.apps.cli.console import short
-
     return "" if text is None else short(json.loads(text))
 
 
 def _print(reviewed: Reviewed) -> None:
-    from cinnabar.apps.cli.console import standard_output, table
-
     rows = [
         (
             one.identity,

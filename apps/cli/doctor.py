@@ -6,17 +6,23 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.extraction.people.diagnosis import installation
+from cinnabar.extraction.people.diagnosis.findings import CheckState, Finding, fails, findings_of, ok
+from cinnabar.extraction.people.diagnosis.fonts import fonts
+from cinnabar.extraction.people.diagnosis.machine import machine
+from cinnabar.extraction.people.diagnosis.results_folder import results_folder
+from cinnabar.flows.prefect_server import check_server
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import EXTRAS, install_line
 from cinnabar.schemas.wording import counted
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.people.diagnosis.findings import Finding
 
 
 def doctor(
@@ -38,13 +44,6 @@ def doctor(
       cinnabar doctor --out tables
       cinnabar doctor --json
     """
-    from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
-    from cinnabar.extraction.people.diagnosis import installation
-    from cinnabar.extraction.people.diagnosis.findings import CheckState, findings_of
-    from cinnabar.extraction.people.diagnosis.fonts import fonts
-    from cinnabar.extraction.people.diagnosis.machine import machine
-    from cinnabar.extraction.people.diagnosis.results_folder import results_folder
-
     checks: list[tuple[str, Callable[[], Iterable[Finding]]]] = [
         ("versions", installation.versions),
         ("machine", machine),
@@ -73,12 +72,6 @@ def doctor(
 
 def _prefect() -> Iterator[Finding]:
     """The version of Prefect, and whether the server answers that is set."""
-    from importlib.metadata import version
-
-    from cinnabar.extraction.people.diagnosis.findings import fails, ok
-    from cinnabar.flows.prefect_server import check_server
-    from cinnabar.schemas.extras import EXTRAS, install_line
-
     if EXTRAS["flows"].missing():
         yield ok("Prefect", f"not installed; {install_line('flows')} for runs on a schedule")
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.extraction.people.drafting.inferring import infer_schema
+from cinnabar.extraction.people.drafting.parsed_documents import parsed_documents
+from cinnabar.extraction.people.drafting.schema_files import INFERRED, OFFERED, schema_document, write_schema
+from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -44,10 +49,6 @@ def infer(
       cinnabar schema infer records.jsonl --json
       cinnabar schema infer api.yaml --component Invoice --to invoice.json
     """
-    from cinnabar.extraction.people.drafting.inferring import infer_schema
-    from cinnabar.extraction.people.drafting.schema_files import INFERRED
-    from cinnabar.schemas import load_schema
-
     schema = infer_schema(source, component)
     load_schema(schema)
     deliver(schema, to, as_json, INFERRED.format(source=source))
@@ -70,9 +71,8 @@ def draft(
       cinnabar schema draft inbox --to invoice.yaml
       cinnabar schema draft inbox --json
     """
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.people.drafting.library_choice import choose_library_schema, library_schema
-    from cinnabar.extraction.people.drafting.parsed_documents import parsed_documents
-    from cinnabar.extraction.people.drafting.schema_files import OFFERED
 
     found, problems = parsed_documents(documents)
     for path, reason in problems:
@@ -89,10 +89,6 @@ def draft(
 
 def deliver(schema: dict[str, Any], to: Path | None, as_json: bool, comment: str) -> None:
     """Writes the schema to its file and says the next step, or prints it: YAML, or JSON with `as_json`."""
-    import json
-
-    from cinnabar.extraction.people.drafting.schema_files import schema_document, write_schema
-
     if to is None:
         print(schema_document(schema, comment, as_yaml=not as_json), end="")
         return

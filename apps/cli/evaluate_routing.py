@@ -6,11 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cinnabar.apps.cli.console import Bar, standard_output, table
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.routing.routing import routing_of
+from cinnabar.extraction.store.tables import OTHER_KIND
+from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.plan.run_options import RunOptions
     from cinnabar.extraction.reading.routing.confusion import SetRoutes
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
@@ -38,15 +44,9 @@ def evaluate_routing(
     as_json: bool,
 ) -> None:
     """Routes the documents of each set among the schemas of all sets, and prints where they went."""
-    from cinnabar.apps.cli.console import Bar
-    from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-    from cinnabar.extraction.documents.parser_settings import parser_settings
-    from cinnabar.extraction.reading.routing.routing import routing_of
-    from cinnabar.schemas import load_schema
-
     routing = routing_of([load_schema(one.folder / "schema.json") for one in chosen], route, related, model)
     assert routing is not None, "--route or --related was given"
-    # Only here, because they import torch.
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.reading.routing.confusion import confusion
     from cinnabar.extraction.run.work.labelled_sets import read_set
 
@@ -72,9 +72,6 @@ def _summary(found: Mapping[str, SetRoutes], several: bool) -> dict[str, Any]:
 
 
 def _report(found: Mapping[str, SetRoutes], figures: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
-    from cinnabar.apps.cli.console import standard_output, table
-    from cinnabar.extraction.store.tables import OTHER_KIND
-
     shown = ("documents", "right", "refused")
     columns = [*(one.schema for one in found.values()), OTHER_KIND]
     rows = [

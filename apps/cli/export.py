@@ -11,6 +11,8 @@ import typer
 
 from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.results import Out
+from cinnabar.extraction.store.exporting import export as write
+from cinnabar.extraction.store.exporting import format_of
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -57,9 +59,6 @@ def export(
       cinnabar export fields --out tables --to fields.parquet
       cinnabar export --sql "select path, gross_total from invoice" --format jsonl --out tables
     """
-    from cinnabar.extraction.store.exporting import export as write
-    from cinnabar.extraction.store.exporting import format_of
-
     if (view is None) == (sql is None):
         raise UsageError("expected the name of a view, or --sql with a query")
     if as_json and to is None:

@@ -6,19 +6,24 @@ import json
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.console import Bar
+from cinnabar.apps.cli.extract_report import print_report
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
-from cinnabar.apps.cli.plans import limit_status, tell
+from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, tell
+from cinnabar.extraction.corrections.waiting_commits import open_folder
+from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
+from cinnabar.extraction.reading.progress import Reason
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.cluster.connection import joined
+from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.flows.prefect_server import check_server
 from cinnabar.schemas.extras import check_extra
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.reading.progress import Reason
-    from cinnabar.extraction.run.batched_run import Summary
-    from cinnabar.extraction.run.work.assignment import Assignment
 
 
 @takes_options(
@@ -66,11 +71,7 @@ def extract(
     if flow:
         check_extra("flows", "cinnabar extract --flow")
     plan = RunPlan.of(schema, out, **said)
-
-    # Here for the cold start: help needs neither. An unusable schema is refused before weights are read.
-    from cinnabar.apps.cli.extract_report import print_report
-    from cinnabar.extraction.run.work.assignment import Assignment
-
+    # An unusable schema is refused before weights are read.
     assignment = Assignment.of(plan, tell)
     # Standard output is for the result, but Ray prints lost workers there.
     with redirect_stdout(sys.stderr):
@@ -83,11 +84,6 @@ def extract(
 
 
 def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summary, list[Reason]]:
-    from cinnabar.apps.cli.console import Bar
-    from cinnabar.extraction.documents.inputs import located
-    from cinnabar.extraction.run.cluster.connection import joined
-    from cinnabar.extraction.run.extract import Extraction
-
     assert plan.out is not None
     locations = located(paths)
     with (
@@ -103,11 +99,6 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
 
     Raises UsageError for wrong use before Prefect starts its server.
     """
-    from cinnabar.apps.cli.plans import check_plan, flow_parameters
-    from cinnabar.extraction.corrections.waiting_commits import open_folder
-    from cinnabar.extraction.run.batched_run import Summary
-    from cinnabar.flows.prefect_server import check_server
-
     assert plan.out is not None
     check_plan(paths, plan, assignment)
     with open_folder(plan.out) as store:
@@ -115,8 +106,7 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
             store.check_united(part.source, part.compiled)
     check_server()
 
-    # Wrong use is told before Prefect is imported.
-    from cinnabar.flows.extract import extract_folder
+    from cinnabar.flows.extract import extract_folder  # Extra: flows. Wrong use is refused before it is imported.
 
     # The command itself holds the run to its limits, and tells it by its status.
     free = plan.model_copy(update={"max_error_rate": None, "fail_on": None})

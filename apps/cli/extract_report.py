@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cinnabar.apps.cli.console import short, speed, standard_output, table
 from cinnabar.apps.cli.remote import spent
 from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.system_files import SYSTEM_FILE
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD
 from cinnabar.extraction.store.tables import OTHER_KIND
+from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.wording import counted, harmless
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.run.batched_run import Summary
-    from cinnabar.schemas import SchemaSource
 
 # What the codes of skipped inputs say.
 _SKIPS = {OTHER_KIND: "of another kind", EMPTY_RECORD: "without any value", SYSTEM_FILE: "of the system, no documents"}
@@ -27,8 +27,6 @@ _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
 def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
     """Prints the counts of a run, the cost of a server, and a preview of the records of each schema."""
-    from cinnabar.apps.cli.console import short, speed, standard_output, table
-
     console = standard_output()
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
     read = summary.written + summary.quarantined
@@ -83,8 +81,6 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
 
 def _failing(run_id: str, out: Path) -> int:
     """Returns the number of records of this run that fail a check."""
-    from cinnabar.extraction.store.reading import connect
-
     sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
     with connect(out) as connection:
         return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
@@ -92,8 +88,6 @@ def _failing(run_id: str, out: Path) -> int:
 
 def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:
     """Returns the first fields of some of the latest records, and the number of further fields."""
-    from cinnabar.extraction.store.reading import connect
-
     sql = (
         "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
         " ORDER BY run_id DESC, path LIMIT ?"

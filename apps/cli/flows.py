@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,10 @@ import typer
 
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, tell
+from cinnabar.extraction.documents.inputs import gather, located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.flows.prefect_server import at_server, check_limit, secret, server
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
@@ -76,11 +80,8 @@ def serve_schedule(
       cinnabar flows serve inbox --schema invoice --schema receipt.json --route --out tables --every 900
     """
     check_extra("flows", "cinnabar flows serve")
-    from cinnabar.extraction.run.work.assignment import Assignment
-
-    # These need the extra `flows`.
+    # Extra: flows.
     from cinnabar.flows.notices import mark_killed_runs
-    from cinnabar.flows.prefect_server import server
     from cinnabar.flows.serve import schedule_of, serve
 
     # These checks report wrong use now, not at the first scheduled run.
@@ -120,8 +121,8 @@ def notify_owner(
       cinnabar flows notify jsons://hooks.example.org/cinnabar
     """
     check_extra("flows", "cinnabar flows notify")
+    # Extra: flows.
     from cinnabar.flows.notices import check_address, mark_killed_runs, notify
-    from cinnabar.flows.prefect_server import at_server
 
     check_address(address)
     with at_server(port) as url:
@@ -136,11 +137,6 @@ def _check_at_server(
     paths: list[str], out: Path, password_block: str | None, document_password_block: str | None, gpu_limit: str | None
 ) -> None:
     """Raises UsageError if a block or a limit does not exist, or an input cannot be reached with the password."""
-    from contextlib import ExitStack
-
-    from cinnabar.extraction.documents.inputs import gather, located
-    from cinnabar.flows.prefect_server import check_limit, secret
-
     if password_block is not None:
         with ExitStack() as connections:
             gather(located(paths, secret(password_block)), out, connections)

@@ -7,18 +7,17 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.extraction.learning.forgetting import ForgottenInSet, forget_in_set
+from cinnabar.extraction.people.forgetting import Forgotten
+from cinnabar.extraction.people.forgetting import forget as remove
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.learning.forgetting import ForgottenInSet
-    from cinnabar.extraction.people.forgetting import Forgotten
 
 # The words for a row of each table.
 _ROWS = {
@@ -69,9 +68,6 @@ def forget(
       cinnabar forget 9f86d081 --out tables --yes
       cinnabar forget mails/1042.txt --out tables --set my_set --yes
     """
-    from cinnabar.extraction.learning.forgetting import forget_in_set
-    from cinnabar.extraction.people.forgetting import forget as remove
-
     if out is None and not sets:
         raise UsageError("forget: expected --out with the folder of results, or --set with a labelled set")
     found = None if out is None else remove(out, document, dry_run=True)
@@ -129,5 +125,4 @@ def _tell(verb: str, found: Forgotten | None, drafted: list[ForgottenInSet]) -> 
 
 
 def _say(text: str) -> None:
-
     print(harmless(text).encode("utf-8", "backslashreplace").decode())

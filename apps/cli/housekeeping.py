@@ -9,8 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.cli.results import Out
+from cinnabar.apps.cli.results import Out, tell_unread
+from cinnabar.extraction.people.verification import verify as check
+from cinnabar.extraction.run.report.reports import write_report
+from cinnabar.extraction.store.housekeeping import compact as merge
+from cinnabar.extraction.store.housekeeping import runs as stored
+from cinnabar.extraction.store.housekeeping import status as look
 from cinnabar.schemas.wording import counted, harmless
 
 
@@ -26,9 +32,6 @@ def runs(
       cinnabar runs --out tables
       cinnabar runs --out tables --limit 1 --json
     """
-    from cinnabar.apps.cli.console import standard_output, table
-    from cinnabar.extraction.store.housekeeping import runs as stored
-
     found = stored(out, limit)
     if as_json:
         print(json.dumps([asdict(run) | {"started": run.started.isoformat()} for run in found]))
@@ -68,8 +71,6 @@ def report(
       cinnabar report --out tables
       cinnabar report 20260301T120000000Z-1a2b3c4d --out tables --to report.html
     """
-    from cinnabar.extraction.run.report.reports import write_report
-    from cinnabar.extraction.store.housekeeping import runs as stored
 
     # A person's corrections are runs, too, but no model took part.
     found = [] if run is not None else stored(out)
@@ -91,9 +92,6 @@ def status(out: Out, as_json: AsJson = False) -> None:
       cinnabar status --out tables
       cinnabar status --out tables --json
     """
-    from cinnabar.apps.cli.console import standard_output, table, tell_unread
-    from cinnabar.extraction.store.housekeeping import status as look
-
     tell_unread(out)
     found = look(out)
     if as_json:
@@ -120,9 +118,6 @@ def compact(out: Out, as_json: AsJson = False) -> None:
     Examples:
       cinnabar compact --out tables
     """
-    from cinnabar.apps.cli.console import tell_unread
-    from cinnabar.extraction.store.housekeeping import compact as merge
-
     tell_unread(out)
     found = merge(out)
     if as_json:
@@ -150,8 +145,6 @@ def verify(
       cinnabar verify --out tables
       cinnabar verify --out tables --clean
     """
-    from cinnabar.extraction.people.verification import verify as check
-
     found = check(out, clean)
     if as_json:
         print(json.dumps(asdict(found)))

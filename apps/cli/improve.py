@@ -18,17 +18,23 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from cinnabar.apps.cli import completion
-from cinnabar.apps.cli.console import LINE_SECONDS
+from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.extraction.plan.run_options import Device
+from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.run.backfill.backfill import Backfill
+from cinnabar.extraction.run.work import kept_models
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.stored_records import Selection, name_in, select
+from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.learning.improving import Improvement, Stage
-    from cinnabar.extraction.store.records import Outcome
 
 # Values less sure than this are read again by a kept model.
 _UNSURE = 0.8
@@ -77,17 +83,13 @@ def improve(
         raise UsageError("--keep, --discard: expected at most one of them")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
-    from cinnabar.extraction.store.stored_records import name_in
-
     schema = name_in(out, schema)
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
     if keep:
         _keep(out, schema, again, as_json, events)
     elif discard:
-        from cinnabar.extraction.run.work.kept_models import discard as remove
-
-        remove(out, schema)
+        kept_models.discard(out, schema)
         print(json.dumps({"discarded": schema}) if as_json or events else "the trained model was removed")
     else:
         _train(out, schema, steps, minutes, device, as_json, events)
@@ -101,14 +103,6 @@ def _end_with(parent: int) -> None:
 
 
 def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> None:
-    from cinnabar.apps.cli.console import Bar
-    from cinnabar.extraction.reading.model_sources import model_source
-    from cinnabar.extraction.run.backfill.backfill import Backfill
-    from cinnabar.extraction.run.work import kept_models
-    from cinnabar.extraction.run.work.assignment import Assignment
-    from cinnabar.extraction.store.stored_records import Selection, select
-    from cinnabar.extraction.store.stored_schemas import source_of
-
     place = kept_models.keep(out, schema)
     summary = None
     newest = max(select(out, schema, Selection()), key=lambda one: one.run_id, default=None)
@@ -131,6 +125,7 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
 def _train(
     out: Path, schema: str, steps: int | None, minutes: float | None, device: Device, as_json: bool, events: bool
 ) -> None:
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.corrected_set import corrected_set
     from cinnabar.extraction.learning.improving import MINUTES, Stage, check_enough, improve
 
@@ -225,8 +220,6 @@ def _line(terminal: bool) -> Callable[[Stage, bool], None]:
 
 
 def _show(found: Improvement, schema: str, out: Path) -> None:
-    from cinnabar.apps.cli.console import standard_output, table
-
     rows = [
         (one.field, one.support, f"{one.before:.2f}", f"{one.after:.2f}", _said(one.after - one.before))
         for one in sorted(found.fields, key=lambda one: one.before - one.after)

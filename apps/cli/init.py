@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.extraction.people.drafting.parsed_documents import parsed_documents
+from cinnabar.extraction.people.drafting.project import make_project
 from cinnabar.schemas.wording import harmless
 
 
@@ -33,12 +35,10 @@ def init(
       cinnabar init parcels
       cinnabar init parcels mails
     """
-    from cinnabar.extraction.people.drafting.project import make_project
-
     schema = None
     if documents:
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.people.drafting.library_choice import choose_library_schema, library_schema
-        from cinnabar.extraction.people.drafting.parsed_documents import parsed_documents
 
         choice = choose_library_schema(parsed_documents([str(path) for path in documents])[0])
         schema = None if choice.schema is None else library_schema(choice.schema)

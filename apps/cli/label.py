@@ -10,8 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.options import AsJson, DeviceOption, SchemaOption, takes_options
+from cinnabar.engine.models.remote.serving import is_remote
+from cinnabar.extraction.learning.truth import accept
 from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import model_source
+from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -44,18 +49,13 @@ def label(
     """
     if documents < 1:
         raise UsageError(f"--documents: expected at least 1, got {documents}")
-    from cinnabar.engine.models.remote.serving import is_remote
-    from cinnabar.extraction.reading.model_sources import model_source
-    from cinnabar.schemas import compile_schema, load_schema
-
     options = RunOptions(**said)
     source = load_schema(schema)
     _ = compile_schema(source.schema).form
     if is_remote(model):
         raise UsageError(f"--model {model}: expected a local model")
     drafting = model_source(model, device)
-    from cinnabar.apps.cli.console import Bar
-    from cinnabar.extraction.learning.labelling import label as draft
+    from cinnabar.extraction.learning.labelling import label as draft  # Cold start: Torch takes a second.
 
     with Bar() as bar:
         done = draft(paths, source, out, drafting.filler(options.effort, None), documents, bar, options)
@@ -87,8 +87,6 @@ def truth(
       cinnabar truth my_set
       cinnabar train my_set --out my_model
     """
-    from cinnabar.extraction.learning.truth import accept
-
     done = accept(folder)
     if as_json:
         print(json.dumps(asdict(done)))

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.evaluate import predict_sets, select_sets
 from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
-from cinnabar.extraction.plan.run_options import Device
+from cinnabar.engine.models.language.hub import fetch_checkpoint
+from cinnabar.extraction.plan.run_options import Device, RunOptions
+from cinnabar.extraction.reading.model_sources import model_source
 from cinnabar.schemas.errors import ModelError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import counted, harmless
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.plan.run_options import RunOptions
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 #: The labelled documents that `check` runs unless it is told others.
@@ -68,9 +70,8 @@ def check_model(
       cinnabar model check models/SDAR-1.7B-Chat --no-run --json
       CINNABAR_PRECISION=bfloat16 cinnabar model check qwen --sets my_set --limit 5
     """
-    from cinnabar.apps.cli.evaluate import select_sets
+    # Cold start: Torch takes a second.
     from cinnabar.engine.models.language.inspection import inspect_checkpoint
-    from cinnabar.extraction.plan.run_options import RunOptions
 
     options = RunOptions(on_missing="guess", **said)
     paths = [] if without_run else sets or [path for path in (SAMPLES,) if path.is_dir()]
@@ -94,10 +95,9 @@ def check_model(
 
 def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: RunOptions) -> dict[str, Any]:
     """Returns F1 of the sets, and what the model spent on their records."""
-    from cinnabar.apps.cli.evaluate import predict_sets
+    # Cold start: Torch takes a second.
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.extraction.learning.evaluation import score_set, summarise
-    from cinnabar.extraction.reading.model_sources import model_source
 
     engine = model_source(folder, device).filler(options.effort, options.steps)
     assert isinstance(engine, DiffusionEngine)
@@ -142,8 +142,6 @@ def fetch_model(
       cinnabar model fetch JetLM/SDAR-1.7B-Chat
       cinnabar model fetch Qwen/Qwen3-0.6B --out qwen
     """
-    from cinnabar.engine.models.language.hub import fetch_checkpoint
-
     folder = out or Path("models") / name.rpartition("/")[2]
     done = fetch_checkpoint(name, folder, revision)
     if as_json:
@@ -154,7 +152,6 @@ def fetch_model(
 
 
 def _show(facts: Mapping[str, Any]) -> None:
-
     for name, value in facts.items():
         for line in value if name == "problems" else [value]:
             print(harmless(f"{name:<26} {_said(line)}"), flush=True)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from typing import Any
 
+from cinnabar.extraction.documents.inputs import gather, located
+from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.progress import Reason
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.cluster.connection import check_cluster
+from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.flows.limits import broken_limits
 from cinnabar.schemas.wording import harmless
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.reading.progress import Reason
-    from cinnabar.extraction.run.batched_run import Summary
-    from cinnabar.extraction.run.work.assignment import Assignment
 
 
 def tell(note: str) -> None:
@@ -25,12 +28,6 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
 
     A flow reports it now, not at the first scheduled run.
     """
-    from contextlib import ExitStack
-
-    from cinnabar.extraction.documents.inputs import gather, located
-    from cinnabar.extraction.documents.parser_settings import parser_settings
-    from cinnabar.extraction.run.cluster.connection import check_cluster
-
     parser_settings(plan.options)
     if plan.ray is not None:
         check_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit)
@@ -53,8 +50,6 @@ def flow_parameters(paths: list[str], plan: RunPlan) -> dict[str, Any]:
 
 def limit_status(summary: Summary, reasons: Sequence[Reason], plan: RunPlan) -> int:
     """Returns 3, and tells why on standard error, if the run broke a limit; else 0."""
-    from cinnabar.flows.limits import broken_limits
-
     if not (broken := broken_limits(summary, reasons, plan)):
         return 0
     print(harmless(f"cinnabar: {broken}"), file=sys.stderr)

@@ -10,8 +10,16 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli import completion
+from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, DeviceOption, FromOption
 from cinnabar.apps.cli.results import Out
+from cinnabar.extraction.documents.inputs import located
+from cinnabar.extraction.reading.model_sources import model_source
+from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE
+from cinnabar.extraction.run.backfill.retrying import retry as again
+from cinnabar.extraction.run.quarantine import held
+from cinnabar.extraction.run.quarantine import release as let_through
+from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import harmless
 
 quarantine_app = typer.Typer()
@@ -53,9 +61,6 @@ def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, 
       cinnabar quarantine list --out tables
       cinnabar quarantine list --out tables --code missing --json
     """
-    from cinnabar.apps.cli.console import standard_output, table
-    from cinnabar.extraction.run.quarantine import held
-
     found = held(out, documents or (), codes or ())
     if as_json:
         print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
@@ -90,13 +95,6 @@ def retry(
       cinnabar quarantine retry --out tables --code timeout --model models/receipts
       cinnabar quarantine retry --out tables --from backup/mails --from archive.mbox
     """
-    from cinnabar.apps.cli.console import Bar
-    from cinnabar.extraction.documents.inputs import located
-    from cinnabar.extraction.reading.model_sources import model_source
-    from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE
-    from cinnabar.extraction.run.backfill.retrying import retry as again
-    from cinnabar.extraction.run.quarantine import held
-
     chosen = held(out, documents or (), codes or ())
     source = model_source(model, device)
     with Bar() as bar:
@@ -135,10 +133,6 @@ def release(
       cinnabar quarantine release mails/1042.txt --out tables --field /kind
       cinnabar quarantine release --code low_confidence --out tables --field '/lines/*/unit'
     """
-    from cinnabar.extraction.run.quarantine import held
-    from cinnabar.extraction.run.quarantine import release as let_through
-    from cinnabar.schemas.errors import UsageError
-
     if not (documents or codes or every):
         raise UsageError("release: expected documents, --code or --all, got none of them")
     done = let_through(out, held(out, documents or (), codes or ()), fields or ())

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from cinnabar.apps.cli import completion
+from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import DeviceOption
+from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.store.reading import Shown, distinct
+from cinnabar.extraction.store.reading import query as ask
+from cinnabar.extraction.store.reading import show as find
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from cinnabar.extraction.store.reading import Shown
-
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
+
+
+def tell_unread(out: Path) -> None:
+    """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
+    for path, why in unread_corrections(out).items():
+        print(harmless(f"cinnabar: {path}: {why}"), file=sys.stderr)
 
 
 def sql(
@@ -37,10 +46,6 @@ def sql(
       cinnabar sql "select path, code, detail from quarantine" --out tables
       cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
     """
-    from cinnabar.apps.cli.console import standard_output, table
-    from cinnabar.extraction.store.reading import distinct
-    from cinnabar.extraction.store.reading import query as ask
-
     answer = ask(out, query)
     if as_json:
         names = distinct(answer.columns)
@@ -103,15 +108,12 @@ def show(
       cinnabar show mails/1042.txt --out tables --steps
     """
     if steps:
-        from cinnabar.apps.cli.steps import show_steps
+        from cinnabar.apps.cli.steps import show_steps  # Cold start: modules of the run take .2 s.
 
         show_steps(document, out, schema, model, device, as_json)
         return
     if schema is not None or model is not None:
         raise UsageError("--schema and --model: expected --steps with them")
-
-    from cinnabar.apps.cli.console import standard_output
-    from cinnabar.extraction.store.reading import show as find
 
     found = find(out, document)
     if as_json:
@@ -124,10 +126,6 @@ def show(
 
 
 def _print(one: Shown, console: Console) -> None:
-    from rich.text import Text
-
-    from cinnabar.apps.cli.console import table
-
     about = [
         ("document", one.document[:16]),
         ("schema", one.schema_name),

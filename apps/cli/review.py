@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.review.server import serve_review
 
 
 def review(
@@ -32,16 +34,12 @@ def review(
       cinnabar review --out tables --open
       cinnabar review --out tables --who Ada
     """
-    from cinnabar.apps.review.server import serve_review
-
     def told(address: str) -> None:
         if as_json:
             typer.echo(json.dumps({"folder": str(out), "url": address}))
         else:
             typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is for this machine alone.")
         if open_browser:
-            import webbrowser
-
             webbrowser.open(address)
 
     serve_review(out, port, who, told)

@@ -9,7 +9,19 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli import completion, drafting
+from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.engine.choices import ways_of_choices
+from cinnabar.extraction.people.diagnosis.misspelt_keywords import misspelt_keywords
+from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.routing.kinds import kind_of
+from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.compiling.bindings import bound_places, proposals
+from cinnabar.schemas.compiling.describe import describe
+from cinnabar.schemas.compiling.fields_in_words import fields_in_words
+from cinnabar.schemas.decimals import inexact_multiples
+from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.wording import harmless
 
 schema_app = typer.Typer()
@@ -37,10 +49,6 @@ def list_schemas(as_json: AsJson = False) -> None:
       cinnabar schema list
       cinnabar schema list --json
     """
-    from cinnabar.apps.cli.console import standard_output, table
-    from cinnabar.schemas import load_schema
-    from cinnabar.schemas.library import LIBRARY
-
     sources = [load_schema(name).schema for name in LIBRARY]
     found = [
         {
@@ -87,18 +95,6 @@ def check_schema(
       cinnabar schema check delivery.yaml --details
       cinnabar schema check delivery.json --json
     """
-    from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
-    from cinnabar.engine.choices import ways_of_choices
-    from cinnabar.extraction.people.diagnosis.misspelt_keywords import misspelt_keywords
-    from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
-    from cinnabar.extraction.reading.records.validation import Validator
-    from cinnabar.extraction.reading.routing.kinds import kind_of
-    from cinnabar.schemas import compile_schema, load_schema
-    from cinnabar.schemas.compiling.bindings import bound_places, proposals
-    from cinnabar.schemas.compiling.describe import describe
-    from cinnabar.schemas.compiling.fields_in_words import fields_in_words
-    from cinnabar.schemas.decimals import inexact_multiples
-
     source = load_schema(schema)
     compiled = compile_schema(source.schema)
     Validator(source)

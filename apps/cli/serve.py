@@ -6,21 +6,23 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from cinnabar.apps.cli.options import takes_options
 from cinnabar.apps.cli.plans import tell
-from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.apps.server.logs import start_log
+from cinnabar.apps.server.settings import ServerSettings
+from cinnabar.engine.examples import Examples, joined
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.reading.model_sources import LanguageSource, Source, sources_of
+from cinnabar.extraction.run.work.kept_models import kept_model, model_for
+from cinnabar.extraction.run.work.prompt_examples import prompt_examples
+from cinnabar.extraction.store.stored_records import names
+from cinnabar.schemas import SchemaSource, load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
-
-if TYPE_CHECKING:
-    from cinnabar.engine.examples import Examples
-    from cinnabar.extraction.plan.run_options import RunOptions
-    from cinnabar.extraction.reading.model_sources import Source
-    from cinnabar.schemas import SchemaSource
 
 
 @takes_options(
@@ -68,10 +70,6 @@ def serve_model(
       cinnabar serve --port 8080 --schema claims.json
       cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host models.example.org
     """
-    from cinnabar.apps.server.settings import ServerSettings
-    from cinnabar.extraction.reading.model_sources import sources_of
-    from cinnabar.schemas import load_schema
-
     check_extra("server", "cinnabar serve")
     settings = ServerSettings(
         host,
@@ -86,9 +84,8 @@ def serve_model(
     schemas = [load_schema(one) for one in plan.schemas]
     source, _ = sources_of(plan, _model(plan.model, out))
     examples = _examples(plan.options, schemas, source, out)
-    # These need the extra `server`.
+    # Extra: server.
     from cinnabar.apps.server.assembly import assemble, model_name
-    from cinnabar.apps.server.logs import start_log
     from cinnabar.apps.server.serving import address, bound, run_server
 
     listener = bound(settings)
@@ -111,9 +108,6 @@ def _model(asked: str | None, out: Path | None) -> str:
     """
     if out is None:
         return asked or "default"
-    from cinnabar.extraction.run.work.kept_models import kept_model, model_for
-    from cinnabar.extraction.store.stored_records import names
-
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected a folder of results, found none")
     found = names(out)
@@ -135,19 +129,16 @@ def _examples(
 ) -> Examples | None:
     """Returns the examples for the prompts of a language model: of a labelled set, and the corrected documents of a
     folder. A set is one of the schemas that were named, else of its own schema."""
-    from cinnabar.engine.examples import joined
-    from cinnabar.extraction.reading.model_sources import LanguageSource
-    from cinnabar.extraction.run.work.prompt_examples import prompt_examples
-
     own = [*schemas]
     if options.examples is not None and not own:
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.run.work.labelled_sets import find_sets
-        from cinnabar.schemas import load_schema
 
         own = [load_schema(one.folder / "schema.json") for one in find_sets(Path(options.examples))]
     found = prompt_examples(options, own, [model])
     given = [] if found is None else [found.examples]
     if out is not None and isinstance(model, LanguageSource):
+        # Cold start: Torch takes a second.
         from cinnabar.extraction.learning.corrected_examples import corrected_examples
 
         given.append(corrected_examples(out))

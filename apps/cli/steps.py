@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.text import Text
 
 from cinnabar.apps.cli.console import standard_output
+from cinnabar.extraction.people.steps import WatchedStep, watch
 from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.wording import counted, harmless
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from cinnabar.extraction.people.steps import WatchedStep
 
 # A longer record is shown by the lines that changed.
 _LINES = 60
@@ -30,8 +28,6 @@ def show_steps(
     document: str, out: Path, schema: str | None, model: str | None, device: str, as_json: bool
 ) -> None:
     """Fills a stored document again, and prints each step as soon as it is taken."""
-    from cinnabar.extraction.people.steps import watch
-
     printer = _Lines() if as_json else _Blocks()
     # Standard output is for the steps alone.
     with redirect_stdout(sys.stderr):
@@ -73,8 +69,6 @@ class _Blocks:
 
     def tell(self, step: WatchedStep) -> None:
         """Prints a step."""
-        from rich.text import Text
-
         if step.passage != self._passage and not step.final:
             self._passage, self._committed, self._before = step.passage, set(), {}
             if step.passage > 1:
@@ -116,8 +110,6 @@ class _Blocks:
 
 
 def _line(mark: str, line: str, sure: float | None) -> Text:
-    from rich.text import Text
-
     confidence = "    " if sure is None else f"{sure:4.2f}"
     return Text.assemble((f"  {mark} ", _STYLES[mark]), (confidence, "cyan"), "  ", (line, _STYLES[mark]))
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.console import standard_output, table
+from cinnabar.extraction.documents.content.codes import problem_message
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.inputs import examine, gather, located
+from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.bounds import OcrChoice
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.schemas.errors import DocumentError, UsageError
 from cinnabar.schemas.wording import harmless
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.documents.content.document import Document
 
 _PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "parent", "media_type")
 _FACTS = ("fact", "value", "spans")
@@ -49,12 +52,6 @@ def text(
       cinnabar text letter.pdf --words
       cinnabar text mails/1042.eml --json
     """
-    from cinnabar.extraction.documents.content.codes import problem_message
-    from cinnabar.extraction.documents.content.document import Document
-    from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-    from cinnabar.extraction.documents.inputs import examine, gather, located
-    from cinnabar.extraction.documents.parser_settings import parser_settings
-
     tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
     if len(tables) + as_json > 1:
         raise UsageError("expected at most one of --parts, --words, --facts and --json")
@@ -78,8 +75,6 @@ def text(
 
 
 def _print(path: str, document: Document, several: bool, shown: str, as_json: bool) -> None:
-    from cinnabar.apps.cli.console import standard_output, table
-
     if as_json:
         print(json.dumps(_object(path, document), ensure_ascii=False))
         return

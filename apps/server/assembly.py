@@ -100,7 +100,7 @@ def _models(
         return ReaderChat(reader, engine, name, text_passage), engine
     if not isinstance(source, LanguageSource):
         raise UsageError("--model: expected `default` or the folder of a model on this machine")
-    # A server with the reader needs none of this.
+    # Cold start: a server with the reader needs none of this.
     from cinnabar.engine.chat.diffusion_chat import DiffusionChat
     from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.models.reader.calibration import load_calibration

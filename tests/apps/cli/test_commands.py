@@ -248,13 +248,10 @@ def test_the_exit_status_is_the_documented_one(
 
 
 def test_an_interrupted_command_ends_with_the_documented_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cinnabar.schemas import library
-
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(library, "LIBRARY", property(interrupted))
-    monkeypatch.setattr("cinnabar.schemas.load_schema", interrupted)
+    monkeypatch.setattr("cinnabar.apps.cli.schema.load_schema", interrupted)
     assert run(["schema", "check", "x"]) == 1
 
 
@@ -271,7 +268,7 @@ def said_to_shell(env: dict[str, str], cwd: Path) -> tuple[str, str]:
 
 def said_by_process(env: dict[str, str], cwd: Path) -> tuple[str, str]:
     """The same, of a process as a shell starts it."""
-    command = [sys.executable, "-c", "from cinnabar.flows.cli.main import main; main()"]
+    command = [sys.executable, "-c", "from cinnabar.apps.cli.main import main; main()"]
     done = subprocess.run(command, cwd=cwd, env=ENV | env, capture_output=True, text=True, check=False)
     return done.stdout, done.stderr
 

@@ -142,11 +142,10 @@ def test_a_schedule_with_a_choice_that_cannot_be_made_is_told_at_once(
 
 
 def test_a_schedule_hands_its_choice_to_the_flow(inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import cinnabar.flows.prefect_server as prefect_server
     import cinnabar.flows.serve as serving
 
     found: list[dict[str, Any]] = []
-    monkeypatch.setattr(prefect_server, "server", lambda _port: nullcontext("http://there/api"))
+    monkeypatch.setattr("cinnabar.apps.cli.flows.server", lambda _port: nullcontext("http://there/api"))
     monkeypatch.setattr(serving, "serve", lambda _name, parameters, _schedule: found.append(parameters))
     schemas = [str(inbox / "invoice.json"), str(inbox / "recipe.json")]
     served = ["flows", "serve", str(inbox / "inbox"), "--out", str(inbox / "out"), "--schema", schemas[0]]

@@ -72,10 +72,8 @@ def test_the_server_shows_it_in_a_prompt(corrected: Path, tmp_path: Path) -> Non
 
 
 def test_of_several_kept_models_one_has_to_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.extraction.store.stored_records.names", lambda _: ["note", "bill"])
-    monkeypatch.setattr(
-        "cinnabar.extraction.run.work.kept_models.kept_model", lambda out, name: out / name if name == "note" else None
-    )
+    monkeypatch.setattr("cinnabar.apps.cli.serve.names", lambda _: ["note", "bill"])
+    monkeypatch.setattr("cinnabar.apps.cli.serve.kept_model", lambda out, name: out / name if name == "note" else None)
     with pytest.raises(UsageError, match=r"2 schemas.*--model .*/note` for note, or `--model default`"):
         _model(None, tmp_path)
     assert _model("default", tmp_path) == "default"
