@@ -43,11 +43,7 @@ def _in_block(block: list[ast.stmt], lines: list[str]) -> set[int]:
     return wrong
 
 
-# The commands are being changed, so that their imports stand at the top.
-COMMANDS = pytest.param("apps", marks=pytest.mark.xfail(reason="some commands give no reason yet", strict=False))
-
-
-@pytest.mark.parametrize("folder", [COMMANDS, *FOLDERS[1:], "src"])
+@pytest.mark.parametrize("folder", [*FOLDERS, "src"])
 def test_each_import_within_a_function_has_its_reason(folder: str) -> None:
     wrong = {
         str(path.relative_to(ROOT)): lines

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
+from cinnabar.extraction.learning.reliability import reliability_svg
+from cinnabar.extraction.learning.scoring import means_of_lists
 from cinnabar.extraction.plan.run_options import Device, RunOptions
+from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 
@@ -50,7 +54,7 @@ def calibrate(
     """
     check_extra("learn", "cinnabar calibrate")
     options = CalibrateOptions(model, limit, cache, diagram, device, RunOptions(**said).workers, as_json)
-    from cinnabar.extraction.run.work.labelled_sets import find_sets
+    from cinnabar.extraction.run.work.labelled_sets import find_sets  # Cold start: Torch takes a second.
 
     calibrate_on([one for path in sets for one in find_sets(path)], options)
 
@@ -71,8 +75,6 @@ class CalibrateOptions:
     as_json: bool = False
 
     def __post_init__(self) -> None:
-        from cinnabar.extraction.reading.model_sources import local_folder
-
         if self.limit < 1:
             raise UsageError(f"--limit: expected at least 1, got {self.limit}")
         _check_writable(local_folder(self.model) / "calibration.json", "--model")
@@ -87,12 +89,9 @@ class CalibrateOptions:
 
 def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions) -> None:
     """Fits the confidence of a model on these sets, writes it into the model's folder, and prints its quality."""
-    from cinnabar.apps.cli.console import Bar, standard_output, table
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.calibrating import calibrate as fit_confidence
     from cinnabar.extraction.learning.calibrating import worth
-    from cinnabar.extraction.learning.reliability import reliability_svg
-    from cinnabar.extraction.learning.scoring import means_of_lists
-    from cinnabar.extraction.reading.model_sources import local_folder
 
     names = [one.name for one in sets]
     if len(set(names)) < len(names) or not names:

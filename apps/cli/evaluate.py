@@ -12,16 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.evaluate_routing import check_alone, evaluate_routing
 from cinnabar.apps.cli.options import AsJson, ModelOption, takes_options
+from cinnabar.engine.filler import Filler, Metered, Prompted
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.reading.checks.checks import Checks
+from cinnabar.extraction.reading.model_sources import sources_of
+from cinnabar.extraction.reading.records.validation import Validator, Violation
+from cinnabar.extraction.run.work.prompt_examples import prompt_examples
+from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
-    from cinnabar.engine.filler import Filler
-    from cinnabar.extraction.reading.records.validation import Violation
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 _SHOWN = (
@@ -99,10 +106,8 @@ def evaluate(
       cinnabar eval data/samples --without label_prior --without proximity
       cinnabar eval data/samples --route
     """
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
-    from cinnabar.extraction.reading.model_sources import sources_of
-    from cinnabar.extraction.run.work.prompt_examples import prompt_examples
-    from cinnabar.schemas import load_schema
 
     plan = RunPlan.of(model=model, on_missing="guess", **said)
     options = plan.options
@@ -145,7 +150,7 @@ def evaluate(
 
 def select_sets(paths: Sequence[Path], files: Path | None = None, limit: int | None = None) -> list[LabelledSet]:
     """Returns the sets of these folders with the documents to score. Raises UsageError if there are none."""
-    from cinnabar.extraction.run.work.labelled_sets import find_sets
+    from cinnabar.extraction.run.work.labelled_sets import find_sets  # Cold start: Torch takes a second.
 
     if limit is not None and limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
@@ -178,13 +183,10 @@ def predict_sets(
 
     The `filler` is made when the schemas are found to be sound.
     """
-    from cinnabar.apps.cli.console import Bar
-    from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-    from cinnabar.extraction.documents.parser_settings import parser_settings
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import broken_truths
-    from cinnabar.extraction.reading.checks.checks import Checks
-    from cinnabar.extraction.reading.records.validation import Validator
-    from cinnabar.schemas import compile_schema, load_schema
+    from cinnabar.extraction.learning.predicting import predict
+    from cinnabar.extraction.reading.pipeline import Job
 
     compiled = {}
     for one in chosen:
@@ -198,10 +200,6 @@ def predict_sets(
             if len(chosen) == 1:
                 raise
             print(harmless(f"cinnabar: {one.name}: counts as unanswered: {error}"), file=sys.stderr)
-
-    from cinnabar.engine.filler import Metered, Prompted
-    from cinnabar.extraction.learning.predicting import predict
-    from cinnabar.extraction.reading.pipeline import Job
 
     engine = filler()
     for name, (ready, *_) in [*compiled.items()]:
@@ -267,8 +265,6 @@ def _write(path: Path, found: Mapping[str, Mapping[str, dict[str, Any]]]) -> Non
 
 def print_figures(summary: dict[str, Any], constant: Mapping[str, float]) -> None:
     """Prints the figures of each set and their means, with the F1 of the best constant answers if there are any."""
-    from cinnabar.apps.cli.console import standard_output, table
-
     shown = (_SHOWN[0], "constant", *_SHOWN[1:]) if constant else _SHOWN
     mean = {"constant": round(sum(constant.values()) / len(constant), 4)} if constant else {}
     rows = [

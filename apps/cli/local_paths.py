@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from cinnabar.extraction.store.local_paths import check_local
+
 
 def take_local_paths(app: typer.Typer) -> None:
     """Has all commands of an app and of its groups refuse addresses where they take paths."""
@@ -23,8 +25,6 @@ def take_local_paths(app: typer.Typer) -> None:
 def _refusing(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def run(*args: Any, **said: Any) -> Any:
-        from cinnabar.extraction.store.local_paths import check_local
-
         for name, value in said.items():
             for path in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(path, Path):

@@ -10,6 +10,8 @@ from types import TracebackType
 from typing import Annotated, Self
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.train_diffusion import DiffusionOptions, train_diffusion_model
@@ -83,7 +85,7 @@ def train(
     base = model or "default"
     fingerprint_of(base)
     make_folder(out)
-    from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune
+    from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune  # Cold start: Torch takes a second.
 
     for folder in sets:
         tell_truths(folder)
@@ -100,9 +102,6 @@ class _Watch:
     """The progress of fine-tuning: a bar of its schedule on a terminal, elsewhere a line for each measurement."""
 
     def __init__(self, by_steps: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
         console = Console(stderr=True)
         self._seen = console.is_terminal
         columns = (

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from cinnabar.apps.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, tell_truths
+from cinnabar.engine.models.language.configuration import checkpoint_folder
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.schemas.errors import UsageError
 
@@ -44,8 +45,6 @@ def train_diffusion_model(options: DiffusionOptions) -> None:
         raise UsageError(f"--rank: expected at least 1, got {options.rank}")
     if options.rate is not None and not 0 < options.rate < 1:
         raise UsageError(f"--rate: expected above 0 and below 1, got {options.rate}")
-    from cinnabar.engine.models.language.configuration import checkpoint_folder
-
     check_sets(options.sets)
     if options.model is None:
         raise UsageError("--diffusion: expected --model FOLDER, a checkpoint as `cinnabar model fetch` brings it")
@@ -53,6 +52,7 @@ def train_diffusion_model(options: DiffusionOptions) -> None:
     make_folder(options.out)
     for folder in options.sets:
         tell_truths(folder)
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.diffusion_tuning import DiffusionTuning, tune_diffusion
 
     minutes = options.minutes or _MINUTES

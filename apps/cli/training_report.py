@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from cinnabar.apps.cli.console import standard_output, table
+from cinnabar.apps.cli.evaluate import tell_broken
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,11 +39,9 @@ def make_folder(out: Path) -> None:
 
 def tell_truths(folder: Path) -> None:
     """Prints to standard error which truths the set's own schema does not allow, as `eval` does."""
-    from cinnabar.apps.cli.evaluate import tell_broken
+    # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import broken_truths
-    from cinnabar.extraction.reading.records.validation import Validator
     from cinnabar.extraction.run.work.labelled_sets import load_set
-    from cinnabar.schemas import load_schema
 
     labelled = load_set(folder)
     tell_broken(labelled.name, broken_truths(labelled.truths, Validator(load_schema(folder / "schema.json"))))
@@ -47,8 +49,6 @@ def tell_truths(folder: Path) -> None:
 
 def report_tuning(done: FineTuned, base: str, out: Path, fields: bool) -> None:
     """Prints what a training changed: scores of the sets before and after, and whether the model was kept."""
-    from cinnabar.apps.cli.console import standard_output, table
-
     console = standard_output()
     rows = [(r.name, r.trained, r.checked, r.measured, r.before["f1"], r.after["f1"]) for r in done.sets]
     console.print(table(("set", "trained on", "stopped by", "measured on", "f1 before", "f1 after"), rows))
