@@ -41,7 +41,7 @@ def calibrate(
     as_json: AsJson = False,
     **said: Any,
 ) -> None:
-    """Fit a model's confidence on labelled documents, without those that its weights were trained on.
+    """Fit a model's confidence on labelled documents, without those that `cinnabar train` took for training.
 
     The command prints the calibration error before and after, by cross-validation: each part of the sets is
     measured with a fit on the other parts. For lists it prints how well the confidence tells complete lists from
