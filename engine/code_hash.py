@@ -33,13 +33,13 @@ _FIELDS_BY_NAME, _MARKS = re.compile(r"\b(dataclass|NamedTuple|Protocol)\b"), re
 
 def code_hashes(root: Path) -> dict[str, str]:
     """Returns the hash of each part's code and tables, in the project at `root`."""
-    found: dict[str, list[str]] = defaultdict(list)
+    by_part: dict[str, list[str]] = defaultdict(list)
     tops = {place.partition("/")[0] for part in PARTS.values() for place in part.places}
     for path in (path for top in tops for path in (root / top).rglob("*") if path.suffix in _SUFFIXES):
         if part := part_of(path.relative_to(root).as_posix()):
             code = path.suffix == ".py"
-            found[part] += _rules(path.read_text(encoding="utf-8")) if code else [_digest(path.read_bytes())]
-    return {part: _digest("\n".join(sorted(found[part])).encode())[:16] for part in PARTS}
+            by_part[part] += _rules(path.read_text(encoding="utf-8")) if code else [_digest(path.read_bytes())]
+    return {part: _digest("\n".join(sorted(by_part[part])).encode())[:16] for part in PARTS}
 
 
 def _rules(source: str) -> Iterator[str]:
@@ -120,8 +120,8 @@ class _Blind(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         # Imports for annotations.
-        told = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" and not node.orelse
-        return None if told else self.generic_visit(node)
+        for_annotations = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" and not node.orelse
+        return None if for_annotations else self.generic_visit(node)
 
     @contextmanager
     def _within(self, scope: _Scope) -> Iterator[None]:

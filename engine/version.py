@@ -107,14 +107,14 @@ def values_version(*parts: str) -> int:
 
 
 def _with_used(names: Iterable[str]) -> set[str]:
-    found: set[str] = set()
+    used: set[str] = set()
     waiting = [*names]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in used:
+            used.add(name)
             waiting += PARTS[name].uses
-    return found
+    return used
 
 
 def part_of(path: str) -> str:
