@@ -28,7 +28,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report calibrate schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
+.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report calibrate house-report schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -94,6 +94,9 @@ improve-report: setup  ## measure cinnabar improve: corrected documents, then F1
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
 	@OMP_NUM_THREADS=1 $(PY) -m training.calibrate "$(DATA)" --limit $(LIMIT) --cache runs/calibration \
 	  --diagram docs/model/reliability.svg --device $(DEVICE)
+
+house-report: setup  ## count lines, statements, rooms, floors, circles, packages, and time a cold start (ARGS=--record)
+	@PYTHONPATH=tests $(PY) -m bench.house_report $(ARGS)
 
 schema-report: setup  ## measure the promises about any JSON Schema (SUITES=folder ARGS="--sample 40 --details")
 	@PYTHONPATH=tests/engine:tests/engine/diffusion OMP_NUM_THREADS=1 $(PY) -m bench.schema_report "$(SUITES)" $(ARGS)

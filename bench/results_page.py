@@ -14,7 +14,7 @@ from bench.recording import RESULTS, Result, recorded
 PAGE = RESULTS.parents[1] / "docs" / "results.md"
 #: The sections of the page, and the results of each in their order, by the names of their files.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "The house": ("tests", "tests_slow", "wheel", "mutants", "schemas"),
+    "The house": ("house", "tests", "tests_slow", "wheel", "mutants", "schemas"),
     "What is read right": (
         "samples", "sets", "targets", "calibration", "unseen", "routing", "improve", "ablation", "demanded",
     ),

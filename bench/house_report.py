@@ -1,0 +1,137 @@
+"""Counts the house: lines, statements, rooms, floors, circles, imports within functions, long functions, cold starts.
+
+    make house-report ARGS=--record
+
+A statement is a node of Python's tree that is one, docstrings apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from importlib.metadata import requires
+from pathlib import Path
+from statistics import median
+
+from import_graph import FOLDERS, ROOT, TOP, floors, folders, in_circles
+from packaging.requirements import Requirement
+
+from bench.recording import Row, record
+from bench.reporting import table
+
+#: Lines of product Python without training that the owners want at most, and of all Python.
+WANTED_LINES, WANTED_ALL = 72_000, 140_000
+#: The longest function that needs no second look.
+LONG = 60
+STARTS = 5
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def product() -> list[Path]:
+    """The files of the product without what trains."""
+    files = [*TOP.glob("*.py"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
+    return sorted(path for path in files if "training" not in path.parts)
+
+
+def all_python() -> list[Path]:
+    """The files of Python that git knows, in every folder."""
+    names = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in names.stdout.splitlines()]
+
+
+def lines(files: Iterable[Path]) -> int:
+    """The lines of these files."""
+    return sum(path.read_bytes().count(b"\n") for path in files)
+
+
+def statements(tree: ast.AST) -> int:
+    """The statements of a tree, docstrings apart."""
+    texts = sum(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in ast.walk(tree))
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree)) - texts
+
+
+def long_functions(tree: ast.AST) -> Iterator[str]:
+    """The names of functions of more than `LONG` lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS) and (node.end_lineno or 0) - node.lineno >= LONG:
+            yield node.name
+
+
+def imports_within(tree: ast.AST) -> int:
+    """The imports within functions."""
+    inner = {id(one) for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) for one in ast.walk(node)}
+    return sum(isinstance(node, ast.Import | ast.ImportFrom) and id(node) in inner for node in ast.walk(tree))
+
+
+def core_packages() -> int:
+    """The packages that a plain install holds, ours included: what is required without an extra, at any distance."""
+    seen: set[str] = set()
+    waiting = ["cinnabar-extract"]
+    while waiting:
+        name = waiting.pop().lower().replace("_", "-")
+        if name not in seen:
+            seen.add(name)
+            needed = map(Requirement, requires(name) or ())
+            waiting += [one.name for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
+    return len(seen)
+
+
+def help_start() -> float:
+    """The seconds of processors that `cinnabar --help` takes, the median of `STARTS` after a first one."""
+    command = [sys.executable, "-c", "from cinnabar.apps.cli.main import main; main()", "--help"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    seconds = []
+    with tempfile.TemporaryDirectory(prefix="cinnabar-") as place:
+        for _ in range(STARTS + 1):
+            before = os.times()
+            subprocess.run(command, env=environment, cwd=place, check=True, stdout=subprocess.DEVNULL)
+            after = os.times()
+            work = after.children_user + after.children_system - before.children_user - before.children_system
+            seconds.append(work)
+            time.sleep(0.05)
+    return median(seconds[1:])
+
+
+def measured() -> Iterator[Row]:
+    """The figures."""
+    files, every = product(), all_python()
+    trees = [ast.parse(path.read_text("utf-8")) for path in files]
+    count, whole = lines(files), lines(every)
+    yield Row("lines of product Python without training", f"{WANTED_LINES:,}", f"{count:,}", count > WANTED_LINES)
+    yield Row("lines of all Python", f"{WANTED_ALL:,}", f"{whole:,}", whole > WANTED_ALL)
+    yield Row("statements of product code", "", f"{sum(map(statements, trees)):,}")
+    rooms = {name: below for name, below in folders(3).items() if name.startswith("cinnabar.extraction.")}
+    circles = in_circles(folders())
+    height = 0 if in_circles(rooms) else 1 + max(floors(rooms).values())
+    got = f"{len(rooms)}, {height}, {len(circles)}"
+    yield Row("rooms and floors of extraction/, folders of the product in a circle", "8, 7, 0", got, got != "8, 7, 0")
+    yield Row("imports within functions", "", str(sum(map(imports_within, trees))))
+    names = [name for tree in trees for name in long_functions(tree)]
+    yield Row(f"functions of more than {LONG} lines", "", str(len(names)))
+    words = len((ROOT / "docs" / "structure.md").read_text("utf-8").split())
+    yield Row("words of docs/structure.md", "900", str(words), words > 900)
+    packages = core_packages()
+    yield Row("packages of a core install", "90", str(packages), packages > 90)
+    seconds = help_start()
+    yield Row("cold start of `--help`, seconds of a processor", ".3", f"{seconds:.2f}", seconds > 0.3)
+
+
+def main() -> None:
+    """Prints the figures, and records them if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write them to bench/results/house.json")
+    asked = parser.parse_args()
+    rows = [*measured()]
+    print(table(("what", "wanted", "got"), [(row.what, row.wanted, row.got) for row in rows]))
+    if asked.record:
+        record("house", "The house", "make house-report", rows, precision="")
+
+
+if __name__ == "__main__":
+    main()
