@@ -27,6 +27,8 @@ from bench.reporting import table
 
 #: Lines of product Python without training that the owners want at most, and of all Python.
 WANTED_LINES, WANTED_ALL = 72_000, 140_000
+#: 15% below those of 54974fdf.
+WANTED_STATEMENTS = 44_822
 #: The longest function that needs no second look.
 LONG = 60
 STARTS = 5
@@ -105,15 +107,16 @@ def measured() -> Iterator[Row]:
     count, whole = lines(files), lines(every)
     yield Row("lines of product Python without training", f"{WANTED_LINES:,}", f"{count:,}", count > WANTED_LINES)
     yield Row("lines of all Python", f"{WANTED_ALL:,}", f"{whole:,}", whole > WANTED_ALL)
-    yield Row("statements of product code", "", f"{sum(map(statements, trees)):,}")
+    stated = sum(map(statements, trees))
+    yield Row("statements of product code", f"{WANTED_STATEMENTS:,}", f"{stated:,}", stated > WANTED_STATEMENTS)
     rooms = {name: below for name, below in folders(3).items() if name.startswith("cinnabar.extraction.")}
     circles = in_circles(folders())
     height = 0 if in_circles(rooms) else 1 + max(floors(rooms).values())
     got = f"{len(rooms)}, {height}, {len(circles)}"
     yield Row("rooms and floors of extraction/, folders of the product in a circle", "8, 7, 0", got, got != "8, 7, 0")
-    yield Row("imports within functions", "", str(sum(map(imports_within, trees))))
+    yield Row("imports within functions, each with its reason", "-", str(sum(map(imports_within, trees))))
     names = [name for tree in trees for name in long_functions(tree)]
-    yield Row(f"functions of more than {LONG} lines", "", str(len(names)))
+    yield Row(f"functions of more than {LONG} lines", "0", str(len(names)), bool(names))
     words = len((ROOT / "docs" / "structure.md").read_text("utf-8").split())
     yield Row("words of docs/structure.md", "900", str(words), words > 900)
     packages = core_packages()

@@ -29,8 +29,8 @@ from mutant_tests import outcome, stages
 ROOT = Path(__file__).resolve().parents[1]
 #: The modules of the automata and their layout, the cuts, and the commits.
 _MODULES = {
-    "schemas": "canonical compile",
-    "schemas/automata": "automaton boolean concatenation literals minimise numbers spelling strings",
+    "schemas/automata": "automaton boolean canonical concatenation literals minimise numbers spelling strings",
+    "schemas/compiling": "compile",
     "schemas/form": "fitting form instances layout record_walk",
     "schemas/formats": "formats hosts times uris",
     "schemas/judging": "applicators assertions building checks containers dialects judge resources values",

@@ -139,7 +139,7 @@ def test_an_error_crosses_the_wire() -> None:
 
 PARTS = b'"parts":[["page",0,4,"",1,0,0,-1,""]]'
 HEAD = (
-    b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},"facts":{},"places":[[],[]],"pictures":[],%s}'
+    b'{"digest":"%s","media_type":"","size":1,"flags":[],"metadata":{},"facts":{},"places":[[],[]],"pictures":[],"parsers":[],%s}'
     % (b"0" * 64, PARTS)
 )
 
