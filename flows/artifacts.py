@@ -81,8 +81,8 @@ class Artifacts(OutcomeTally):
         """Creates the table of outcomes, with the reason if the run failed, and a link to the report with its drift."""
         if summary is not None and summary.report is not None:
             # Prefect's page does not follow links to files, so the path can be copied from its text.
-            link, told = Path(summary.report).absolute().as_uri(), "\n".join(f"- {one}" for one in summary.drift or ())
-            about = f"{self._what}: {summary.report}" + (f"\n\nDrift against earlier runs:\n\n{told}" if told else "")
+            link, drift = Path(summary.report).absolute().as_uri(), "\n".join(f"- {one}" for one in summary.drift or ())
+            about = f"{self._what}: {summary.report}" + (f"\n\nDrift against earlier runs:\n\n{drift}" if drift else "")
             create_link_artifact(link, Path(summary.report).name, key=_REPORT, description=about)
         if self._progress is None:
             return

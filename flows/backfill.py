@@ -8,7 +8,7 @@ from typing import Any
 # First, because it sets the environment that Prefect reads on import.
 from cinnabar.flows.tasks import work_on
 
-from cinnabar.flows.ending import ends_in_words, tell_end  # isort: skip
+from cinnabar.flows.ending import ends_in_words, show_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import located
@@ -47,7 +47,7 @@ def backfill_folder(
     password_block: str | None = None,
     document_password_block: str | None = None,
     wait: Seconds = 3600,
-    **said: Any,
+    **run_options: Any,
 ) -> Summary | None:
     """Brings the records in the folder `out` to this version of their schema and fills new and changed fields.
 
@@ -74,7 +74,7 @@ def backfill_folder(
     check_given(record_schema=record_schema, out=out)
     check_local(out, "out")
     chosen = Selection(since=since, until=until, source=source, below=below, where=where)
-    plan = with_passwords(RunPlan.of([record_schema], out, **said), document_password_block)
+    plan = with_passwords(RunPlan.of([record_schema], out, **run_options), document_password_block)
     assignment = Assignment.of(plan)
     password = secret(password_block) if password_block else password_of_environment
     lying = located(others or [], password)
@@ -90,5 +90,5 @@ def backfill_folder(
             return None
         work_on(run, cluster)
         summary = run.finish()
-    tell_end(summary, artifacts, plan)
+    show_end(summary, artifacts, plan)
     return summary

@@ -39,9 +39,9 @@ def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, An
     """
 
     @wraps(body)
-    def ended(**said: Any) -> Any:
+    def ended(**parameters: Any) -> Any:
         try:
-            summary = body(**said)  # type: ignore[call-arg]
+            summary = body(**parameters)  # type: ignore[call-arg]
         except CinnabarError as error:
             return Failed(message=str(error), data=error)
         if summary is None:
@@ -54,7 +54,7 @@ def ends_in_words(body: Callable[P, Summary | None]) -> Callable[P, dict[str, An
     return cast(Callable[P, dict[str, Any]], ended)
 
 
-def tell_end(summary: Summary, artifacts: Artifacts, plan: RunPlan) -> None:
+def show_end(summary: Summary, artifacts: Artifacts, plan: RunPlan) -> None:
     """Shows a run's outcomes and drift in its log and artifacts. Raises RunError if it broke a limit of its owner."""
     artifacts.end(summary)
     log = get_run_logger()

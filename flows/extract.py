@@ -8,7 +8,7 @@ from typing import Any
 # First, because it sets the environment that Prefect reads on import.
 from cinnabar.flows.tasks import work_on
 
-from cinnabar.flows.ending import ends_in_words, tell_end  # isort: skip
+from cinnabar.flows.ending import ends_in_words, show_end  # isort: skip
 from prefect import flow, get_run_logger  # isort: skip
 
 from cinnabar.extraction.documents.inputs import located
@@ -46,7 +46,7 @@ def extract_folder(
     password_block: str | None = None,
     document_password_block: str | None = None,
     wait: Seconds = 3600,
-    **said: Any,
+    **run_options: Any,
 ) -> Summary:
     """Extracts records from all documents of these files, folders and mailboxes into the folder `out`.
 
@@ -69,9 +69,9 @@ def extract_folder(
     check_given(paths=paths, record_schema=record_schema, out=out)
     check_local(out, "out")
     schemas = [record_schema] if isinstance(record_schema, str) else record_schema
-    if said.get("escalate_to") is not None:
-        said["below"] = below
-    plan = RunPlan.of(schemas, out, route=len(schemas) > 1, server=remote or Server(), **said)
+    if run_options.get("escalate_to") is not None:
+        run_options["below"] = below
+    plan = RunPlan.of(schemas, out, route=len(schemas) > 1, server=remote or Server(), **run_options)
     plan = with_passwords(plan, document_password_block)
     assignment = Assignment.of(plan)
     locations = located(paths, *([secret(password_block)] if password_block else []))
@@ -85,5 +85,5 @@ def extract_folder(
         summary = run.finish()
     if not summary.inputs:
         get_run_logger().info("nothing to do: there is no file to read")
-    tell_end(summary, artifacts, plan)
+    show_end(summary, artifacts, plan)
     return summary

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cinnabar.extraction.run.batched_run import Summary
 
 # The most differences from earlier runs that a message tells, and the most documents it names for each reason.
-_TOLD, _NAMED = 5, 3
+_SENTENCES, _NAMED = 5, 3
 
 
 def broken_limits(summary: Summary, reasons: Sequence[Reason], plan: RunPlan) -> str:
@@ -41,6 +41,6 @@ def _drifted(summary: Summary, fail_on: FailOn | None) -> str:
         return ""
     if summary.drift is None:
         return "Drift could not be judged, because the run's report could not be written."
-    more = len(summary.drift) - _TOLD
-    told = " ".join(summary.drift[:_TOLD])
-    return f"Drift against earlier runs: {told}{f' … and {more} more in the report.' if more > 0 else ''}"
+    more = len(summary.drift) - _SENTENCES
+    sentences = " ".join(summary.drift[:_SENTENCES])
+    return f"Drift against earlier runs: {sentences}{f' … and {more} more in the report.' if more > 0 else ''}"

@@ -120,8 +120,8 @@ def _put(name: str, trigger: EventTrigger, action: Any) -> None:
     """Creates this automation, or brings the one of this name up to date."""
     automation = AutomationCore(name=name, trigger=trigger, actions=[action])
     with get_client(sync_client=True) as client:
-        found = client.read_automations_by_name(name)
-        if found:
-            client.update_automation(found[0].id, automation)
+        automations = client.read_automations_by_name(name)
+        if automations:
+            client.update_automation(automations[0].id, automation)
         else:
             client.create_automation(automation)

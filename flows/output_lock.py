@@ -23,7 +23,7 @@ T = TypeVar("T")
 LOOK = 2.0
 
 
-def begun_alone(begin: Callable[[], T], wait: float, say: Callable[[str], object]) -> T:
+def begun_alone(begin: Callable[[], T], wait: float, warn: Callable[[str], object]) -> T:
     """Returns the result of `begin` once no other run is writing to its folder; waits at most `wait` seconds.
 
     It calls `begin` again after the wait, so that the run sees the other run's results. It calls `say` once with the
@@ -38,7 +38,7 @@ def begun_alone(begin: Callable[[], T], wait: float, say: Callable[[str], object
                 raise
             folder = error.folder
             if not waiting:
-                say(f"{error.what}; waiting for it to end, {wait:g} s at most")
+                warn(f"{error.what}; waiting for it to end, {wait:g} s at most")
                 waiting = True
         # It checks the lock instead of calling `begin` again and again, which would list a whole mailbox each time.
         while is_locked(folder) and time.monotonic() < deadline:

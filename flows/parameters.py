@@ -34,21 +34,22 @@ def takes(*names: str, annotate: Callable[[str, FieldInfo], Any] = _in_range) ->
         signature = inspect.signature(function, eval_str=True)
         own = {name: one for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
         fields = {name: OPTIONS[name] for name in names if name not in own}
-        found = {name: one for name, one in own.items() if one.default is one.empty}
+        required = {name: one for name, one in own.items() if one.default is one.empty}
         for name in names:
-            found[name] = own.get(name) or inspect.Parameter(
+            required[name] = own.get(name) or inspect.Parameter(
                 name,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
                 default=OPTIONS[name].default,
                 annotation=annotate(name, OPTIONS[name]),
             )
-        parameters = [*(found | own).values()]
+        parameters = [*(required | own).values()]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         function.__annotations__ = {one.name: one.annotation for one in parameters}
         if "Args:" in (function.__doc__ or ""):
-            told = (function.__doc__ or "").rstrip()
-            more = {name: field for name, field in fields.items() if f"\n        {name}: " not in told}
-            function.__doc__ = told + "".join(f"\n        {name}: {field.description}" for name, field in more.items())
+            docstring = (function.__doc__ or "").rstrip()
+            lines = {name: f"\n        {name}: " for name in fields}
+            more = [line + str(fields[name].description) for name, line in lines.items() if line not in docstring]
+            function.__doc__ = docstring + "".join(more)
         return function
 
     return extended
@@ -58,8 +59,8 @@ def check_given(**texts: str | Sequence[str]) -> None:
     """Raises UsageError if one of these parameters, or one of its entries, is blank."""
     empty = [
         name
-        for name, said in texts.items()
-        if any(not text.strip() for text in ([said] if isinstance(said, str) else said))
+        for name, value in texts.items()
+        if any(not text.strip() for text in ([value] if isinstance(value, str) else value))
     ]
     if empty:
         raise UsageError(

@@ -28,11 +28,11 @@ def secret(name: str) -> Callable[[], str]:
     from prefect.blocks.system import Secret
 
     try:
-        found = Secret.load(name)
+        block = Secret.load(name)
     except ValueError as error:
         advice = "make one in its UI, under Blocks"
         raise UsageError(f"password_block {name}: Prefect has no such Secret block; {advice}") from error
-    return lambda: str(found.get())  # type: ignore[union-attr]
+    return lambda: str(block.get())  # type: ignore[union-attr]
 
 
 def check_limit(name: str) -> None:
@@ -101,8 +101,8 @@ def server(port: int) -> Iterator[str]:
     # Extra: flows.
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    if (found := check_server()) is not None:
-        yield found
+    if (configured := check_server()) is not None:
+        yield configured
         return
     url = f"http://127.0.0.1:{port}/api"
     with temporary_settings({PREFECT_API_URL: url}):

@@ -90,11 +90,11 @@ def is_whole(locale: babel.Locale) -> bool:
     return len(locale._data["currency_names"]) >= 100
 
 
-def month_rows(found: list[babel.Locale]) -> Iterator[str]:
+def month_rows(known_locales: list[babel.Locale]) -> Iterator[str]:
     """For each key its months (the one of more languages first) and the decimal mark of most of its locales."""
     uses: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     marks: Uses = defaultdict(Counter)
-    for locale in found:
+    for locale in known_locales:
         for context in locale._data["months"].values():
             for width, names in context.items():
                 if width == "narrow" or (width == "abbreviated" and not is_whole(locale)):
@@ -119,16 +119,16 @@ def decimal_mark(locale: babel.Locale) -> str:
     return "," if locale.number_symbols.get("latn", {}).get("decimal") == "," else "."
 
 
-def weekday_rows(found: list[babel.Locale]) -> Iterator[str]:
+def weekday_rows(known_locales: list[babel.Locale]) -> Iterator[str]:
     """Whole names only: a date is found without its weekday, and a short form may be any word before the date."""
     keys = set()
-    for locale in found:
+    for locale in known_locales:
         for context in locale._data["days"].values():
             keys |= {clean(name) for name in context.get("wide", {}).values()}
     return (k for k in keys if letters(k) >= 4 and k not in GRAMMAR and not any(map(str.isdigit, k)))
 
 
-def countries(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
+def countries(known_locales: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     """The names of the countries, and the meaning of each: its two codes; a code means its English name too."""
     long = {
         two[0]: three
@@ -137,7 +137,7 @@ def countries(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     }
     english = babel.Locale("en").territories
     long = {two: three for two, three in long.items() if two in english and two not in NO_COUNTRIES}
-    uses = named(found, "territories", lambda code: code in long)
+    uses = named(known_locales, "territories", lambda code: code in long)
     meanings = {two: f"{two}|{three}" for two, three in long.items()}
     for two, three in long.items():
         for code in (two, three):
@@ -146,14 +146,14 @@ def countries(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     return uses, meanings
 
 
-def languages(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
+def languages(known_locales: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     long: dict[str, list[str]] = defaultdict(list)
     for three, code in get_global("language_aliases").items():
         if len(three) == 3 and len(code) == 2:
             long[code].append(three)
     english = babel.Locale("en").languages
     known = {code for code in english if "_" not in code and len(code) in (2, 3)} - {"mul", "und", "zxx", "mis"}
-    uses = named(found, "languages", lambda code: code in known)
+    uses = named(known_locales, "languages", lambda code: code in known)
     codes = {code: [code, *ISO_639_2.get(code, sorted(long[code])[:1])] for code in known}
     meanings = {code: "|".join(forms) for code, forms in codes.items()}
     for code, forms in codes.items():
@@ -163,9 +163,9 @@ def languages(found: list[babel.Locale]) -> tuple[Uses, dict[str, str]]:
     return uses, meanings
 
 
-def named(found: list[babel.Locale], table: str, wanted: Callable[[str], bool]) -> Uses:
+def named(known_locales: list[babel.Locale], table: str, wanted: Callable[[str], bool]) -> Uses:
     uses: Uses = defaultdict(Counter)
-    for locale in found:
+    for locale in known_locales:
         for code, name in locale._data[table].items():
             key = clean(name)
             # A name equal to the code adds nothing.
@@ -178,12 +178,12 @@ def currency_codes() -> set[str]:
     return set(babel.Locale("en").currencies) - NO_CURRENCIES
 
 
-def currencies(found: list[babel.Locale]) -> tuple[Uses, Uses]:
+def currencies(known_locales: list[babel.Locale]) -> tuple[Uses, Uses]:
     """The names of currencies in the singular and in the plural, and their signs."""
     uses: Uses = defaultdict(Counter)
     signs: Uses = defaultdict(Counter)
     codes = currency_codes()
-    for locale in found:
+    for locale in known_locales:
         names = [*locale._data["currency_names"].items()]
         for code, forms in locale._data["currency_names_plural"].items():
             names += [(code, form) for form in forms.values()]
@@ -220,13 +220,13 @@ def joined(codes: Counter[str], meanings: dict[str, str]) -> str:
 
 def files() -> dict[str, bytes]:
     """The contents of each file, uncompressed, by its name."""
-    found = list(locales())
-    names, signs = currencies(found)
+    known_locales = list(locales())
+    names, signs = currencies(known_locales)
     made = {
-        "months.tsv": month_rows(found),
-        "weekdays.tsv": weekday_rows(found),
-        "countries.tsv.gz": rows(*countries(found)),
-        "languages.tsv.gz": rows(*languages(found)),
+        "months.tsv": month_rows(known_locales),
+        "weekdays.tsv": weekday_rows(known_locales),
+        "countries.tsv.gz": rows(*countries(known_locales)),
+        "languages.tsv.gz": rows(*languages(known_locales)),
         "currencies.tsv.gz": rows(names, {}),
         "currency_codes.tsv": currency_codes(),
         "signs.tsv": (f"{sign}\t{joined(codes, {})}" for sign, codes in signs.items()),

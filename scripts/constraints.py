@@ -21,7 +21,7 @@ PROJECT, EXTRAS = "cinnabar-extract", frozenset({"bench", "dev", "docs", "mutant
 
 def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
     """The installed releases, by name, of everything that `root` with these extras needs, without `root` itself."""
-    found: dict[str, str] = {}
+    releases: dict[str, str] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [(root, extras)]
     while waiting:
@@ -37,11 +37,11 @@ def installed(root: str, extras: frozenset[str]) -> dict[str, str]:
             below = canonicalize_name(requirement.name)
             try:
                 # The suffix (`+cpu`) is dropped, since a bound holds for every build of a release.
-                found[below] = Version(version(below)).public
+                releases[below] = Version(version(below)).public
             except PackageNotFoundError:
                 raise SystemExit(f"{below}, which {name} needs, is not installed: run `make setup`") from None
             waiting.append((below, frozenset(requirement.extras)))
-    return found
+    return releases
 
 
 def main() -> None:

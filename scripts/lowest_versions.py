@@ -17,13 +17,13 @@ KEPT = frozenset({"torch"})
 
 def lowest(requirements: list[str]) -> list[str]:
     """Returns a constraint for each requirement with a lower bound: `name==bound`, with its marker."""
-    found = []
+    constraints = []
     for requirement in requirements:
         wanted, _, marker = requirement.partition(";")
         match = re.fullmatch(r"([A-Za-z0-9_.-]+)>=([^,\s]+).*", wanted.strip())
         if match and match[1] not in KEPT:
-            found.append(f"{match[1]}=={match[2]}" + (f";{marker}" if marker else ""))
-    return found
+            constraints.append(f"{match[1]}=={match[2]}" + (f";{marker}" if marker else ""))
+    return constraints
 
 
 if __name__ == "__main__":

@@ -52,23 +52,23 @@ def left_out(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     def place(line: int, column: int) -> tuple[int, int]:
         return line, len(lines[line - 1].encode()[:column].decode())
 
-    found: list[ast.AST | None] = []
+    nodes: list[ast.AST | None] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found += [*node.decorator_list, node.returns]
+            nodes += [*node.decorator_list, node.returns]
         elif isinstance(node, ast.ClassDef):
-            found += node.decorator_list
+            nodes += node.decorator_list
         elif isinstance(node, ast.arg | ast.AnnAssign):
-            found.append(node.annotation)
+            nodes.append(node.annotation)
         elif isinstance(node, ast.Raise):
-            found += [below for below in ast.walk(node) if isinstance(below, ast.JoinedStr)]
+            nodes += [below for below in ast.walk(node) if isinstance(below, ast.JoinedStr)]
         elif isinstance(node, ast.keyword) and node.arg == "strict":
-            found.append(node.value)
+            nodes.append(node.value)
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            found.append(node)
+            nodes.append(node)
     return [
         (place(node.lineno, node.col_offset), place(node.end_lineno, node.end_col_offset))
-        for node in found
+        for node in nodes
         if node is not None
     ]
 

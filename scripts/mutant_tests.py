@@ -56,7 +56,7 @@ SECONDS, SECONDS_A_FILE, MEMORY = 25, 6, 8 << 30
 @cache
 def imports(tree: Path, file: Path) -> frozenset[Path]:
     """The files of a tree that one of its files imports."""
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         names = []
         if isinstance(node, ast.Import):
@@ -65,10 +65,10 @@ def imports(tree: Path, file: Path) -> frozenset[Path]:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         for name in names:
             below = name.removeprefix("cinnabar.").replace(".", "/")
-            found |= {
+            modules |= {
                 tree / one for one in (f"{below}.py", f"{below}/__init__.py", f"tests/engine/{below}.py")
             }
-    return frozenset(one for one in found if one.is_file())
+    return frozenset(one for one in modules if one.is_file())
 
 
 def distance(tree: Path, test: Path, module: Path) -> int | None:

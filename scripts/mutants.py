@@ -54,8 +54,8 @@ def caught_by(tree: Path, mutant: Mutant, source: str, changed: str) -> str:
     forget_bytecode(file)
     file.write_text(changed, "utf-8")
     try:
-        found = (outcome(tree, tests) for tests in stages(tree, mutant.path) if tests)
-        return next(filter(None, found), "")
+        outcomes = (outcome(tree, tests) for tests in stages(tree, mutant.path) if tests)
+        return next(filter(None, outcomes), "")
     finally:
         file.write_text(source, "utf-8")
         forget_bytecode(file)
@@ -122,18 +122,18 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    asked = arguments()
-    tree, kept = asked.run / "tree", asked.run / f"mutants-{asked.seed}.jsonl"
-    asked.run.mkdir(parents=True, exist_ok=True)
+    options = arguments()
+    tree, kept = options.run / "tree", options.run / f"mutants-{options.seed}.jsonl"
+    options.run.mkdir(parents=True, exist_ok=True)
     digest = copy_tree(tree)
-    sources = {path: (ROOT / path).read_text("utf-8") for path in asked.only or FILES}
+    sources = {path: (ROOT / path).read_text("utf-8") for path in options.only or FILES}
     lines = kept.read_text("utf-8").splitlines() if kept.exists() else []
     known = {(one["path"], one["operator"], one["text"], one["nth"]): one for one in map(json.loads, lines)}
-    if asked.again:
+    if options.again:
         known = {key: one for key, one in known.items() if one["by"]}
-    drawn = list(draw(sources, asked.seed, asked.count))
+    drawn = list(draw(sources, options.seed, options.count))
     paths = {mutant.path for mutant, _ in drawn if mutant.key not in known}
-    check_unchanged(tree, paths, asked.run / "passes.txt", digest)
+    check_unchanged(tree, paths, options.run / "passes.txt", digest)
     for at, (mutant, changed) in enumerate(drawn, 1):
         if mutant.key not in known:
             began = time.monotonic()
@@ -145,9 +145,9 @@ def main() -> None:
             known[mutant.key] = one
             with kept.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(one) + "\n")
-            said = f"caught by {by}" if by else "SURVIVED"
+            verdict = f"caught by {by}" if by else "SURVIVED"
             what = f"{mutant.path}:{mutant.start[0]} {mutant.operator}"
-            print(f"{at}/{len(drawn)} {what} {said} ({one['seconds']} s)", file=sys.stderr, flush=True)
+            print(f"{at}/{len(drawn)} {what} {verdict} ({one['seconds']} s)", file=sys.stderr, flush=True)
     print(table(known[mutant.key] for mutant, _ in drawn))
 
 

@@ -90,8 +90,8 @@ def automaton_picture(automaton: Automaton, title: str) -> str:
             f' {x1 - dx:.1f} {y1 - dy:.1f}" marker-end="url(#head)"/>'
         )
         label = ((x0 + 2 * middle[0] + x1) / 4, (y0 + 2 * middle[1] + y1) / 4 - 7)
-        said = escape(bytes_in_words(values))
-        parts.append(f'<text class="mono" x="{label[0]:.1f}" y="{label[1]:.1f}" text-anchor="middle">{said}</text>')
+        name = escape(bytes_in_words(values))
+        parts.append(f'<text class="mono" x="{label[0]:.1f}" y="{label[1]:.1f}" text-anchor="middle">{name}</text>')
     for state, (x, y) in place.items():
         parts.append(f'<circle class="state" cx="{x:g}" cy="{y:g}" r="22"/>')
         if automaton.accepting[state]:
@@ -128,11 +128,11 @@ def steps_picture(steps: Sequence[Mapping[str, Any]], title: str) -> str:
     for row, name in enumerate(fields):
         parts.append(f'<text x="10" y="{44 + high * row + 22}">{escape(name)}</text>')
     y = 44 + high * len(fields) + 24
-    for at, (kind, said) in enumerate(
+    for at, (kind, meaning) in enumerate(
         (("new", "committed by this step"), ("kept", "committed before"), ("doubted", "opened again"))
     ):
         parts.append(f'<rect class="{kind}" x="{130 + 210 * at}" y="{y - 12}" width="14" height="14"/>')
-        parts.append(f'<text class="small" x="{150 + 210 * at}" y="{y}">{said}</text>')
+        parts.append(f'<text class="small" x="{150 + 210 * at}" y="{y}">{meaning}</text>')
     return svg(width, height, title, parts)
 
 
@@ -150,7 +150,7 @@ def real_steps() -> list[dict[str, Any]]:
         mail.write_text(files["mails/1042.txt"], "utf-8")
         schema.write_text(files["delivery.json"], "utf-8")
         table = cinnabar.extract(mail, schema, out=out, effort="high")
-        found = steps_of(out, next(iter(table)).document)
+        steps = steps_of(out, next(iter(table)).document)
     return [
         {
             "name": "record" if step.final else f"step {step.step}" if step.step else "start",
@@ -160,7 +160,7 @@ def real_steps() -> list[dict[str, Any]]:
             "confidence": step.confidence,
             "final": step.final,
         }
-        for step in found
+        for step in steps
     ]
 
 

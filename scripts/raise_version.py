@@ -25,12 +25,12 @@ def main(root: Path = ROOT, same: bool = False) -> None:
     path = root / "engine" / "version.py"
     text = path.read_text(encoding="utf-8")
     raised = []
-    for name, found in code_hashes(root).items():
+    for name, digest in code_hashes(root).items():
         version, before = VERSIONS[name]
-        if found != before:
+        if digest != before:
             now = version if same else version + 1
             raised.append(f"{name} {now}")
-            text = re.sub(rf'(?m)^( +"{name}": )\(\d+, "\w*"\)', rf'\1({now}, "{found}")', text)
+            text = re.sub(rf'(?m)^( +"{name}": )\(\d+, "\w*"\)', rf'\1({now}, "{digest}")', text)
     path.write_text(text, encoding="utf-8")
     if raised and same:
         print(f"recorded: {', '.join(raised)}; what these parts read stays")

@@ -28,6 +28,6 @@ def run_example(readme: str, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    told = run_example((Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8"), Path(sys.argv[1]))
-    print(told, end="")
-    sys.exit(EXPECTED not in told)
+    printed = run_example((Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8"), Path(sys.argv[1]))
+    print(printed, end="")
+    sys.exit(EXPECTED not in printed)

@@ -15,7 +15,7 @@ import typer
 
 from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
-from cinnabar.apps.cli.plans import limit_status, tell
+from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.inputs import located
@@ -101,7 +101,7 @@ def backfill(
     model: _Model = None,
     others: FromOption = None,
     as_json: AsJson = False,
-    **said: Any,
+    **run_options: Any,
 ) -> int:
     """Fill the new and changed fields of a new version of a schema, and keep all other values.
 
@@ -125,13 +125,13 @@ def backfill(
 
     With --json the object has the estimate, and the summary of the run or null.
     """
-    plan = RunPlan.of([schema], out, model=model, related=related, **said)
+    plan = RunPlan.of([schema], out, model=model, related=related, **run_options)
     if model is not None and is_remote(model):
         raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected the folder that the records lie in")
     chosen = _selection(since, until, made_by, below, source=source, where=where)
-    assignment = Assignment.of(plan, tell)
+    assignment = Assignment.of(plan, print_notice)
     return _work(plan, assignment, chosen, others or [], dry_run, as_json)
 
 
@@ -148,23 +148,23 @@ def _work(
         Bar(out=out) as bar,
         Backfill(assignment, out, chosen, bar, lying) as run,
     ):
-        found = run.estimate()
+        estimate = run.estimate()
         if not as_json:
-            _tell(found, assignment.source.name, names(out))
+            _print_estimate(estimate, assignment.source.name, names(out))
         if not (dry_run or run.empty):
             # Standard output is for the result, but Ray prints lost workers there.
             with redirect_stdout(sys.stderr):
                 summary = run.work_through(cluster)
     if as_json:
         ended = None if summary is None else asdict(summary)
-        print(json.dumps({"estimate": asdict(found), "summary": ended, "out": str(out)}))
+        print(json.dumps({"estimate": asdict(estimate), "summary": ended, "out": str(out)}))
     elif summary is not None:
         _report(summary, out)
     return 0 if summary is None else limit_status(summary, bar.reasons(), plan)
 
 
 def _selection(
-    since: str | None, until: str | None, made_by: str | None, below: float | None, **said: Any
+    since: str | None, until: str | None, made_by: str | None, below: float | None, **conditions: Any
 ) -> Selection:
     """Returns the records that are chosen. Raises UsageError for a moment or a confidence that is none."""
     if below is not None and not 0 < below <= 1:
@@ -174,19 +174,19 @@ def _selection(
         until=None if until is None else _moment(until, "--until", end=True),
         model=None if made_by is None else _fingerprint(made_by),
         below=below,
-        **said,
+        **conditions,
     )
 
 
 def _moment(text: str, option: str, end: bool = False) -> datetime:
     """Returns a day or a time, in UTC if it names no zone; with `end` the end of the day."""
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         wanted = "a day (2026-01-31) or a time (2026-01-31T12:00)"
         raise UsageError(f"{option} {text}: expected {wanted}") from None
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return found + timedelta(days=1) if end and len(text) <= len("2026-01-31") else found
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment + timedelta(days=1) if end and len(text) <= len("2026-01-31") else moment
 
 
 def _fingerprint(model: str) -> str:
@@ -194,19 +194,20 @@ def _fingerprint(model: str) -> str:
     return local_fingerprint(model) if model == "default" or Path(model).is_dir() else model
 
 
-def _tell(found: BackfillEstimate, name: str, there: list[str]) -> None:
-    if not (found.documents or found.done or found.lost):
+def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> None:
+    if not (estimate.documents or estimate.done or estimate.lost):
         others = f"; there are records of {', '.join(there)}" if there and name not in there else ""
-        said = f"no record of an older version was chosen{others}{_gone_elsewhere(found)}"
-        print(harmless(f"{name}: nothing to fill: {said}"))
+        reason = f"no record of an older version was chosen{others}{_gone_elsewhere(estimate)}"
+        print(harmless(f"{name}: nothing to fill: {reason}"))
         return
-    asked = ", ".join(found.asked) or "nothing"
-    dropped = f"; dropped: {', '.join(found.dropped)}" if found.dropped else ""
-    print(harmless(f"{name}: to be filled: {asked}{dropped}"))
+    filled_fields = ", ".join(estimate.asked) or "nothing"
+    dropped = f"; dropped: {', '.join(estimate.dropped)}" if estimate.dropped else ""
+    print(harmless(f"{name}: to be filled: {filled_fields}{dropped}"))
     print(
-        f"{counted(found.documents, 'document')}, about {counted(found.tokens, 'token')} and"
-        f" {_range(*found.seconds)} seconds (from a sample of {found.sampled}; the start took {found.start:,.1f} more);"
-        f" {found.done} done before, {found.lost} gone or changed{_gone_elsewhere(found)}"
+        f"{counted(estimate.documents, 'document')}, about {counted(estimate.tokens, 'token')} and"
+        f" {_range(*estimate.seconds)} seconds (from a sample of {estimate.sampled}; the start took"
+        f" {estimate.start:,.1f} more);"
+        f" {estimate.done} done before, {estimate.lost} gone or changed{_gone_elsewhere(estimate)}"
     )
 
 
@@ -214,23 +215,23 @@ def _range(least: float, most: float) -> str:
     return f"{least:,.1f} to {most:,.1f}"
 
 
-def _gone_elsewhere(found: BackfillEstimate) -> str:
-    if not found.elsewhere:
+def _gone_elsewhere(estimate: BackfillEstimate) -> str:
+    if not estimate.elsewhere:
         return ""
-    return f"; {counted(found.elsewhere, 'document')} left out, which a later --route or --related sent elsewhere"
+    return f"; {counted(estimate.elsewhere, 'document')} left out, which a later --route or --related sent elsewhere"
 
 
 def _report(summary: Summary, out: Path) -> None:
     codes = ", ".join(f"'{code}'" for code in (GONE, CHANGED, *CODES))
     of_these = f"from outcomes where run_id = '{summary.run_id}' and outcome = 'skipped' and code in ({codes})"
     with connect(out) as connection:
-        told_of = "case when contains(detail, path) then detail else path || ': ' || detail end"
-        lost = connection.execute(f"select {told_of} {of_these} order by path").fetchall()
+        path_and_detail = "case when contains(detail, path) then detail else path || ': ' || detail end"
+        lost = connection.execute(f"select {path_and_detail} {of_these} order by path").fetchall()
     for (detail,) in lost[:NAMED]:
         print(harmless(detail))
     if more := len(lost[NAMED:]):
-        told = f'cinnabar sql "select path, code, detail {of_these}" --out {shlex.quote(str(out))}'
-        print(harmless(f"… and {more} more; all of them: {told}"))
+        query = f'cinnabar sql "select path, code, detail {of_these}" --out {shlex.quote(str(out))}'
+        print(harmless(f"… and {more} more; all of them: {query}"))
     print(f"{summary.counts} in {summary.seconds:.1f} s")
     for sentences in summary.drift or ():
         print(harmless(f"Drift: {sentences}"))

@@ -39,7 +39,7 @@ def calibrate(
     ] = None,
     device: DeviceOption = "auto",
     as_json: AsJson = False,
-    **said: Any,
+    **run_options: Any,
 ) -> None:
     """Fit a model's confidence on labelled documents, without those that `cinnabar train` took for training.
 
@@ -53,7 +53,7 @@ def calibrate(
       cinnabar calibrate my_sets --model models/mine --cache runs/calibration --diagram reliability.svg
     """
     check_extra("learn", "cinnabar calibrate")
-    options = CalibrateOptions(model, limit, cache, diagram, device, RunOptions(**said).workers, as_json)
+    options = CalibrateOptions(model, limit, cache, diagram, device, RunOptions(**run_options).workers, as_json)
     from cinnabar.extraction.run.work.labelled_sets import find_sets  # Cold start: Torch takes a second.
 
     calibrate_on([one for path in sets for one in find_sets(path)], options)
@@ -102,10 +102,10 @@ def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions) -> None
             sets, options.model, options.device, options.cache, options.limit, options.workers, bar.step
         )
 
-    found = frozenset(names)
-    groups = {"all sets": found}
-    if found & result.trained_on and found - result.trained_on:
-        groups |= {"trained on": found & result.trained_on, "left out": found - result.trained_on}
+    known = frozenset(names)
+    groups = {"all sets": known}
+    if known & result.trained_on and known - result.trained_on:
+        groups |= {"trained on": known & result.trained_on, "left out": known - result.trained_on}
     figures: dict[str, dict[str, Any]] = {}
     lists: dict[str, dict[str, Any]] = {}
     for group, members in groups.items():

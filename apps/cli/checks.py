@@ -24,17 +24,17 @@ def checks(out: Out, as_json: AsJson = False) -> None:
       cinnabar checks --out tables
       cinnabar checks --out tables --json
     """
-    found = check_results(out)
+    results = check_results(out)
     if as_json:
-        print(json.dumps(asdict(found), ensure_ascii=False, default=_number))
+        print(json.dumps(asdict(results), ensure_ascii=False, default=_number))
         return
     console = standard_output()
-    rows = [(one.schema_name, one.check_name, one.holds, one.fails, one.open, one.expression) for one in found.checks]
+    rows = [(one.schema_name, one.check_name, one.holds, one.fails, one.open, one.expression) for one in results.checks]
     console.print(table(("schema", "check", "holds", "fails", "not applicable", "expression"), rows))
-    failing = [(one.path, one.check_name, one.outcome, _told(one.values)) for one in found.failing]
+    failing = [(one.path, one.check_name, one.outcome, _values_in_words(one.values)) for one in results.failing]
     if failing:
         console.print(table(("path", "check", "outcome", "values"), failing))
-    documents = len({(one.document, one.schema_name) for one in found.failing})
+    documents = len({(one.document, one.schema_name) for one in results.failing})
     console.print(harmless(f"documents that fail a check: {documents}"), markup=False)
 
 
@@ -44,10 +44,10 @@ def _number(value: Any) -> float | int:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _told(values: dict[str, Any]) -> str:
+def _values_in_words(values: dict[str, Any]) -> str:
     """Returns the values of a check's fields in one line; of a list, the number of its items."""
-    said = (
+    parts = (
         f"{pointer or '/'} {f'{len(value)} items' if isinstance(value, list) else json.dumps(value, default=_number)}"
         for pointer, value in values.items()
     )
-    return ", ".join(said)
+    return ", ".join(parts)

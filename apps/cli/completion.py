@@ -30,7 +30,7 @@ def models(incomplete: str) -> list[str]:
 def documents(context: typer.Context, incomplete: str) -> list[str]:
     """The paths of documents in the folder of `--out`, where it is named before, that begin so."""
     sql = "SELECT DISTINCT path FROM outcomes WHERE starts_with(path, ?) ORDER BY path LIMIT ?"
-    return _asked(context, sql, incomplete)
+    return _first_column(context, sql, incomplete)
 
 
 def views(context: typer.Context, incomplete: str) -> list[str]:
@@ -39,16 +39,16 @@ def views(context: typer.Context, incomplete: str) -> list[str]:
         SELECT view_name FROM duckdb_views()
         WHERE NOT internal AND NOT starts_with(view_name, '_') AND starts_with(view_name, ?) ORDER BY 1 LIMIT ?
     """
-    return _asked(context, sql, incomplete)
+    return _first_column(context, sql, incomplete)
 
 
 def schemas_in_out(context: typer.Context, incomplete: str) -> list[str]:
     """The names of the schemas with records in the folder of `--out`, where it is named before, that begin so."""
     sql = "SELECT DISTINCT schema_name FROM records WHERE starts_with(schema_name, ?) ORDER BY 1 LIMIT ?"
-    return _asked(context, sql, incomplete)
+    return _first_column(context, sql, incomplete)
 
 
-def _asked(context: typer.Context, sql: str, incomplete: str) -> list[str]:
+def _first_column(context: typer.Context, sql: str, incomplete: str) -> list[str]:
     out = context.params.get("out")
     if out is None:
         return []

@@ -45,14 +45,14 @@ def standard_output(width: int = 10_000) -> Console:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
     """Returns a table of these values without interpreting markup in them."""
-    found = Table(box=box.SIMPLE_HEAD, title=harmless(title) or None, title_justify="left", pad_edge=False)
+    result = Table(box=box.SIMPLE_HEAD, title=harmless(title) or None, title_justify="left", pad_edge=False)
     lines = [tuple(map(cell, row)) for row in rows]
     for at, column in enumerate(columns):
         widest = max(len(text) for text in (cell(column), *(line[at] for line in lines)))
-        found.add_column(Text(cell(column)), overflow="fold", no_wrap=widest <= UNFOLDED)
+        result.add_column(Text(cell(column)), overflow="fold", no_wrap=widest <= UNFOLDED)
     for line in lines:
-        found.add_row(*map(Text, line))
-    return found
+        result.add_row(*map(Text, line))
+    return result
 
 
 def speed(documents: float, seconds: float | None) -> str:
@@ -170,9 +170,9 @@ class Bar:
             counts[one.outcome] = counts.get(one.outcome, 0) + one.documents
         codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
         why = {"quarantined": f" ({codes})"}
-        told = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
+        outcome_counts = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
         so_far = ", ".join(filter(None, (f"{done:.0f} of {self._tally.inputs} documents", rate)))
-        return ": ".join(filter(None, (so_far, told)))
+        return ": ".join(filter(None, (so_far, outcome_counts)))
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""

@@ -14,7 +14,7 @@ import typer
 from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.console import short, standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.cli.results import Out, tell_unread
+from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed
 from cinnabar.extraction.corrections.seen import sight
 from cinnabar.extraction.store.names import meant
@@ -81,7 +81,7 @@ def correct(
     changes = _changes(values or (), absent or (), accept or (), other_kind, saw or ())
     if bool(changes) + bool(undo) + list_them != 1:
         raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
-    tell_unread(out)
+    warn_of_unread(out)
     digest, name = _digest_and_schema(out, document, schema)
     corrector = Corrector(out)
     if changes:

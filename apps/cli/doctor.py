@@ -56,17 +56,17 @@ def doctor(
         ("Prefect", _prefect),
         *([("results", partial(results_folder, out))] if out is not None else []),
     ]
-    found = findings_of(checks)
-    failing = sum(one.state is CheckState.FAILS for one in found)
-    advice = sum(one.state is CheckState.ADVICE for one in found)
+    findings = findings_of(checks)
+    failing = sum(one.state is CheckState.FAILS for one in findings)
+    advice = sum(one.state is CheckState.ADVICE for one in findings)
     if as_json:
-        print(json.dumps({"works": not failing, "checks": [asdict(one) for one in found]}, ensure_ascii=False))
+        print(json.dumps({"works": not failing, "checks": [asdict(one) for one in findings]}, ensure_ascii=False))
     else:
-        rows = [(one.check, one.state.value, " → ".join(filter(None, (one.found, one.advice)))) for one in found]
+        rows = [(one.check, one.state.value, " → ".join(filter(None, (one.found, one.advice)))) for one in findings]
         console = standard_output(PAGE_WIDTH)
         console.print(table(("check", "", "found"), rows))
-        told = f"{counted(failing, 'check')} failed, {advice} with advice"
-        console.print(told if failing or advice else "all is well")
+        summary = f"{counted(failing, 'check')} failed, {advice} with advice"
+        console.print(summary if failing or advice else "all is well")
     return 1 if failing else 0
 
 
@@ -75,10 +75,10 @@ def _prefect() -> Iterator[Finding]:
     if EXTRAS["flows"].missing():
         yield ok("Prefect", f"not installed; {install_line('flows')} for runs on a schedule")
         return
-    told = version("prefect")
+    installed = version("prefect")
     try:
         url = check_server()
     except UsageError as error:
-        yield fails("Prefect", f"{told}; {error}", "flows will not run until then; commands will")
+        yield fails("Prefect", f"{installed}; {error}", "flows will not run until then; commands will")
         return
-    yield ok("Prefect", f"{told}; {url or 'no server is set, flows start one on this machine'}")
+    yield ok("Prefect", f"{installed}; {url or 'no server is set, flows start one on this machine'}")

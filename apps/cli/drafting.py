@@ -74,10 +74,10 @@ def draft(
     # Cold start: Torch takes a second.
     from cinnabar.extraction.people.drafting.library_choice import choose_library_schema, library_schema
 
-    found, problems = parsed_documents(documents)
+    parsed, problems = parsed_documents(documents)
     for path, reason in problems:
         print(harmless(f"cinnabar: {path}: left out: {reason}"), file=sys.stderr)
-    choice = choose_library_schema(found)
+    choice = choose_library_schema(parsed)
     if choice.schema is None:
         raise UsageError(
             f"{choice}; write one: `cinnabar init DIR` makes a schema to edit, `cinnabar schema infer` takes a class,"
@@ -97,8 +97,8 @@ def deliver(schema: dict[str, Any], to: Path | None, as_json: bool, comment: str
     if as_json:
         print(json.dumps({"file": str(to), "fields": fields}, ensure_ascii=False))
         return
-    told = counted(len(fields), "field") if fields else "written"
-    print(f"{harmless(str(to))}: {told}; edit titles and descriptions, then")
+    field_count = counted(len(fields), "field") if fields else "written"
+    print(f"{harmless(str(to))}: {field_count}; edit titles and descriptions, then")
     print(f"  cinnabar schema check {harmless(str(to))}")
 
 

@@ -88,7 +88,7 @@ def evaluate(
         bool, typer.Option("--route", help="Measure the choice among the schemas of the sets instead.")
     ] = False,
     as_json: AsJson = False,
-    **said: Any,
+    **run_options: Any,
 ) -> None:
     """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
 
@@ -109,7 +109,7 @@ def evaluate(
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
 
-    plan = RunPlan.of(model=model, on_missing="guess", **said)
+    plan = RunPlan.of(model=model, on_missing="guess", **run_options)
     options = plan.options
     if not route and plan.related is None:
         check_extra("learn", "cinnabar eval")
@@ -136,10 +136,10 @@ def evaluate(
         schemas = [load_schema(one.folder / "schema.json") for one in chosen]
         examples = prompt_examples(options, schemas, [source])
         shown = source if examples is None else examples.shown_to(source)
-        found = predict_sets(chosen, partial(shown.filler, options.effort, options.steps), options)
-        figures = {one.name: score_set(one, found[one.name]) for one in chosen}
+        predicted = predict_sets(chosen, partial(shown.filler, options.effort, options.steps), options)
+        figures = {one.name: score_set(one, predicted[one.name]) for one in chosen}
         if predictions is not None:
-            _write(predictions, found)
+            _write(predictions, predicted)
     summary = summarise(figures)
     if as_json:
         print(json.dumps(summary))
@@ -160,17 +160,17 @@ def select_sets(paths: Sequence[Path], files: Path | None = None, limit: int | N
             listed = [line.strip() for line in files.read_text(encoding="utf-8").splitlines() if line.strip()]
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--files {files}: cannot be read: {error}") from error
-    found = [one for path in paths for one in find_sets(path)]
-    known = {line["file"] for one in found for line in one.truths}
+    labelled = [one for path in paths for one in find_sets(path)]
+    known = {line["file"] for one in labelled for line in one.truths}
     unknown = [name for name in listed or () if name not in known]
     if unknown:
         more = f", nor {len(unknown) - 1} more that it names" if len(unknown) > 1 else ""
         raise UsageError(f"--files {files}: no document of these sets is {unknown[0]!r}{more}")
-    names = [one.name for one in found]
+    names = [one.name for one in labelled]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice}: two of these sets have this name; score them one by one")
-    chosen = [one.select(listed, limit) for one in found]
+    chosen = [one.select(listed, limit) for one in labelled]
     if not any(one.truths for one in chosen):
         raise UsageError("none of the documents of these sets is left to score; see --files")
     return [one for one in chosen if one.truths]
@@ -195,7 +195,7 @@ def predict_sets(
             ready = compile_schema(source.schema)
             _ = ready.form  # reports a schema that no record meets now
             compiled[one.name] = (ready, Validator(source), Checks(source, ready))
-            tell_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
+            warn_of_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
         except UsageError as error:
             if len(chosen) == 1:
                 raise
@@ -211,29 +211,29 @@ def predict_sets(
                 raise
             print(harmless(f"cinnabar: {name}: counts as unanswered: {error}"), file=sys.stderr)
             del compiled[name]
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    predictions: dict[str, dict[str, dict[str, Any]]] = {}
     with ExitStack() as stack:
         pool = stack.enter_context(ParserPool(options.workers, settings=parser_settings(options)))
         bar = stack.enter_context(Bar())
         bar.begin(sum(len(one.truths) for one in chosen))
         for one in chosen:
-            found[one.name] = {}
+            predictions[one.name] = {}
             if one.name in compiled:
                 ready, validator, checks = compiled[one.name]
                 limits = options.max_tokens, options.max_seconds
                 job = Job(ready, engine, validator, "guess", options.context, 0.0, None, *limits, checks=checks)
-                found[one.name] = predict(one, job, pool, bar.step)
+                predictions[one.name] = predict(one, job, pool, bar.step)
     if isinstance(engine, Metered):
         usage = engine.usage()
         cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
         print(f"cinnabar: {usage['requests']} requests to {usage['model']}, cost {cost}", file=sys.stderr)
         if usage["stopped"]:
-            said = f"{usage['stopped']}; the documents that were not asked about count as unanswered"
-            print(f"cinnabar: lack of budget: {said}", file=sys.stderr)
-    return found
+            reason = f"{usage['stopped']}; the documents that were not asked about count as unanswered"
+            print(f"cinnabar: lack of budget: {reason}", file=sys.stderr)
+    return predictions
 
 
-def tell_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
+def warn_of_broken(name: str, broken: Sequence[tuple[str, Violation]]) -> None:
     """Prints to standard error how many truths the schema does not allow, with the first of them."""
     if broken:
         file, violation = broken[0]

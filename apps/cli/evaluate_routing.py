@@ -53,41 +53,41 @@ def evaluate_routing(
     with ParserPool(options.workers, settings=parser_settings(options)) as pool, Bar() as bar:
         bar.begin(sum(len(one.truths) for one in chosen))
         documents = {one.name: ((read.path, read.found) for read in read_set(one, pool)) for one in chosen}
-        found = confusion(routing, documents, bar.step)
+        routes = confusion(routing, documents, bar.step)
     several = len(chosen) > 1
-    figures = {name: of_set.figures(several) for name, of_set in found.items()}
+    figures = {name: of_set.figures(several) for name, of_set in routes.items()}
     if as_json:
-        print(json.dumps(_summary(found, several) | {"sets": figures}))
+        print(json.dumps(_summary(routes, several) | {"sets": figures}))
     else:
-        _report(found, figures, _summary(found, several))
+        _report(routes, figures, _summary(routes, several))
 
 
-def _summary(found: Mapping[str, SetRoutes], several: bool) -> dict[str, Any]:
-    documents = sum(one.documents for one in found.values())
+def _summary(routes: Mapping[str, SetRoutes], several: bool) -> dict[str, Any]:
+    documents = sum(one.documents for one in routes.values())
     return {
         "documents": documents,
-        "right": round(sum(one.right for one in found.values()) / documents, 4),
-        "refused": round(sum(one.refused for one in found.values()) / documents, 4) if several else None,
+        "right": round(sum(one.right for one in routes.values()) / documents, 4),
+        "refused": round(sum(one.refused for one in routes.values()) / documents, 4) if several else None,
     }
 
 
-def _report(found: Mapping[str, SetRoutes], figures: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
+def _report(routes: Mapping[str, SetRoutes], figures: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
     shown = ("documents", "right", "refused")
-    columns = [*(one.schema for one in found.values()), OTHER_KIND]
+    columns = [*(one.schema for one in routes.values()), OTHER_KIND]
     rows = [
         [name, *map(figures[name].get, shown), *(one.went[column] for column in columns)]
-        for name, one in found.items()
+        for name, one in routes.items()
     ]
     if len(rows) > 1:
-        rows.append(["all", *map(summary.get, shown), *(sum(one.went[c] for one in found.values()) for c in columns)])
+        rows.append(["all", *map(summary.get, shown), *(sum(one.went[c] for one in routes.values()) for c in columns)])
     console = standard_output()
     console.print(table(("set", *shown, *columns), rows))
     if summary["refused"] is not None:
         console.print("refused: the share that went to none of the others when its own schema was not offered")
-    wrong = [(f"{name}/{file}", route) for name, one in found.items() for file, route in one.elsewhere.items()]
+    wrong = [(f"{name}/{file}", route) for name, one in routes.items() for file, route in one.elsewhere.items()]
     for name, route in wrong[:_NAMED]:
         print(harmless(f"{name}: {route}"))
     if len(wrong) > _NAMED:
         print(f"… and {counted(len(wrong) - _NAMED, 'document')} more (--json has all)")
-    if lost := sum(one.unreadable for one in found.values()):
+    if lost := sum(one.unreadable for one in routes.values()):
         print(f"{counted(lost, 'document')} could not be read")

@@ -13,7 +13,7 @@ import typer
 from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.extract_report import print_report
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
-from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, tell
+from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
@@ -40,7 +40,7 @@ def extract(
     out: OutOption,
     flow: Annotated[bool, typer.Option("--flow", help="Run as a Prefect flow.")] = False,
     as_json: AsJson = False,
-    **said: Any,
+    **run_options: Any,
 ) -> int:
     """Read documents into tables: one record each, with the evidence behind every value.
 
@@ -70,9 +70,9 @@ def extract(
     """
     if flow:
         check_extra("flows", "cinnabar extract --flow")
-    plan = RunPlan.of(schema, out, **said)
+    plan = RunPlan.of(schema, out, **run_options)
     # An unusable schema is refused before weights are read.
-    assignment = Assignment.of(plan, tell)
+    assignment = Assignment.of(plan, print_notice)
     # Standard output is for the result, but Ray prints lost workers there.
     with redirect_stdout(sys.stderr):
         summary, reasons = (_through_prefect if flow else _run)(paths, plan, assignment)
@@ -110,5 +110,5 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
 
     # The command itself holds the run to its limits, and tells it by its status.
     free = plan.model_copy(update={"max_error_rate": None, "fail_on": None})
-    found: Any = extract_folder(**flow_parameters(paths, free), wait=0)
-    return Summary(**found), []
+    fields: Any = extract_folder(**flow_parameters(paths, free), wait=0)
+    return Summary(**fields), []

@@ -31,17 +31,17 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
     read = summary.written + summary.quarantined
     rate = speed(read, max(summary.seconds, 1e-3))
-    told = f"{rate}, {counted(summary.steps, 'denoising step')}" if read else ""
+    speed_and_steps = f"{rate}, {counted(summary.steps, 'denoising step')}" if read else ""
     left = summary.usage["left"] if summary.usage else 0
     why = (summary.usage or {}).get("stopped")
-    told_skips = {code: count for code in _SKIPS if (count := summary.skips.get(code, 0))}
+    named_skips = {code: count for code in _SKIPS if (count := summary.skips.get(code, 0))}
     again = "done before, or the same bytes as another input; --retry-quarantined reads quarantine again"
     known = left + sum(count for code, count in summary.skips.items() if code in {*_SKIPS, *CODES})
     before = [again] if summary.skipped > known else []
     if unread := {code: count for code, count in summary.skips.items() if code in CODES}:
         reasons_of = ", ".join(f"{code} {count}" for code, count in unread.items())
         before.append(f"{sum(unread.values())} that cannot be read now ({reasons_of}); their records stay")
-    before += [f"{count} {_SKIPS[code]} ({code} in outcomes)" for code, count in told_skips.items()]
+    before += [f"{count} {_SKIPS[code]} ({code} in outcomes)" for code, count in named_skips.items()]
     if left:
         before.append(f"{left} left for lack of budget{f': {why}' if why else ''}")
     rows: list[tuple[str, object, str]] = [
@@ -49,7 +49,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
         ("skipped", summary.skipped, "; ".join(before)),
-        ("seconds", summary.seconds, told),
+        ("seconds", summary.seconds, speed_and_steps),
     ]
     if summary.routing_ms is not None:
         rows.append(("routing", f"{summary.routing_ms:g} ms", "to choose the schema of a document"))
@@ -93,8 +93,8 @@ def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]
         " ORDER BY run_id DESC, path LIMIT ?"
     )
     with connect(out) as connection:
-        found = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
-    records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in found]
+        stored = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
+    records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in stored]
     rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]
     fields = list(dict.fromkeys(field for _, record in rows for field in record))
     columns = fields[:_PREVIEW_COLUMNS]

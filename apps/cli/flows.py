@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.options import AsJson, Documents, OutOption, SchemasOption, takes_options
-from cinnabar.apps.cli.plans import check_plan, flow_parameters, tell
+from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
 from cinnabar.extraction.documents.inputs import gather, located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -66,7 +66,7 @@ def serve_schedule(
     ] = 3600,
     port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
     as_json: AsJson = False,
-    **said: Any,
+    **run_options: Any,
 ) -> None:
     """Run `extract` on a schedule on this machine, until stopped, without a work pool or worker.
 
@@ -86,18 +86,18 @@ def serve_schedule(
 
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
-    plan = RunPlan.of(schema, out, **said)
-    check_plan(paths, plan, Assignment.of(plan, tell), reachable=password_block is None)
+    plan = RunPlan.of(schema, out, **run_options)
+    check_plan(paths, plan, Assignment.of(plan, print_notice), reachable=password_block is None)
     if wait < 0:
         raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
     blocks = {"password_block": password_block, "document_password_block": document_password_block}
     parameters = flow_parameters(paths, plan) | {name: one for name, one in blocks.items() if one is not None}
     with server(port) as url:
         _check_at_server(paths, out, password_block, document_password_block, plan.gpu_limit)
-        told = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
+        notice = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         if as_json:
             print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
-        print(harmless(f"cinnabar: {told}"), file=sys.stderr, flush=True)
+        print(harmless(f"cinnabar: {notice}"), file=sys.stderr, flush=True)
         mark_killed_runs()
         serve(name, parameters | {"wait": wait}, schedule)
 
@@ -129,8 +129,8 @@ def notify_owner(
         mark_killed_runs()
         notify(address)
     kind = address.partition("://")[0]
-    told = f"{url.removesuffix('/api')} tells failed, killed and late runs, by {kind}"
-    print(json.dumps({"url": url, "kind": kind}) if as_json else told)
+    notice = f"{url.removesuffix('/api')} tells failed, killed and late runs, by {kind}"
+    print(json.dumps({"url": url, "kind": kind}) if as_json else notice)
 
 
 def _check_at_server(

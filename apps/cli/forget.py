@@ -70,59 +70,60 @@ def forget(
     """
     if out is None and not sets:
         raise UsageError("forget: expected --out with the folder of results, or --set with a labelled set")
-    found = None if out is None else remove(out, document, dry_run=True)
-    digests = () if found is None else found.digests
+    forgotten = None if out is None else remove(out, document, dry_run=True)
+    digests = () if forgotten is None else forgotten.digests
     drafted = [forget_in_set(folder, document, digests, dry_run=True) for folder in sets or ()]
-    if found is None and not any(one.files or one.truths for one in drafted):
+    if forgotten is None and not any(one.files or one.truths for one in drafted):
         raise UsageError(f"{document}: no such document in {', '.join(one.folder for one in drafted)}")
     if not dry_run:
-        _confirm(yes, as_json, found, drafted)
+        _confirm(yes, as_json, forgotten, drafted)
         drafted = [forget_in_set(folder, document, digests) for folder in sets or ()]
-        found = None if out is None else remove(out, document)
+        forgotten = None if out is None else remove(out, document)
     if as_json:
-        told = None if found is None else asdict(found)
-        print(json.dumps({"dry_run": dry_run, "results": told, "sets": [asdict(one) for one in drafted]}))
+        results = None if forgotten is None else asdict(forgotten)
+        print(json.dumps({"dry_run": dry_run, "results": results, "sets": [asdict(one) for one in drafted]}))
         return
-    _tell("would be removed" if dry_run else "removed", found, drafted)
-    for path in found.paths if found else ():
+    _print_forgotten("would be removed" if dry_run else "removed", forgotten, drafted)
+    for path in forgotten.paths if forgotten else ():
         if os.path.lexists(path):
-            _say(f"kept: the file {path} itself; a run that reads it stores it again")
+            _print_safely(f"kept: the file {path} itself; a run that reads it stores it again")
 
 
-def _confirm(yes: bool, as_json: bool, found: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
+def _confirm(yes: bool, as_json: bool, forgotten: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
     if yes:
         return
     if as_json or not sys.stdin.isatty():
         raise UsageError("forget: expected --yes, because nothing can be asked here; --dry-run tells what would go")
-    _tell("will be removed", found, drafted)
+    _print_forgotten("will be removed", forgotten, drafted)
     typer.confirm("Remove it?", abort=True)
 
 
-def _tell(verb: str, found: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
-    if found is not None:
-        for path in found.paths:
-            _say(path)
-        _say(", ".join(found.digests) or "no digest: the file could not be opened")
-        parts = [counted(count, _ROWS[t], _MORE.get(t, "")) for t, count in found.rows.items() if count]
-        if found.quarantined:
-            parts.append(f"{found.quarantined} of the outcomes in quarantine")
-        _say(f"{verb}: {', '.join(parts)}; {counted(found.batches, 'batch', 'batches')} written anew")
-        if found.pages:
-            _say(f"{verb}: {counted(found.pages, 'page')} that OCR read")
-        if found.encodings:
-            _say(f"{verb}: {counted(found.encodings, 'encoding')} of all documents; the model makes them again")
-        for name in found.journals:
-            _say(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
-        if found.reports:
-            _say(f"{verb}: {counted(len(found.reports), 'report')} that named it; those are written anew")
-        for name in found.aside:
-            _say(f"{verb}: {name}, a batch that had been set aside")
+def _print_forgotten(verb: str, forgotten: Forgotten | None, drafted: list[ForgottenInSet]) -> None:
+    if forgotten is not None:
+        for path in forgotten.paths:
+            _print_safely(path)
+        _print_safely(", ".join(forgotten.digests) or "no digest: the file could not be opened")
+        parts = [counted(count, _ROWS[t], _MORE.get(t, "")) for t, count in forgotten.rows.items() if count]
+        if forgotten.quarantined:
+            parts.append(f"{forgotten.quarantined} of the outcomes in quarantine")
+        _print_safely(f"{verb}: {', '.join(parts)}; {counted(forgotten.batches, 'batch', 'batches')} written anew")
+        if forgotten.pages:
+            _print_safely(f"{verb}: {counted(forgotten.pages, 'page')} that OCR read")
+        if forgotten.encodings:
+            encodings = counted(forgotten.encodings, "encoding")
+            _print_safely(f"{verb}: {encodings} of all documents; the model makes them again")
+        for name in forgotten.journals:
+            _print_safely(f"{verb}: the texts of a server's answers in {name}; an unfinished run pays for them again")
+        if forgotten.reports:
+            _print_safely(f"{verb}: {counted(len(forgotten.reports), 'report')} that named it; those are written anew")
+        for name in forgotten.aside:
+            _print_safely(f"{verb}: {name}, a batch that had been set aside")
     for one in drafted:
         for file in one.files:
-            _say(f"{verb}: {Path(one.folder) / file}")
+            _print_safely(f"{verb}: {Path(one.folder) / file}")
         if one.truths:
-            _say(f"{verb}: {counted(one.truths, 'line')} of {Path(one.folder) / 'truth.jsonl'}")
+            _print_safely(f"{verb}: {counted(one.truths, 'line')} of {Path(one.folder) / 'truth.jsonl'}")
 
 
-def _say(text: str) -> None:
+def _print_safely(text: str) -> None:
     print(harmless(text).encode("utf-8", "backslashreplace").decode())

@@ -11,7 +11,7 @@ import typer
 
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.cli.results import Out, tell_unread
+from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.people.verification import verify as check
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import compact as merge
@@ -32,9 +32,9 @@ def runs(
       cinnabar runs --out tables
       cinnabar runs --out tables --limit 1 --json
     """
-    found = stored(out, limit)
+    listed = stored(out, limit)
     if as_json:
-        print(json.dumps([asdict(run) | {"started": run.started.isoformat()} for run in found]))
+        print(json.dumps([asdict(run) | {"started": run.started.isoformat()} for run in listed]))
         return
     columns = ("run", "started", "seconds", "schema", "model", "inputs", "written", "quarantined", "skipped", "report")
     rows = [
@@ -50,7 +50,7 @@ def runs(
             run.skipped,
             "" if run.report is None else Path(run.report).relative_to(out),
         )
-        for run in found
+        for run in listed
     ]
     standard_output().print(table(columns, rows))
 
@@ -73,8 +73,8 @@ def report(
     """
 
     # A person's corrections are runs, too, but no model took part.
-    found = [] if run is not None else stored(out)
-    run_id = run if run is not None else next((one for one in found if one.model), found[0]).run_id
+    earlier = [] if run is not None else stored(out)
+    run_id = run if run is not None else next((one for one in earlier if one.model), earlier[0]).run_id
     written = write_report(out, run_id, to)
     if as_json:
         print(json.dumps({"run_id": run_id, "report": str(written.path), "drift": written.drift}))
@@ -92,23 +92,23 @@ def status(out: Out, as_json: AsJson = False) -> None:
       cinnabar status --out tables
       cinnabar status --out tables --json
     """
-    tell_unread(out)
-    found = look(out)
+    warn_of_unread(out)
+    content = look(out)
     if as_json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(content)))
         return
     rows = [
-        ("runs", found.runs, f"the last is {found.last_run}"),
-        ("documents", found.documents, ""),
-        *((f"records of {name}", count, "") for name, count in found.records.items()),
-        ("quarantine", sum(found.quarantined.values()), _counts(found.quarantined)),
-        ("corrections", found.corrections, f"{found.waiting} to be committed" if found.waiting else ""),
-        ("files", found.files, f"{_size(found.bytes)} in {counted(found.batches, 'batch', 'batches')}"),
-        ("to be removed", "", f"{_size(found.replaced)} of batches that were merged"),
-        ("a run is going", "yes" if found.writing else "no", ""),
-        ("snapshot", "" if found.snapshot else "behind", "" if found.snapshot else "the next run renews it"),
+        ("runs", content.runs, f"the last is {content.last_run}"),
+        ("documents", content.documents, ""),
+        *((f"records of {name}", count, "") for name, count in content.records.items()),
+        ("quarantine", sum(content.quarantined.values()), _counts(content.quarantined)),
+        ("corrections", content.corrections, f"{content.waiting} to be committed" if content.waiting else ""),
+        ("files", content.files, f"{_size(content.bytes)} in {counted(content.batches, 'batch', 'batches')}"),
+        ("to be removed", "", f"{_size(content.replaced)} of batches that were merged"),
+        ("a run is going", "yes" if content.writing else "no", ""),
+        ("snapshot", "" if content.snapshot else "behind", "" if content.snapshot else "the next run renews it"),
     ]
-    standard_output().print(table((found.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
+    standard_output().print(table((content.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
 
 
 def compact(out: Out, as_json: AsJson = False) -> None:
@@ -118,16 +118,16 @@ def compact(out: Out, as_json: AsJson = False) -> None:
     Examples:
       cinnabar compact --out tables
     """
-    tell_unread(out)
-    found = merge(out)
+    warn_of_unread(out)
+    merged = merge(out)
     if as_json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(merged)))
         return
-    if (found.batches_before, found.files_before) == (found.batches, found.files):
-        print(f"nothing to merge: {counted(found.batches, 'batch', 'batches')}, {counted(found.files, 'file')}")
+    if (merged.batches_before, merged.files_before) == (merged.batches, merged.files):
+        print(f"nothing to merge: {counted(merged.batches, 'batch', 'batches')}, {counted(merged.files, 'file')}")
         return
-    print(f"before: {_told(found.batches_before, found.files_before, found.bytes_before)}")
-    print(f"now: {_told(found.batches, found.files, found.bytes)}; the old files go after a day")
+    print(f"before: {_sizes_in_words(merged.batches_before, merged.files_before, merged.bytes_before)}")
+    print(f"now: {_sizes_in_words(merged.batches, merged.files, merged.bytes)}; the old files go after a day")
 
 
 def verify(
@@ -145,30 +145,30 @@ def verify(
       cinnabar verify --out tables
       cinnabar verify --out tables --clean
     """
-    found = check(out, clean)
+    checked = check(out, clean)
     if as_json:
-        print(json.dumps(asdict(found)))
-        return 1 if found.problems else 0
-    for problem in found.problems:
+        print(json.dumps(asdict(checked)))
+        return 1 if checked.problems else 0
+    for problem in checked.problems:
         print(harmless(f"{problem.path}: {problem.detail}"))
-    for name in found.aside:
+    for name in checked.aside:
         print(harmless(f"{name}: set aside; the next run fills its documents again"))
-    if found.removed:
-        print(f"removed: {counted(len(found.removed), 'file')} of dead runs")
-    if found.leftovers:
-        lying = counted(len(found.leftovers), "file")
+    if checked.removed:
+        print(f"removed: {counted(len(checked.removed), 'file')} of dead runs")
+    if checked.leftovers:
+        lying = counted(len(checked.leftovers), "file")
         print(f"left over from dead runs: {lying}; --clean or the next run removes them")
-    broken = counted(len(found.problems), "problem") if found.problems else "all is well"
-    looked = (counted(found.batches, "batch", "batches"), counted(found.files, "file"))
-    print(f"{', '.join(looked)}, {counted(found.records, 'record')}: {broken}")
-    return 1 if found.problems else 0
+    broken = counted(len(checked.problems), "problem") if checked.problems else "all is well"
+    looked = (counted(checked.batches, "batch", "batches"), counted(checked.files, "file"))
+    print(f"{', '.join(looked)}, {counted(checked.records, 'record')}: {broken}")
+    return 1 if checked.problems else 0
 
 
 def _counts(counts: dict[str, Any]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
-def _told(batches: int, files: int, size: int) -> str:
+def _sizes_in_words(batches: int, files: int, size: int) -> str:
     return f"{counted(batches, 'batch', 'batches')}, {counted(files, 'file')}, {_size(size)}"
 
 

@@ -114,8 +114,8 @@ def _keep(out: Path, schema: str, again: bool, as_json: bool, events: bool) -> N
         ):
             summary = None if begun.empty else begun.work_through()
     if as_json or events:
-        told = {"kept": str(place), "read_again": None if summary is None else asdict(summary)}
-        print(json.dumps(({"event": "result"} if events else {}) | told), flush=True)
+        result = {"kept": str(place), "read_again": None if summary is None else asdict(summary)}
+        print(json.dumps(({"event": "result"} if events else {}) | result), flush=True)
         return
     print(f"kept: extract and backfill into {out} read {schema} with {place}; --model default takes the shipped model")
     if summary is not None:
@@ -135,17 +135,17 @@ def _train(
         raise UsageError(f"--minutes: expected a finite number above 0, without --steps, got {minutes:g}")
     check_extra("learn", "cinnabar improve")
     begun, within = time.monotonic(), minutes or MINUTES
-    with _Telling(_event if events else _line(sys.stderr.isatty())) as report:
+    with _StageReport(_event if events else _line(sys.stderr.isatty())) as report:
         report(Stage("reading", 0.0, 0.0, left=60 * within if steps is None else None))
         corrected = corrected_set(out, schema)
         check_enough(corrected)
         for path in corrected.missing:
             print(harmless(f"cinnabar: {path}: not found or not readable any more, left out"), file=sys.stderr)
-        found = improve(corrected, out, steps, device, report, minutes=within, begun=begun)
+        improvement = improve(corrected, out, steps, device, report, minutes=within, begun=begun)
     if events or as_json:
-        print(json.dumps(({"event": "result"} if events else {}) | asdict(found)), flush=True)
+        print(json.dumps(({"event": "result"} if events else {}) | asdict(improvement)), flush=True)
     else:
-        _show(found, schema, out)
+        _show(improvement, schema, out)
 
 
 class _EventsOfReading(Silent):
@@ -166,18 +166,18 @@ class _EventsOfReading(Silent):
         print(json.dumps({"event": "progress", "stage": "reading again", "done": share}), flush=True)
 
 
-class _Telling:
+class _StageReport:
     """Tells each stage, and the last one again every 30 seconds, from a thread: reading and measuring tell nothing."""
 
-    def __init__(self, say: Callable[[Stage, bool], None]) -> None:
-        self._say, self._lock, self._ended = say, threading.Lock(), threading.Event()
+    def __init__(self, show: Callable[[Stage, bool], None]) -> None:
+        self._show, self._lock, self._ended = show, threading.Lock(), threading.Event()
         self._last: tuple[float, Stage] | None = None
-        self._again = threading.Thread(target=self._tell_again, name="progress", daemon=True)
+        self._again = threading.Thread(target=self._show_again, name="progress", daemon=True)
 
     def __call__(self, stage: Stage) -> None:
         with self._lock:
             self._last = time.monotonic(), stage
-            self._say(stage, False)
+            self._show(stage, False)
 
     def __enter__(self) -> Self:
         self._again.start()
@@ -186,55 +186,55 @@ class _Telling:
     def __exit__(self, *_: object) -> None:
         self._ended.set()
 
-    def _tell_again(self) -> None:
+    def _show_again(self) -> None:
         while not self._ended.wait(LINE_SECONDS):
             with self._lock:
                 if self._last is not None:
                     at, stage = self._last
                     more = time.monotonic() - at
                     left = None if stage.left is None else round(max(0.0, stage.left - more), 1)
-                    self._say(replace(stage, seconds=round(stage.seconds + more, 1), left=left), True)
+                    self._show(replace(stage, seconds=round(stage.seconds + more, 1), left=left), True)
 
 
 def _event(stage: Stage, _again: bool) -> None:
-    said = {"event": "progress", "stage": stage.name, "done": stage.done, "seconds": stage.seconds, "f1": stage.f1}
-    print(json.dumps(said | {"left": stage.left}), flush=True)
+    fields = {"event": "progress", "stage": stage.name, "done": stage.done, "seconds": stage.seconds, "f1": stage.f1}
+    print(json.dumps(fields | {"left": stage.left}), flush=True)
 
 
 def _line(terminal: bool) -> Callable[[Stage, bool], None]:
     """Returns what prints a line for each stage and each repetition; on a terminal one line that changes."""
-    said = ""
+    shown_stage = ""
 
-    def tell(stage: Stage, again: bool) -> None:
-        nonlocal said
+    def show(stage: Stage, again: bool) -> None:
+        nonlocal shown_stage
         f1 = "" if stage.f1 is None else f", F1 {stage.f1:.2f}"
         left = "" if stage.left is None else f", at most {stage.left:.0f} s left"
         text = f"{stage.name}: {stage.done:.0%}, {stage.seconds:.0f} s{left}{f1}"
         if terminal:
             print(f"\r{text:<70}", end="\n" if stage.done >= 1 else "", file=sys.stderr, flush=True)
-        elif again or stage.name != said:
+        elif again or stage.name != shown_stage:
             print(text, file=sys.stderr, flush=True)
-        said = stage.name
+        shown_stage = stage.name
 
-    return tell
+    return show
 
 
-def _show(found: Improvement, schema: str, out: Path) -> None:
+def _show(improvement: Improvement, schema: str, out: Path) -> None:
     rows = [
-        (one.field, one.support, f"{one.before:.2f}", f"{one.after:.2f}", _said(one.after - one.before))
-        for one in sorted(found.fields, key=lambda one: one.before - one.after)
+        (one.field, one.support, f"{one.before:.2f}", f"{one.after:.2f}", _change_in_words(one.after - one.before))
+        for one in sorted(improvement.fields, key=lambda one: one.before - one.after)
     ]
     standard_output().print(table(("field", "values", "f1 before", "f1 after", ""), rows))
     print(
-        f"F1 of {found.documents} corrected documents, each read by a model that was not trained on it:"
-        f" {found.before:.2f} before, {found.after:.2f} after ({found.seconds:.0f} s)"
+        f"F1 of {improvement.documents} corrected documents, each read by a model that was not trained on it:"
+        f" {improvement.before:.2f} before, {improvement.after:.2f} after ({improvement.seconds:.0f} s)"
     )
     name = f"{schema} --out {out}"
-    if found.better:
+    if improvement.better:
         print(f"use it from the next run on: cinnabar improve {name} --keep   (or --discard)")
     else:
         print(f"not better: more corrected documents may help. cinnabar improve {name} --discard   (or --keep)")
 
 
-def _said(gain: float) -> str:
+def _change_in_words(gain: float) -> str:
     return "better" if gain > 0 else "worse" if gain < 0 else ""

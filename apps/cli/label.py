@@ -35,7 +35,7 @@ def label(
     ] = "default",
     device: DeviceOption = "auto",
     as_json: AsJson = False,
-    **said: Any,
+    **run_options: Any,
 ) -> None:
     """Draft a labelled set: records to correct, the fields with the lowest confidence first.
 
@@ -49,7 +49,7 @@ def label(
     """
     if documents < 1:
         raise UsageError(f"--documents: expected at least 1, got {documents}")
-    options = RunOptions(**said)
+    options = RunOptions(**run_options)
     source = load_schema(schema)
     _ = compile_schema(source.schema).form
     if is_remote(model):

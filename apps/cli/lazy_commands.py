@@ -53,13 +53,13 @@ class LazyGroup(TyperGroup):
 @cache
 def _loaded(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
     module, _, attribute = entry.place.partition(":")
-    found = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
+    target = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
     # The callback makes it a group also around a single command.
     around = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, callback=lambda: None)
-    if isinstance(found, typer.Typer):
-        around.add_typer(found, name=name)
+    if isinstance(target, typer.Typer):
+        around.add_typer(target, name=name)
     else:
-        around.command(name)(found)
+        around.command(name)(target)
     take_local_paths(around)
     give_quiet(around)
     group = typer.main.get_command(around)

@@ -24,11 +24,11 @@ def take_local_paths(app: typer.Typer) -> None:
 
 def _refusing(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
-    def run(*args: Any, **said: Any) -> Any:
-        for name, value in said.items():
+    def run(*args: Any, **arguments: Any) -> Any:
+        for name, value in arguments.items():
             for path in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(path, Path):
                     check_local(path, f"--{name.replace('_', '-')}")
-        return command(*args, **said)
+        return command(*args, **arguments)
 
     return run

@@ -81,8 +81,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(shown: bool) -> None:
+    if shown:
         from importlib.metadata import version  # Cold start: it parses messages of e-mail, 15 ms.
 
         typer.echo(f"cinnabar {version('cinnabar-extract')}")

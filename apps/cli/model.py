@@ -56,7 +56,7 @@ def check_model(
     ] = False,
     device: DeviceOption = "auto",
     as_json: AsJson = False,
-    **said: Any,
+    **run_options: Any,
 ) -> None:
     """Show what a language model is and needs, then run labelled documents through it.
 
@@ -73,24 +73,24 @@ def check_model(
     # Cold start: Torch takes a second.
     from cinnabar.engine.models.language.inspection import inspect_checkpoint
 
-    options = RunOptions(on_missing="guess", **said)
+    options = RunOptions(on_missing="guess", **run_options)
     paths = [] if without_run else sets or [path for path in (SAMPLES,) if path.is_dir()]
     chosen = select_sets(paths, limit=limit) if paths else []
     if chosen:
         check_extra("learn", "cinnabar model check without --no-run")
-    found = inspect_checkpoint(folder, device)
-    facts = {**found.facts, "problems": found.problems}
+    inspection = inspect_checkpoint(folder, device)
+    facts = {**inspection.facts, "problems": inspection.problems}
     if not as_json:
         _show(facts)
-    if chosen and not found.problems:
+    if chosen and not inspection.problems:
         run = _run(folder, device, chosen, options)
         facts["run"] = run
         if not as_json:
             _show(run)
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
-    if found.problems:
-        raise ModelError(found.problems[0])
+    if inspection.problems:
+        raise ModelError(inspection.problems[0])
 
 
 def _run(folder: str, device: Device, chosen: Sequence[LabelledSet], options: RunOptions) -> dict[str, Any]:
@@ -154,10 +154,10 @@ def fetch_model(
 def _show(facts: Mapping[str, Any]) -> None:
     for name, value in facts.items():
         for line in value if name == "problems" else [value]:
-            print(harmless(f"{name:<26} {_said(line)}"), flush=True)
+            print(harmless(f"{name:<26} {_fact_in_words(line)}"), flush=True)
 
 
-def _said(value: Any) -> str:
+def _fact_in_words(value: Any) -> str:
     """Returns a fact as text; of a list the first ten."""
     if isinstance(value, list):
         more = f" and {len(value) - 10} more" if len(value) > 10 else ""

@@ -79,5 +79,5 @@ def takes_options(*names: str) -> Callable[[Function], Function]:
 def _option(name: str, field: FieldInfo) -> Any:
     # With an explicit name Typer gives a flag no `--no-` opposite.
     named = f"--{name.replace('_', '-')}"
-    said: dict[str, Any] = {"metavar": _METAVAR_OF.get(name), "help": field.description}
-    return Annotated[field.annotation, typer.Option(named, autocompletion=_COMPLETED.get(name), **said)]
+    texts: dict[str, Any] = {"metavar": _METAVAR_OF.get(name), "help": field.description}
+    return Annotated[field.annotation, typer.Option(named, autocompletion=_COMPLETED.get(name), **texts)]

@@ -18,7 +18,7 @@ from cinnabar.flows.limits import broken_limits
 from cinnabar.schemas.wording import harmless
 
 
-def tell(note: str) -> None:
+def print_notice(note: str) -> None:
     """Prints what the user may not expect of a run."""
     print(f"cinnabar: {note}", file=sys.stderr)
 

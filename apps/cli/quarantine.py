@@ -61,15 +61,15 @@ def list_held(out: Out, documents: _HeldDocuments = None, codes: _Codes = None, 
       cinnabar quarantine list --out tables
       cinnabar quarantine list --out tables --code missing --json
     """
-    found = held(out, documents or (), codes or ())
+    listed = held(out, documents or (), codes or ())
     if as_json:
-        print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+        print(json.dumps([asdict(one) for one in listed], ensure_ascii=False))
         return
     console = standard_output()
-    rows = [(one.path, one.schema_name, one.code, one.detail) for one in found]
+    rows = [(one.path, one.schema_name, one.code, one.detail) for one in listed]
     console.print(table(("path", "schema", "code", "detail"), rows))
-    reasons = ", ".join(f"{code} {count}" for code, count in Counter(o.code for o in found).most_common())
-    console.print(harmless(f"{len(found)} in quarantine" + (f": {reasons}" if reasons else "")), markup=False)
+    reasons = ", ".join(f"{code} {count}" for code, count in Counter(o.code for o in listed).most_common())
+    console.print(harmless(f"{len(listed)} in quarantine" + (f": {reasons}" if reasons else "")), markup=False)
 
 
 @quarantine_app.command()

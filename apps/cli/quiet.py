@@ -32,17 +32,17 @@ def quietable(command: Callable[..., Any]) -> Callable[..., Any]:
         return command
 
     @functools.wraps(command)
-    def run(*args: Any, quiet: bool = False, **said: Any) -> Any:
+    def run(*args: Any, quiet: bool = False, **arguments: Any) -> Any:
         if not quiet:
-            return command(*args, **said)
-        if said.get("yes") is False and not said.get("dry_run"):
+            return command(*args, **arguments)
+        if arguments.get("yes") is False and not arguments.get("dry_run"):
             raise UsageError("--quiet: expected --yes beside it, because it asks nothing")
         with ExitStack() as silence:
             nothing = silence.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
             silence.enter_context(redirect_stderr(nothing))
-            if not said.get("as_json"):
+            if not arguments.get("as_json"):
                 silence.enter_context(redirect_stdout(nothing))
-            return command(*args, **said)
+            return command(*args, **arguments)
 
     option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_QUIET)
     parameters = [*signature.parameters.values(), option]

@@ -22,13 +22,13 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
         ("cost", cost, tokens),
         ("requests", usage["requests"], f"{again}, {usage['from_journal']} paid for by an earlier run"),
     ]
-    for name, said in (
+    for name, meaning in (
         ("unmetered", "answers without a reported usage, so their cost is not known"),
         ("unanswered", "sent, perhaps charged"),
     ):
         if usage[name]:
             most = usage[f"{name}_cost_at_most"]
-            rows.append((name, usage[name], said if most is None else f"{said}, ${most} at most"))
+            rows.append((name, usage[name], meaning if most is None else f"{meaning}, ${most} at most"))
     return rows + _escalated(usage)
 
 

@@ -27,7 +27,7 @@ from cinnabar.schemas.wording import counted, harmless
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
 
 
-def tell_unread(out: Path) -> None:
+def warn_of_unread(out: Path) -> None:
     """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
     for path, why in unread_corrections(out).items():
         print(harmless(f"cinnabar: {path}: {why}"), file=sys.stderr)
@@ -115,13 +115,13 @@ def show(
     if schema is not None or model is not None:
         raise UsageError("--schema and --model: expected --steps with them")
 
-    found = find(out, document)
+    shown_records = find(out, document)
     if as_json:
-        shown = [asdict(one) | {"record": one.record} for one in found]
+        shown = [asdict(one) | {"record": one.record} for one in shown_records]
         print(json.dumps(shown, ensure_ascii=False, default=str))
         return
     console = standard_output()
-    for one in found:
+    for one in shown_records:
         _print(one, console)
 
 
@@ -136,8 +136,8 @@ def _print(one: Shown, console: Console) -> None:
         ("flags", ", ".join(one.flags)),
         ("run", one.run_id),
     ]
-    said = [(name, value) for name, value in about if value not in (None, "")]
-    console.print(table(("path", one.path), said))
+    known = [(name, value) for name, value in about if value not in (None, "")]
+    console.print(table(("path", one.path), known))
     if one.outcome != "written":
         if one.record_json is not None:
             console.print(Text(f"Rejected record: {harmless(one.record_json)}"))

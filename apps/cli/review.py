@@ -34,7 +34,7 @@ def review(
       cinnabar review --out tables --open
       cinnabar review --out tables --who Ada
     """
-    def told(address: str) -> None:
+    def show_address(address: str) -> None:
         if as_json:
             typer.echo(json.dumps({"folder": str(out), "url": address}))
         else:
@@ -42,4 +42,4 @@ def review(
         if open_browser:
             webbrowser.open(address)
 
-    serve_review(out, port, who, told)
+    serve_review(out, port, who, show_address)

@@ -50,7 +50,7 @@ def list_schemas(as_json: AsJson = False) -> None:
       cinnabar schema list --json
     """
     sources = [load_schema(name).schema for name in LIBRARY]
-    found = [
+    listed = [
         {
             "name": name,
             "description": str(schema.get("description", "")),
@@ -60,9 +60,9 @@ def list_schemas(as_json: AsJson = False) -> None:
         if isinstance(schema, dict)
     ]
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(listed, ensure_ascii=False))
         return
-    rows = [(one["name"], one["description"], ", ".join(one["fields"])) for one in found]
+    rows = [(one["name"], one["description"], ", ".join(one["fields"])) for one in listed]
     standard_output().print(table(("name", "for", "fields"), rows))
 
 
@@ -107,7 +107,7 @@ def check_schema(
         (pointer, f'this keyword is unknown and has no effect; did you mean "{near}"?')
         for pointer, near in misspelt_keywords(source.schema)
     ]
-    rows += [(pointer, "warning", told) for pointer, told in misspelt]
+    rows += [(pointer, "warning", text) for pointer, text in misspelt]
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
     facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
@@ -120,14 +120,14 @@ def check_schema(
     if as_json:
         places = [dict(zip(("place", "values", "enforced"), row, strict=True)) for row in rows]
         choices = [{"choice": path, "decided": way} for path, way in ways]
-        found = {
+        result = {
             "name": source.name,
             "fields": [asdict(field) for field in fields],
-            "not_promised": [{"place": pointer or "/", "reason": told} for pointer, told in open_ends],
+            "not_promised": [{"place": pointer or "/", "reason": text} for pointer, text in open_ends],
             "places": places,
             "choices": choices,
         }
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(result, ensure_ascii=False))
         return
     if details:
         console = standard_output()
@@ -136,12 +136,12 @@ def check_schema(
             console.print(table(("choice", "decided"), ways))
         return
     console = standard_output(PAGE_WIDTH)
-    asked = [(field.name, field.asked, field.otherwise) for field in fields]
-    console.print(table(("field", "asks for", "if it is missing"), asked, source.name))
+    field_rows = [(field.name, field.asked, field.otherwise) for field in fields]
+    console.print(table(("field", "asks for", "if it is missing"), field_rows, source.name))
     lines = [
         "A record is written only if it meets the whole schema; a document that is held back waits in quarantine.",
         "Not promised: that a value is the right one. Its confidence tells how sure it is.",
-        *(f"Not promised: {pointer or '/'}: {told}" for pointer, told in open_ends),
+        *(f"Not promised: {pointer or '/'}: {text}" for pointer, text in open_ends),
         *(f"Checked in each record: {one.name}: {one.expression}" for one in checks.each),
         *([] if described else ["Without a description the schema cannot be told from others (--route, --related)."]),
         *(f"Could come from the file itself: {one.pointer}: {one.fact}" for one in proposals(compiled.form)),

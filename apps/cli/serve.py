@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.options import takes_options
-from cinnabar.apps.cli.plans import tell
+from cinnabar.apps.cli.plans import print_notice
 from cinnabar.apps.server.logs import start_log
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.engine.examples import Examples, joined
@@ -57,7 +57,7 @@ def serve_model(
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
     ] = False,
-    **said: Any,
+    **run_options: Any,
 ) -> int:
     """Serve a model: chat completions with a schema, files into records, by HTTP on this machine.
 
@@ -80,7 +80,7 @@ def serve_model(
         timeout,
         max_body << 20,
     )
-    plan = RunPlan.of(schema or (), out, **said)
+    plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
     source, _ = sources_of(plan, _model(plan.model, out))
     examples = _examples(plan.options, schemas, source, out)
@@ -101,26 +101,26 @@ def serve_model(
     return 0
 
 
-def _model(asked: str | None, out: Path | None) -> str:
+def _model(named: str | None, out: Path | None) -> str:
     """Returns the model that was asked for, else the one that the folder keeps for its only schema, else `default`.
 
     Raises UsageError if the folder has several schemas and keeps models, so that none of them is passed over unsaid.
     """
     if out is None:
-        return asked or "default"
+        return named or "default"
     if not out.is_dir():
         raise UsageError(f"--out {out}: expected a folder of results, found none")
-    found = names(out)
-    kept = {name: folder for name in found if (folder := kept_model(out, name)) is not None}
-    if asked is None and kept and len(found) > 1:
-        told = ", ".join(f"`--model {folder}` for {name}" for name, folder in kept.items())
+    schema_names = names(out)
+    kept = {name: folder for name in schema_names if (folder := kept_model(out, name)) is not None}
+    if named is None and kept and len(schema_names) > 1:
+        choices = ", ".join(f"`--model {folder}` for {name}" for name, folder in kept.items())
         raise UsageError(
-            f"--out {out}: it has {len(found)} schemas, and `improve` kept models, but a server has one; expected"
-            f" --model with it: {told}, or `--model default` for the shipped one"
+            f"--out {out}: it has {len(schema_names)} schemas, and `improve` kept models, but a server has one;"
+            f" expected --model with it: {choices}, or `--model default` for the shipped one"
         )
-    model = model_for(out, found, asked)
-    if asked is None and model != "default":
-        tell(f"model {model}, kept by `improve`; --model default takes the shipped one")
+    model = model_for(out, schema_names, named)
+    if named is None and model != "default":
+        print_notice(f"model {model}, kept by `improve`; --model default takes the shipped one")
     return model
 
 
@@ -135,8 +135,8 @@ def _examples(
         from cinnabar.extraction.run.work.labelled_sets import find_sets
 
         own = [load_schema(one.folder / "schema.json") for one in find_sets(Path(options.examples))]
-    found = prompt_examples(options, own, [model])
-    given = [] if found is None else [found.examples]
+    of_set = prompt_examples(options, own, [model])
+    given = [] if of_set is None else [of_set.examples]
     if out is not None and isinstance(model, LanguageSource):
         # Cold start: Torch takes a second.
         from cinnabar.extraction.learning.corrected_examples import corrected_examples

@@ -31,7 +31,7 @@ def show_steps(
     printer = _Lines() if as_json else _Blocks()
     # Standard output is for the steps alone.
     with redirect_stdout(sys.stderr):
-        outcome = watch(out, document, schema, printer.tell, model=model, device=device)
+        outcome = watch(out, document, schema, printer.show, model=model, device=device)
     if as_json:
         return
     console = standard_output()
@@ -52,7 +52,7 @@ class _Lines:
     def __init__(self) -> None:
         self._file = sys.stdout
 
-    def tell(self, step: WatchedStep) -> None:
+    def show(self, step: WatchedStep) -> None:
         """Prints a step."""
         print(json.dumps(asdict(step), ensure_ascii=False), file=self._file, flush=True)
 
@@ -67,7 +67,7 @@ class _Blocks:
         self._committed: set[str] = set()
         self._before: dict[str, str] = {}
 
-    def tell(self, step: WatchedStep) -> None:
+    def show(self, step: WatchedStep) -> None:
         """Prints a step."""
         if step.passage != self._passage and not step.final:
             self._passage, self._committed, self._before = step.passage, set(), {}
@@ -75,17 +75,17 @@ class _Blocks:
                 self._console.print(Text(f"Passage {step.passage} of the document", style="bold"))
         self._committed = (self._committed - {*step.doubted}) | {*step.committed}
         lines = [*_lines(json.loads(step.record))]
-        told = [(pointer, line, self._mark(pointer, step)) for pointer, line in lines]
+        marked = [(pointer, line, self._mark(pointer, step)) for pointer, line in lines]
         changed = [
-            (p, line, mark) for p, line, mark in told if mark in "+!±" or self._before.get(p, line) != line
+            (p, line, mark) for p, line, mark in marked if mark in "+!±" or self._before.get(p, line) != line
         ]
-        shown = told if len(told) <= _LINES or step.final else changed
+        shown = marked if len(marked) <= _LINES or step.final else changed
         self._before = dict(lines)
         self._console.print(Text(self._headline(step), style="bold"))
         for pointer, line, mark in shown:
             self._console.print(_line(mark, line, step.confidence.get(pointer)))
-        if len(shown) < len(told):
-            self._console.print(Text(f"    … {counted(len(told) - len(shown), 'line')} as before", style="dim"))
+        if len(shown) < len(marked):
+            self._console.print(Text(f"    … {counted(len(marked) - len(shown), 'line')} as before", style="dim"))
         self._console.print()
 
     def _headline(self, step: WatchedStep) -> str:
@@ -93,10 +93,10 @@ class _Blocks:
             return "The record, with calibrated confidence"
         if not step.step:
             return "Step 0: nothing is read yet; the smallest record that the schema allows"
-        told = [f"{len(step.committed)} committed"]
+        counts = [f"{len(step.committed)} committed"]
         if step.doubted:
-            told.append(f"{len(step.doubted)} opened again")
-        return f"Step {step.step}: {', '.join(told)}"
+            counts.append(f"{len(step.doubted)} opened again")
+        return f"Step {step.step}: {', '.join(counts)}"
 
     def _mark(self, pointer: str, step: WatchedStep) -> str:
         # Lists and objects without a value are no values themselves.

@@ -52,7 +52,7 @@ def text(
       cinnabar text letter.pdf --words
       cinnabar text mails/1042.eml --json
     """
-    tables = [name for name, asked in (("parts", parts), ("words", words), ("facts", facts)) if asked]
+    tables = [name for name, shown in (("parts", parts), ("words", words), ("facts", facts)) if shown]
     if len(tables) + as_json > 1:
         raise UsageError("expected at most one of --parts, --words, --facts and --json")
     options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, ocr_engine=ocr_engine)
@@ -64,13 +64,13 @@ def text(
         pool = connections.enter_context(ParserPool(1, settings=settings))
         readable = pool.parse_many([item.content for item in items if item.problem is None])
         for item in items:
-            found = next(readable)[1] if item.problem is None else item.problem
-            if isinstance(found, DocumentError):
-                print(harmless(f"cinnabar: {item.path}: {found.code}: {problem_message(found)}"), file=sys.stderr)
+            parsed = next(readable)[1] if item.problem is None else item.problem
+            if isinstance(parsed, DocumentError):
+                print(harmless(f"cinnabar: {item.path}: {parsed.code}: {problem_message(parsed)}"), file=sys.stderr)
                 status = 1
                 continue
-            assert isinstance(found, Document)
-            _print(item.path, found, len(items) > 1, "".join(tables), as_json)
+            assert isinstance(parsed, Document)
+            _print(item.path, parsed, len(items) > 1, "".join(tables), as_json)
     return status
 
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.train_diffusion import DiffusionOptions, train_diffusion_model
-from cinnabar.apps.cli.training_report import check_sets, make_folder, report_tuning, tell_truths
+from cinnabar.apps.cli.training_report import check_sets, make_folder, report_tuning, warn_of_truths
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.extraction.plan.run_options import Device
@@ -88,7 +88,7 @@ def train(
     from cinnabar.extraction.learning.fine_tuning import FineTuning, fine_tune  # Cold start: Torch takes a second.
 
     for folder in sets:
-        tell_truths(folder)
+        warn_of_truths(folder)
     settings = FineTuning(minutes, steps=steps)
     with _Watch(by_steps=steps is not None) as watch:
         done = fine_tune(sets, base, out, settings, device, watch)
@@ -112,7 +112,7 @@ class _Watch:
         )
         self._progress = Progress(*columns, console=console, disable=not self._seen)
         self._task = self._progress.add_task("reading", total=None, f1="")
-        self._found: list[float] = []
+        self._scores: list[float] = []
         self._unit = "step" if by_steps else "minutes"
 
     def __enter__(self) -> Self:
@@ -126,13 +126,13 @@ class _Watch:
 
     def __call__(self, row: dict[str, float]) -> None:
         if "held_back" in row:
-            self._found.append(row["held_back"])
-            said = f"f1 on held-back documents {row['held_back']:.2f}, best {max(self._found):.2f}"
-            self._progress.update(self._task, f1=said)
+            self._scores.append(row["held_back"])
+            figures = f"f1 on held-back documents {row['held_back']:.2f}, best {max(self._scores):.2f}"
+            self._progress.update(self._task, f1=figures)
             if not self._seen:
                 most = f"{row['of']:.0f} steps" if self._unit == "step" else f"{row['of']:.1f} minutes"
                 spent = f"{row['minutes']:.1f} minutes, at most {most}"
-                typer.echo(f"step {row['step']:.0f}  {spent}  {said}", err=True)
+                typer.echo(f"step {row['step']:.0f}  {spent}  {figures}", err=True)
         self._progress.update(
             self._task,
             description=f"training, step {row['step']:.0f}",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from cinnabar.apps.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, tell_truths
+from cinnabar.apps.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, warn_of_truths
 from cinnabar.engine.models.language.configuration import checkpoint_folder
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.schemas.errors import UsageError
@@ -51,7 +51,7 @@ def train_diffusion_model(options: DiffusionOptions) -> None:
     base = checkpoint_folder(options.model)
     make_folder(options.out)
     for folder in options.sets:
-        tell_truths(folder)
+        warn_of_truths(folder)
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.diffusion_tuning import DiffusionTuning, tune_diffusion
 

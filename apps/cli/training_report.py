@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.apps.cli.evaluate import tell_broken
+from cinnabar.apps.cli.evaluate import warn_of_broken
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
@@ -37,14 +37,14 @@ def make_folder(out: Path) -> None:
         raise UsageError(f"--out {out}: expected a folder that can be written: {error.strerror}") from error
 
 
-def tell_truths(folder: Path) -> None:
+def warn_of_truths(folder: Path) -> None:
     """Prints to standard error which truths the set's own schema does not allow, as `eval` does."""
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import broken_truths
     from cinnabar.extraction.run.work.labelled_sets import load_set
 
     labelled = load_set(folder)
-    tell_broken(labelled.name, broken_truths(labelled.truths, Validator(load_schema(folder / "schema.json"))))
+    warn_of_broken(labelled.name, broken_truths(labelled.truths, Validator(load_schema(folder / "schema.json"))))
 
 
 def report_tuning(done: FineTuned, base: str, out: Path, fields: bool) -> None:
@@ -66,8 +66,8 @@ def report_tuning(done: FineTuned, base: str, out: Path, fields: bool) -> None:
         for path, after in one.after["fields"].items():
             before = one.before["fields"].get(path, {}).get("f1", 0.0)
             if after["support"] and after["f1"] < before:
-                found = f"f1 {before} before, {after['f1']} after, {after['support']} measured"
-                print(f"worse: {one.name} {path}: {found}; more documents that have it may help")
+                figures = f"f1 {before} before, {after['f1']} after, {after['support']} measured"
+                print(f"worse: {one.name} {path}: {figures}; more documents that have it may help")
     if not all(r.apart for r in done.sets):
         print("the few documents measured also decided when to stop: expect slightly lower scores on others")
     print(f"{done.size / 1e6:.1f} MB; use it with: --model {out}")

@@ -93,8 +93,8 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
     @app.exception_handler(RequestValidationError)
     def invalid(_: Request, error: RequestValidationError) -> Response:
         # Without the value, which may be anything.
-        said = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
-        return _json({"error": said[:1000]}, 400)
+        problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
+        return _json({"error": problems[:1000]}, 400)
 
     @app.exception_handler(UsageError)
     def wrong(_: Request, error: UsageError) -> Response:
@@ -132,16 +132,16 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
         document_schema: _Name = "",
     ) -> Response:
         chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, order)
-        found = review.sort(chosen)
-        place = found.places.get((document, document_schema), -1)
-        return _json({"list": found.name, "total": len(found.pairs), "place": place})
+        listed = review.sort(chosen)
+        place = listed.places.get((document, document_schema), -1)
+        return _json({"list": listed.name, "total": len(listed.pairs), "place": place})
 
     @app.get("/api/documents")
     def documents(
         name: Annotated[_Name, Query(alias="list")], start: _Count = 0, count: int = Query(100, ge=1, le=MOST_LISTED)
     ) -> Response:
-        found = review.documents(name, start, count)
-        return _json({"total": found.total, "start": start, "rows": found.rows, "added": found.added})
+        part = review.documents(name, start, count)
+        return _json({"total": part.total, "start": start, "rows": part.rows, "added": part.added})
 
     @app.get("/api/next")
     def following(name: Annotated[_Name, Query(alias="list")], after: int = Query(ge=-1, le=1 << 31)) -> Response:
@@ -171,40 +171,40 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
         return _json({"steps": [asdict(one) for one in review.steps(document, schema)]})
 
     @app.post("/api/readings")
-    def readings(asked: _Picked) -> Response:
-        values = review.readings(asked.document, asked.schema_name, asked.pointer, asked.spans)
+    def readings(picked: _Picked) -> Response:
+        values = review.readings(picked.document, picked.schema_name, picked.pointer, picked.spans)
         return _json({"values": values})
 
     @app.post("/api/correct")
-    def correct(asked: _Changed) -> Response:
-        changes = [AskedChange(**one.model_dump()) for one in asked.changes]
-        return _json(review.correct(asked.document, asked.schema_name, changes))
+    def correct(changed: _Changed) -> Response:
+        changes = [AskedChange(**one.model_dump()) for one in changed.changes]
+        return _json(review.correct(changed.document, changed.schema_name, changes))
 
     @app.post("/api/undo")
-    def undo(asked: _Undone) -> Response:
-        return _json(review.undo(asked.document, asked.schema_name, asked.identities, asked.seen))
+    def undo(undone: _Undone) -> Response:
+        return _json(review.undo(undone.document, undone.schema_name, undone.identities, undone.seen))
 
     @app.get("/api/improve")
-    def told() -> Response:
-        return _json(improving.told())
+    def improve_status() -> Response:
+        return _json(improving.status())
 
     @app.post("/api/improve")
-    def improve(asked: _Improved) -> Response:
+    def improve(decision: _Improved) -> Response:
         actions: Mapping[str, Callable[[], object]] = {
-            "start": lambda: improving.start(asked.schema_name, asked.minutes),
+            "start": lambda: improving.start(decision.schema_name, decision.minutes),
             "stop": improving.stop,
-            "keep": lambda: improving.decide(asked.schema_name, True),
-            "discard": lambda: improving.decide(asked.schema_name, False),
+            "keep": lambda: improving.decide(decision.schema_name, True),
+            "discard": lambda: improving.decide(decision.schema_name, False),
         }
-        if asked.action not in actions:
-            raise UsageError(f"action: expected one of {', '.join(actions)}, got {asked.action[:40]!r}")
+        if decision.action not in actions:
+            raise UsageError(f"action: expected one of {', '.join(actions)}, got {decision.action[:40]!r}")
         names = [one["name"] for one in review.overview()["schemas"]]
         # It becomes an argument of a command.
-        if asked.action != "stop" and asked.schema_name not in names:
+        if decision.action != "stop" and decision.schema_name not in names:
             known = ", ".join(names) or "none yet"
-            raise UsageError(f"schema: expected one of {known}, got {asked.schema_name[:80]!r}")
-        actions[asked.action]()
-        return _json(improving.told())
+            raise UsageError(f"schema: expected one of {known}, got {decision.schema_name[:80]!r}")
+        actions[decision.action]()
+        return _json(improving.status())
 
     return app
 

@@ -1,4 +1,4 @@
-"""Runs `cinnabar improve` beside the review page, and keeps what it tells."""
+"""Runs `cinnabar improve` beside the review page, and keeps its figures."""
 
 from __future__ import annotations
 
@@ -32,38 +32,38 @@ class Improving:
         self._process: subprocess.Popen[str] | None = None
         self._stopping = False
         self._begun = 0.0
-        self._told: dict[str, Any] = {"state": "idle"}
+        self._status: dict[str, Any] = {"state": "idle"}
 
-    def told(self) -> dict[str, Any]:
+    def status(self) -> dict[str, Any]:
         """Returns the figures and `state`: idle, running, stopped, failed, done, keeping, kept or discarded.
 
-        A model that was trained earlier, or by the command line, and waits for a decision is told as `done`.
+        A model that was trained earlier, or by the command line, and waits for a decision is `done`.
         """
         with self._lock:
-            found = dict(self._told)
-        if found["state"] in _WORKING:
-            return {**found, "seconds": round(time.monotonic() - self._begun)}
-        if found["state"] in ("kept", "discarded"):
-            return found
+            status = dict(self._status)
+        if status["state"] in _WORKING:
+            return {**status, "seconds": round(time.monotonic() - self._begun)}
+        if status["state"] in ("kept", "discarded"):
+            return status
         candidates = waiting_models(self._out)
-        if found["state"] in ("failed", "stopped"):
-            name = found["schema"]
-            return {**found, "result": candidates[name]} if name in candidates else found
-        name = found.get("schema") if found.get("schema") in candidates else next(iter(candidates), None)
+        if status["state"] in ("failed", "stopped"):
+            name = status["schema"]
+            return {**status, "result": candidates[name]} if name in candidates else status
+        name = status.get("schema") if status.get("schema") in candidates else next(iter(candidates), None)
         return {"state": "idle"} if name is None else {"state": "done", "schema": name, "result": candidates[name]}
 
     def start(self, schema: str, minutes: float | None) -> dict[str, Any]:
         """Starts a training on the corrected documents of a schema. Raises UsageError if one is running."""
-        asked = [] if minutes is None else ["--minutes", f"{minutes:g}"]
-        return self._begin(schema, asked, {"state": "running", "schema": schema, "stage": "reading", "done": 0.0})
+        options = [] if minutes is None else ["--minutes", f"{minutes:g}"]
+        return self._begin(schema, options, {"state": "running", "schema": schema, "stage": "reading", "done": 0.0})
 
     def decide(self, schema: str, keep: bool) -> dict[str, Any]:
         """Keeps or discards the trained model. Raises UsageError if a training is running.
 
-        A kept model reads unsure values again, which takes as long as a run; `told` tells how far it is.
+        A kept model reads unsure values again, which takes as long as a run; `status` says how far it is.
         """
-        told = self.told()
-        result = {"result": told["result"]} if told.get("schema") == schema and "result" in told else {}
+        before = self.status()
+        result = {"result": before["result"]} if before.get("schema") == schema and "result" in before else {}
         state = {"state": "keeping", "schema": schema, "stage": "keeping", "done": None, **result}
         return self._begin(schema, ["--keep" if keep else "--discard"], state, "kept" if keep else "discarded")
 
@@ -78,24 +78,24 @@ class Improving:
             except subprocess.TimeoutExpired:
                 process.kill()
 
-    def _begin(self, schema: str, options: list[str], told: dict[str, Any], then: str = "done") -> dict[str, Any]:
+    def _begin(self, schema: str, options: list[str], status: dict[str, Any], then: str = "done") -> dict[str, Any]:
         with self._lock:
             if self._process is not None:
                 raise UsageError("improve: a training or a decision is under way; stop it, or wait for it")
-            asked = [*self._command, "improve", schema, "--out", str(self._out), "--events", *options]
+            command = [*self._command, "improve", schema, "--out", str(self._out), "--events", *options]
             # A killed server cannot stop its children, so the command looks for its parent.
-            asked += ["--parent", str(os.getpid())]
+            command += ["--parent", str(os.getpid())]
             self._process = subprocess.Popen(
-                asked, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             )
-            self._stopping, self._begun, self._told = False, time.monotonic(), told
+            self._stopping, self._begun, self._status = False, time.monotonic(), status
             threading.Thread(target=self._follow, args=(self._process, then), name="improve", daemon=True).start()
-            return {**told, "seconds": 0}
+            return {**status, "seconds": 0}
 
     def _follow(self, process: subprocess.Popen[str], then: str) -> None:
         assert process.stdout is not None and process.stderr is not None
-        said: deque[str] = deque(maxlen=_LINES)
-        errors = threading.Thread(target=said.extend, args=(process.stderr,), name="improve-messages", daemon=True)
+        messages: deque[str] = deque(maxlen=_LINES)
+        errors = threading.Thread(target=messages.extend, args=(process.stderr,), name="improve-messages", daemon=True)
         errors.start()
         result: dict[str, Any] | None = None
         for line in process.stdout:
@@ -109,35 +109,35 @@ class Improving:
                 result = {name: value for name, value in event.items() if name != "event"}
             elif event.get("event") == "progress":
                 with self._lock:
-                    self._told = {**self._told, **{k: v for k, v in event.items() if k not in ("event", "seconds")}}
+                    self._status = {**self._status, **{k: v for k, v in event.items() if k not in ("event", "seconds")}}
         status = process.wait()
         errors.join()
         process.stdout.close()
         process.stderr.close()
         with self._lock:
             self._process = None
-            self._told = self._ended(status, result, said, then)
+            self._status = self._ended(status, result, messages, then)
 
-    def _ended(self, status: int, result: dict[str, Any] | None, said: deque[str], then: str) -> dict[str, Any]:
+    def _ended(self, status: int, result: dict[str, Any] | None, messages: deque[str], then: str) -> dict[str, Any]:
         """Returns what is told after the command has ended."""
-        own = {"schema": self._told["schema"]}
+        own = {"schema": self._status["schema"]}
         if status == 0 and then != "done":
             again = (result or {}).get("read_again")
-            return {**own, "state": then, "result": self._told.get("result"), "read_again": again}
+            return {**own, "state": then, "result": self._status.get("result"), "read_again": again}
         if status == 0 and result is not None:
             return {**own, "state": "done", "result": result}
         if self._stopping:
             return {**own, "state": "stopped", "deciding": then != "done"}
-        return {**own, "state": "failed", "message": _last(said) or _told_of(status)}
+        return {**own, "state": "failed", "message": _last(messages) or _end_in_words(status)}
 
 
 def _last(lines: deque[str]) -> str:
     """Returns the last line with text, without the name of the command before it."""
-    found = [line.strip() for line in lines if line.strip()]
-    return found[-1].removeprefix("cinnabar: ") if found else ""
+    texts = [line.strip() for line in lines if line.strip()]
+    return texts[-1].removeprefix("cinnabar: ") if texts else ""
 
 
-def _told_of(status: int) -> str:
+def _end_in_words(status: int) -> str:
     """Returns why a command ended without a message."""
     if status == -signal.SIGKILL:
         return "the command was killed, perhaps for want of memory; started again it goes on where it was"

@@ -41,7 +41,7 @@ def reviewing(out: Path, port: int, who: str) -> Iterator[tuple[ASGIApp, str]]:
             improving.stop()
 
 
-def serve_review(out: Path, port: int, who: str | None, told: Callable[[str], None]) -> None:
+def serve_review(out: Path, port: int, who: str | None, show_address: Callable[[str], None]) -> None:
     """Serves the page until SIGINT or SIGTERM; `told` gets its address once it answers.
 
     A `port` of 0 takes a free one. Raises UsageError if the port is taken or the folder holds no results.
@@ -59,7 +59,7 @@ def serve_review(out: Path, port: int, who: str | None, told: Callable[[str], No
                     ws="none",
                     timeout_graceful_shutdown=3,
                 ),
-                lambda: told(address),
+                lambda: show_address(address),
             )
             # After the shutdown uvicorn raises again the signal that asked for it.
             with suppress(KeyboardInterrupt):
@@ -71,12 +71,12 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
-        self._tell = started
+        self._on_start = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts to answer."""
         await super().startup(sockets)
-        self._tell()
+        self._on_start()
 
 
 @contextmanager

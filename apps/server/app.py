@@ -55,13 +55,13 @@ class Api:
             app.add_api_route(path, endpoint, methods=[method], include_in_schema=False)
 
     async def _models(self, _: Request) -> Response:
-        return json_response({"object": "list", "data": [self._told()]})
+        return json_response({"object": "list", "data": [self._description()]})
 
     async def _model(self, request: Request) -> Response:
         self.completions.check_model(request.path_params["name"])
-        return json_response(self._told())
+        return json_response(self._description())
 
-    def _told(self) -> dict[str, Any]:
+    def _description(self) -> dict[str, Any]:
         return {
             "id": self.completions.name,
             "object": "model",
@@ -103,11 +103,11 @@ async def _own_error(request: Request, _: Exception) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    told = str(error.detail)
+    message = str(error.detail)
     if error.status_code == 404:
-        told = "there is no such route; docs/server.md lists them"
+        message = "there is no such route; docs/server.md lists them"
     elif error.status_code == 405:
-        told = f"expected another method than {request.method} for this route"
+        message = f"expected another method than {request.method} for this route"
     code = _FAILED.get(error.status_code, "invalid_request")
     headers = dict(error.headers or {})
-    return ApiError(error.status_code, code, told, headers=headers).response()
+    return ApiError(error.status_code, code, message, headers=headers).response()

@@ -57,8 +57,8 @@ async def read_bytes(request: Request, gate: Gate) -> bytes:
     if request.headers.get("content-encoding", "identity") != "identity":
         raise ApiError(415, "unsupported_encoding", "expected a request without Content-Encoding")
     # Told before a byte is read.
-    said = request.headers.get("content-length", "")
-    claimed = int(said) if said.isdecimal() and len(said) < 19 else 0
+    length = request.headers.get("content-length", "")
+    claimed = int(length) if length.isdecimal() and len(length) < 19 else 0
     gate.reserve(request.scope["state"], claimed)
     pieces, size = [], 0
     left = min(_SECONDS, request.state.deadline - time.monotonic())
@@ -112,12 +112,12 @@ def parsed(data: bytes, param: str | None = None) -> dict[str, Any]:
     except UnsupportedSchema as error:
         raise ApiError(400, "invalid_json", f"{place}: {shortened(error.pointer)}: {error.reason}", param) from None
     except ValueError as error:
-        told = f"JSON, got {str(error)[:200]}"
+        wanted = f"JSON, got {str(error)[:200]}"
         if isinstance(error, UnicodeDecodeError):
-            told = f"text in UTF-8, got other bytes at {error.start}"
+            wanted = f"text in UTF-8, got other bytes at {error.start}"
         elif isinstance(error, JSONDecodeError):
-            told = f"JSON, got other text at line {error.lineno}, column {error.colno}"
-        raise ApiError(400, "invalid_json", f"{place}: expected {told}", param) from None
+            wanted = f"JSON, got other text at line {error.lineno}, column {error.colno}"
+        raise ApiError(400, "invalid_json", f"{place}: expected {wanted}", param) from None
     if not isinstance(value, dict):
         raise ApiError(400, "invalid_json", f"{place}: expected a JSON object, got {_shown(value)}", param)
     if _SURROGATE.search(text):
@@ -134,8 +134,8 @@ def _check_unicode(value: Any, place: str, param: str | None) -> None:
             try:
                 one.encode()
             except UnicodeEncodeError:
-                told = f"{place}: expected valid Unicode, got a lone surrogate"
-                raise ApiError(400, "invalid_json", told, param) from None
+                message = f"{place}: expected valid Unicode, got a lone surrogate"
+                raise ApiError(400, "invalid_json", message, param) from None
         elif isinstance(one, dict):
             pending += [*one, *one.values()]
         elif isinstance(one, list):
@@ -147,10 +147,10 @@ def checked(model: type[B], value: dict[str, Any]) -> B:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise _told(error.errors(include_url=False)[0]) from None
+        raise _error_of(error.errors(include_url=False)[0]) from None
 
 
-def _told(wrong: ErrorDetails) -> ApiError:
+def _error_of(wrong: ErrorDetails) -> ApiError:
     param = ""
     for step in wrong["loc"]:
         if isinstance(step, int):
@@ -159,8 +159,8 @@ def _told(wrong: ErrorDetails) -> ApiError:
             param += f".{step}" if param else step
     param = shortened(param)
     if wrong["type"] == "extra_forbidden":
-        told = f"{param or 'the request'}: this server knows no such parameter; docs/server.md lists them"
-        return invalid(told, param, "unknown_parameter")
+        message = f"{param or 'the request'}: this server knows no such parameter; docs/server.md lists them"
+        return invalid(message, param, "unknown_parameter")
     if wrong["type"] == "missing":
         return invalid(f"{param}: expected a value, got none", param, "missing_parameter")
     value, length = wrong["input"], wrong["type"] in ("too_short", "too_long")
@@ -188,5 +188,5 @@ def _shown(value: Any) -> str:
         return "a list"
     if value is None or isinstance(value, bool):
         return _NAMES[str(value)]
-    found = repr(value) if isinstance(value, str) else str(value)
-    return found if len(found) <= 62 else f"{found[:60]}…"
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 62 else f"{text[:60]}…"

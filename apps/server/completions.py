@@ -26,7 +26,7 @@ from cinnabar.apps.server.parameters import (
     SchemaFormat,
     TextPart,
 )
-from cinnabar.apps.server.request_events import Answer
+from cinnabar.apps.server.request_events import RequestEvents
 from cinnabar.apps.server.responses import ResponsesBody, renamed, response_of
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.engine.chat.gaps import between, next_edit
@@ -80,22 +80,22 @@ class Completions:
 
     async def responses(self, request: Request) -> Response:
         """Answers POST /v1/responses, for a schema."""
-        said = checked(ResponsesBody, await read_json(request, self._gate))
+        parameters = checked(ResponsesBody, await read_json(request, self._gate))
         try:
-            body = checked(ChatBody, said.as_chat)
+            body = checked(ChatBody, parameters.as_chat)
             self.check_model(body.model)
-            asked = await self._chat_request(body)
-            done = await Answer(self._model, asked, request).done()
+            chat_request = await self._chat_request(body)
+            done = await RequestEvents(self._model, chat_request, request).done()
         except ApiError as error:
             raise renamed(error) from None
         self._count(done.usage)
-        return json_response(response_of(asked, body, done) | told_of_values(done))
+        return json_response(response_of(chat_request, body, done) | values_member(done))
 
     async def fim(self, request: Request) -> Response:
         """Answers POST /v1/fim/completions."""
         self._check_ability("fim", "writes no text between others")
         body = await self._body(FimBody, request)
-        asked = ChatRequest(
+        chat_request = ChatRequest(
             _identity("cmpl"),
             effort=self._effort,
             max_tokens=body.max_tokens,
@@ -104,7 +104,7 @@ class Completions:
             states=bool(body.stream),
             gap=between(body.prompt, body.suffix),
         )
-        return await self._answered(asked, request, body)
+        return await self._answered(chat_request, request, body)
 
     async def edit(self, request: Request) -> Response:
         """Answers POST /v1/edit/completions."""
@@ -117,14 +117,14 @@ class Completions:
         except RequestRefused as refused:
             raise of_failure(refused.event) from None
         most = body.max_completion_tokens or body.max_tokens
-        asked = ChatRequest(_identity("edit"), effort=self._effort, max_tokens=most, **_sampling(body), gap=gap)
-        return await self._answered(asked, request, body)
+        chat_request = ChatRequest(_identity("edit"), effort=self._effort, max_tokens=most, **_sampling(body), gap=gap)
+        return await self._answered(chat_request, request, body)
 
     def check_model(self, name: str) -> None:
         """Raises ApiError if the server has no model of this name."""
         if name != self.name:
-            told = f"model: expected {self.name}, the model of this server, got {name[:100]!r}"
-            raise ApiError(404, "model_not_found", told, "model")
+            message = f"model: expected {self.name}, the model of this server, got {name[:100]!r}"
+            raise ApiError(404, "model_not_found", message, "model")
 
     def effort_of(self, name: str | None, realtime: bool = False) -> Effort:
         """Returns the effort that a request names, or the server's own."""
@@ -182,34 +182,36 @@ class Completions:
                     raise invalid(f"{name}: expected stream: true with it", name)
         return body
 
-    async def _answered(self, asked: ChatRequest, request: Request, body: ChatBody | FimBody | EditBody) -> Response:
+    async def _answered(
+        self, chat_request: ChatRequest, request: Request, body: ChatBody | FimBody | EditBody
+    ) -> Response:
         """Returns the answer of a route, whole or as events."""
         fills = isinstance(body, FimBody)
         if not isinstance(body, EditBody) and body.stream:
             kind = "text_completion" if fills else "chat.completion.chunk"
-            return await self._streamed(asked, request, body, kind, _text_of if fills else _delta)
-        done = await Answer(self._model, asked, request).done()
+            return await self._streamed(chat_request, request, body, kind, _text_of if fills else _delta)
+        done = await RequestEvents(self._model, chat_request, request).done()
         self._count(done.usage)
         content, kind = (_text_of(done, True), "text_completion") if fills else (_message(done), "chat.completion")
         choices = [_choice(content, done.finish_reason)]
-        told = {**self._head(asked, kind), "choices": choices, "usage": usage_of(done.usage)}
-        return json_response(told | told_of_values(done))
+        answer = {**self._head(chat_request, kind), "choices": choices, "usage": usage_of(done.usage)}
+        return json_response(answer | values_member(done))
 
     def _count(self, usage: Usage) -> None:
         self._metrics.count_tokens(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
 
-    def _head(self, asked: ChatRequest, kind: str) -> dict[str, Any]:
-        return {"id": asked.identity, "object": kind, "created": int(time.time()), "model": self.name}
+    def _head(self, chat_request: ChatRequest, kind: str) -> dict[str, Any]:
+        return {"id": chat_request.identity, "object": kind, "created": int(time.time()), "model": self.name}
 
     async def _streamed(
-        self, asked: ChatRequest, request: Request, body: ChatBody | FimBody, kind: str, content: EventContent
+        self, chat_request: ChatRequest, request: Request, body: ChatBody | FimBody, kind: str, content: EventContent
     ) -> Response:
         """Returns the answer as events of the server. What fails before the first event has a status of its own."""
-        answer = Answer(self._model, asked, request).events()
+        answer = RequestEvents(self._model, chat_request, request).events()
         events = answer if body.diffusing else _settled(answer)
         first = await anext(events)
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-        head: dict[str, Any] = self._head(asked, kind) | ({"usage": None} if usage else {})
+        head: dict[str, Any] = self._head(chat_request, kind) | ({"usage": None} if usage else {})
 
         async def lines() -> AsyncIterator[bytes]:
             event: State | Done | None = first
@@ -219,7 +221,7 @@ class Completions:
                     if isinstance(event, Done):
                         self._count(event.usage)
                         last = {**head, "choices": [_choice(content(None, False), event.finish_reason)]}
-                        yield _line(last | told_of_values(event))
+                        yield _line(last | values_member(event))
                         if usage:
                             yield _line({**head, "choices": [], "usage": usage_of(event.usage)})
                     event = await anext(events, None)
@@ -243,7 +245,7 @@ def usage_of(usage: Usage) -> dict[str, Any]:
     }
 
 
-def told_of_values(done: Done) -> dict[str, Any]:
+def values_member(done: Done) -> dict[str, Any]:
     """Returns our own member of an answer that was read from a document; without it the answer is OpenAI's."""
     if not done.confidence and not done.missing:
         return {}

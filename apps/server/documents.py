@@ -79,30 +79,30 @@ class FileReading:
         """Answers POST /v1/extract, as a form with files or as JSON."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "multipart/form-data":
-            asked, files = await self._form(request)
+            parameters, files = await self._form(request)
         else:
             body = checked(ExtractBody, await read_json(request, self._gate))
-            asked, files = body, [(one.name, _bytes(one.content, at)) for at, one in enumerate(body.files)]
+            parameters, files = body, [(one.name, _bytes(one.content, at)) for at, one in enumerate(body.files)]
         if len(files) > _FILES:
             raise invalid(f"files: expected {_FILES} or fewer entries, got {len(files)}", "files")
-        self._completions.check_model(asked.model or self._completions.name)
-        prepared = await self._prepared(asked.schema_)
+        self._completions.check_model(parameters.model or self._completions.name)
+        prepared = await self._prepared(parameters.schema_)
         try:
             validator, checks = await asyncio.to_thread(prepared.judges)
         except CinnabarError as problem:
             raise of_schema(problem, "schema") from None
-        filler = self._fillers.filler(self._completions.effort_of(asked.reasoning_effort))
+        filler = self._fillers.filler(self._completions.effort_of(parameters.reasoning_effort))
         job = Job(
             prepared.compiled,
             filler,
             validator,
-            asked.on_missing,
-            min_confidence=asked.min_confidence,
+            parameters.on_missing,
+            min_confidence=parameters.min_confidence,
             max_tokens=self._limits.max_tokens,
             max_seconds=self._limits.max_seconds,
             checks=checks,
-            on_check=asked.on_check,
-            on_empty=asked.on_empty,
+            on_check=parameters.on_check,
+            on_empty=parameters.on_empty,
         )
         outcomes = await self._outcomes(request, files, job, filler.give_up)
         for outcome in outcomes:
@@ -126,8 +126,8 @@ class FileReading:
             return await self._schemas.prepared(schema, "schema")
         # A name never becomes a path or a module.
         if schema not in self._named:
-            told = f"schema: expected a JSON Schema, or one of {', '.join(self._named)}; got {schema[:80]!r}"
-            raise invalid(told, "schema")
+            message = f"schema: expected a JSON Schema, or one of {', '.join(self._named)}; got {schema[:80]!r}"
+            raise invalid(message, "schema")
         return await self._schemas.prepared_source(self._named[schema], "schema")
 
     async def _outcomes(
@@ -169,8 +169,8 @@ class FileReading:
         try:
             form = await parser.parse()
         except (MultiPartException, KeyError) as problem:
-            told = getattr(problem, "message", "the form cannot be read")
-            raise ApiError(400, "invalid_form", f"multipart/form-data: {told}") from None
+            reason = getattr(problem, "message", "the form cannot be read")
+            raise ApiError(400, "invalid_form", f"multipart/form-data: {reason}") from None
         files: list[tuple[str, bytes]] = []
         fields: dict[str, Any] = {}
         for key, value in form.multi_items():
@@ -188,17 +188,17 @@ class FileReading:
 
 def _values(fields: Mapping[str, str]) -> dict[str, Any]:
     """Returns the fields of a form as JSON values: a schema as JSON or a name, numbers as numbers."""
-    found: dict[str, Any] = dict(fields)
+    values: dict[str, Any] = dict(fields)
     schema = fields.get("schema", "").strip()
     if schema.startswith(("{", "[")):
-        found["schema"] = parsed(schema.encode(), "schema")
+        values["schema"] = parsed(schema.encode(), "schema")
     elif schema in ("true", "false"):
-        found["schema"] = schema == "true"
+        values["schema"] = schema == "true"
     if "min_confidence" in fields:
         # What is no number is refused with the other parameters.
         with suppress(ValueError):
-            found["min_confidence"] = float(fields["min_confidence"])
-    return found
+            values["min_confidence"] = float(fields["min_confidence"])
+    return values
 
 
 def _safe(name: str) -> str:

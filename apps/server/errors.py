@@ -47,10 +47,10 @@ class ApiError(Exception):
     def body(self) -> dict[str, Any]:
         """The error as a JSON value."""
         kind = _TYPES.get(self.status, _REQUEST if self.status < 500 else _SERVER)
-        told: dict[str, Any] = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
+        members: dict[str, Any] = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         if self.pointer is not None:
-            told["pointer"] = self.pointer
-        return {"error": told}
+            members["pointer"] = self.pointer
+        return {"error": members}
 
     def response(self) -> Response:
         """Returns the answer with this error."""

@@ -44,8 +44,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        asked = headers.get("x-request-id", "")
-        identity = asked if _IDENTITY.fullmatch(asked) else f"req_{uuid.uuid4().hex}"
+        named = headers.get("x-request-id", "")
+        identity = named if _IDENTITY.fullmatch(named) else f"req_{uuid.uuid4().hex}"
         scope.setdefault("state", {})["identity"] = identity
         begun, status, streaming = time.monotonic(), 0, False
         scope["state"]["deadline"] = begun + self._settings.timeout
@@ -96,12 +96,12 @@ class Gate:
         """Raises ApiError if the request has two lengths, names another host, comes from its page, or lacks the key."""
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy before the server may go by the other one, and take the rest for the next request.
-            told = "expected Content-Length or Transfer-Encoding, got both"
-            raise ApiError(400, "invalid_http", told, headers={"connection": "close"})
+            message = "expected Content-Length or Transfer-Encoding, got both"
+            raise ApiError(400, "invalid_http", message, headers={"connection": "close"})
         host = headers.get("host", "")
         if not self._settings.allows(host):
-            told = f"the Host {host[:100]!r} is none of this server's names; --allowed-host adds one"
-            raise ApiError(421, "unknown_host", told)
+            message = f"the Host {host[:100]!r} is none of this server's names; --allowed-host adds one"
+            raise ApiError(421, "unknown_host", message)
         origin = headers.get("origin")
         if origin is not None and not self._settings.allows_origin(origin):
             raise ApiError(403, "foreign_origin", "requests of web pages of other hosts are refused")
@@ -109,16 +109,16 @@ class Gate:
             return
         kind, _, shown = headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), self._key):
-            told = "expected the server's key as `Authorization: Bearer KEY`"
-            raise ApiError(401, "invalid_api_key", told, headers={"www-authenticate": "Bearer"})
+            message = "expected the server's key as `Authorization: Bearer KEY`"
+            raise ApiError(401, "invalid_api_key", message, headers={"www-authenticate": "Bearer"})
 
     def _admit(self) -> None:
         """Raises ApiError if the server ends, or if as many requests as it takes are in flight."""
         if self.draining:
             raise _shutting_down()
         if self.in_flight >= self._settings.max_clients:
-            told = f"{self.in_flight} requests are in flight, as many as the server takes; ask again later"
-            raise ApiError(429, "overloaded", told, headers={"retry-after": "1"})
+            message = f"{self.in_flight} requests are in flight, as many as the server takes; ask again later"
+            raise ApiError(429, "overloaded", message, headers={"retry-after": "1"})
 
     def reserve(self, state: dict[str, Any], size: int) -> None:
         """Takes room for so many more bytes of a request's body; the end of the request frees it.
@@ -127,15 +127,16 @@ class Gate:
         """
         held = state.get("body", 0)
         if held + size > self._settings.max_body:
-            told = f"expected a request of at most {self._settings.max_body} bytes; --max-body of the server sets this"
-            raise ApiError(413, "request_too_large", told)
+            most = self._settings.max_body
+            message = f"expected a request of at most {most} bytes; --max-body of the server sets this"
+            raise ApiError(413, "request_too_large", message)
         self.hold(state, size)
 
     def hold(self, state: dict[str, Any], size: int) -> None:
         """Takes room for so many bytes that a parsed body takes beside itself. Raises ApiError if there is none."""
         if self.bodies + size > max(self._settings.max_bodies, self._settings.max_body):
-            told = "the requests in flight take all the memory that is set aside for them; ask again later"
-            raise ApiError(429, "overloaded", told, headers={"retry-after": "1"})
+            message = "the requests in flight take all the memory that is set aside for them; ask again later"
+            raise ApiError(429, "overloaded", message, headers={"retry-after": "1"})
         self.bodies += size
         state["body"] = state.get("body", 0) + size
 

@@ -39,14 +39,14 @@ class WithoutTexts(logging.Formatter):
             return "\n".join(map(harmless, super().format(record).split("\n")))
         plain = logging.makeLogRecord(record.__dict__ | {"exc_info": None, "exc_text": None, "stack_info": None})
         if isinstance(record.msg, BaseException):
-            plain.msg, plain.args = "%s", (_told(record.msg),)
+            plain.msg, plain.args = "%s", (_type_and_place(record.msg),)
             return harmless(super().format(plain))
         if isinstance(record.args, tuple):
-            plain.args = tuple(_told(one) if isinstance(one, BaseException) else one for one in record.args)
+            plain.args = tuple(_type_and_place(one) if isinstance(one, BaseException) else one for one in record.args)
         # Behind the first line asyncio shows tasks with their exceptions.
-        found = super().format(plain).split("\n", 1)[0]
+        line = super().format(plain).split("\n", 1)[0]
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        return harmless(found if error is None else f"{found}: {_told(error)}")
+        return harmless(line if error is None else f"{line}: {_type_and_place(error)}")
 
 
 def _log_thread(raised: threading.ExceptHookArgs) -> None:
@@ -59,7 +59,7 @@ def _log_unraisable(raised: sys.UnraisableHookArgs) -> None:
     logging.getLogger(__name__).error("an exception nobody can take: %s", raised.exc_value)
 
 
-def _told(error: BaseException) -> str:
+def _type_and_place(error: BaseException) -> str:
     return f"{type(error).__name__} at {place_of(error)}"
 
 

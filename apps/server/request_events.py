@@ -17,20 +17,20 @@ from cinnabar.engine.chat.requests import Cancel, ChatModel, ChatRequest, Done, 
 _STATES = 64
 
 
-class Answer:
+class RequestEvents:
     """The events of one request, which a model's thread delivers and the server's loop waits for.
 
     Of states that are not sent yet the last few are kept, since each replaces the one before: a slow client takes no
     memory.
     """
 
-    def __init__(self, model: ChatModel, asked: ChatRequest, request: Request) -> None:
+    def __init__(self, model: ChatModel, chat_request: ChatRequest, request: Request) -> None:
         self._loop, self._news = asyncio.get_running_loop(), asyncio.Event()
         self._states: deque[State] = deque(maxlen=_STATES)
         self._end: Done | Failed | None = None
         self._deadline: float = request.state.deadline
         self._gone = asyncio.ensure_future(disconnected(request))
-        self._cancel: Cancel = model.submit(asked, self._deliver)
+        self._cancel: Cancel = model.submit(chat_request, self._deliver)
 
     def _deliver(self, event: Event) -> None:
         # The loop is closed if the server ends at once.

@@ -90,8 +90,8 @@ class ResponsesBody(Parameters):
         if self.stream:
             raise invalid("stream: expected none with /v1/responses; /v1/chat/completions streams", "stream")
         if self.text is None or self.text.format is None:
-            told = "text: expected format with type json_schema and the schema to fill; this route writes no free text"
-            raise invalid(told, "text", "missing_parameter")
+            message = "expected format with type json_schema and the schema to fill; this route writes no free text"
+            raise invalid(f"text: {message}", "text", "missing_parameter")
         messages = [] if self.instructions is None else [{"role": "system", "content": self.instructions}]
         items = [ItemBody(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         for item in items:
@@ -116,13 +116,13 @@ def renamed(error: ApiError) -> ApiError:
     return error
 
 
-def response_of(asked: ChatRequest, body: ChatBody, done: Done) -> dict[str, Any]:
+def response_of(chat_request: ChatRequest, body: ChatBody, done: Done) -> dict[str, Any]:
     """Returns the answer in the form of a response."""
     cut = done.finish_reason == "length"
     part: dict[str, Any] = {"type": "output_text", "text": done.text, "annotations": []}
     if done.refusal:
         part = {"type": "refusal", "refusal": done.refusal}
-    name = asked.identity.rpartition("-")[2]
+    name = chat_request.identity.rpartition("-")[2]
     status = "incomplete" if cut else "completed"
     return {
         "id": f"resp_{name}",

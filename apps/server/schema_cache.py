@@ -92,14 +92,14 @@ class SchemaCache:
 
     async def _kept_or_new(self, key: str, make: Callable[[], Prepared], param: str) -> Prepared:
         with self._lock:
-            found = self._kept.get(key)
-            self._metrics.schemas.labels("compiled" if found is None else "kept").inc()
-            if found is None:
-                found = self._kept[key] = self._threads.submit(make)
+            pending = self._kept.get(key)
+            self._metrics.schemas.labels("compiled" if pending is None else "kept").inc()
+            if pending is None:
+                pending = self._kept[key] = self._threads.submit(make)
                 while len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
-        waiting = asyncio.wrap_future(found)
+        waiting = asyncio.wrap_future(pending)
         # A client that left does not hear of a failure, which else would be logged.
         waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
@@ -107,8 +107,8 @@ class SchemaCache:
             self._keep_within(_KEPT_BYTES)
             return prepared
         except TimeoutError:
-            told = f"the schema waits for others that take long to compile, more than {self._seconds:g} s; ask again"
-            raise ApiError(429, "overloaded", told, param, headers={"retry-after": "5"}) from None
+            message = f"the schema waits for others that take long to compile, more than {self._seconds:g} s; ask again"
+            raise ApiError(429, "overloaded", message, param, headers={"retry-after": "5"}) from None
         except ApiError as problem:
             # The same schema may be another parameter of another client.
             raise replace(problem, param=param) from None

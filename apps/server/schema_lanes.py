@@ -31,8 +31,8 @@ class _Compiler(WorkerProcess):
         size = int.from_bytes(self.receive(8, deadline), "little")
         if size > _ANSWER:
             raise WorkerDied("a malformed answer")
-        found: dict[str, str | None] | None = orjson.loads(self.receive(size, deadline))
-        return found
+        problem: dict[str, str | None] | None = orjson.loads(self.receive(size, deadline))
+        return problem
 
 
 class SchemaLanes:
@@ -50,7 +50,7 @@ class SchemaLanes:
             worker = lane.take()
             try:
                 worker = worker or lane.start(lambda limit=limit: _started(limit))  # type: ignore[misc]
-                found = worker.ask(text)
+                problem = worker.ask(text)
             except (WorkerDied, WorkerTimedOut) as error:
                 if worker is not None:
                     lane.end(worker)
@@ -59,11 +59,11 @@ class SchemaLanes:
                 continue
             finally:
                 lane.give(worker)
-            if found is not None:
-                raise ApiError(400, "invalid_schema", str(found["message"]), param, found["pointer"])
+            if problem is not None:
+                raise ApiError(400, "invalid_schema", str(problem["message"]), param, problem["pointer"])
             return limit == MOMENT
-        told = "takes too much memory" if dead else f"takes more than {self._lanes[-1][0]:g} s"
-        raise ApiError(400, "invalid_schema", f"the schema {told} to compile; make it smaller", param)
+        reason = "takes too much memory" if dead else f"takes more than {self._lanes[-1][0]:g} s"
+        raise ApiError(400, "invalid_schema", f"the schema {reason} to compile; make it smaller", param)
 
     def warm(self) -> None:
         """Starts the process of the first lane, so that no client waits for it."""

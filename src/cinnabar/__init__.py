@@ -50,9 +50,9 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("cinnabar.outlines")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cinnabar' has no attribute {name!r}; it has {', '.join(__all__)}")
-    found = getattr(importlib.import_module(_HOME_OF[name]), name)
-    globals()[name] = found
-    return found
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

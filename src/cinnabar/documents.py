@@ -21,14 +21,14 @@ Documents = Document | Sequence[Document]
 def locations_of(documents: Documents) -> list[Location]:
     """Returns the locations of these documents, in their order. Raises UsageError if something is no document."""
     paths = [os.fspath(one) for one in _each(documents) if isinstance(one, (str, os.PathLike))]
-    found = iter(located(paths))
+    located_paths = iter(located(paths))
     names = DistinctNames()
     for path in paths:
         names.distinct(path)
     result: list[Location] = []
     for one in _each(documents):
         if isinstance(one, (str, os.PathLike)):
-            result.append(next(found))
+            result.append(next(located_paths))
         else:
             result.append(_held(one, names))
     if not result:
@@ -54,8 +54,8 @@ def _held(document: Any, names: DistinctNames) -> Input:
     if not _has_bytes(content):
         raise UsageError(_wanted(document))
     if hasattr(content, "read"):
-        said = getattr(content, "name", "")
-        name = name or (said if isinstance(said, str) else "")
+        file_name = getattr(content, "name", "")
+        name = name or (file_name if isinstance(file_name, str) else "")
         content = content.read()
         if isinstance(content, str):
             raise UsageError(f"paths: expected a file open for bytes (mode 'rb'), got text of {name or 'a file'}")

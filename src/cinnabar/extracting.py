@@ -54,8 +54,8 @@ class Progress:
 
     def __str__(self) -> str:
         counts = {"written": self.written, "quarantined": self.quarantined, "skipped": self.skipped}
-        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        return f"{self.done} of {self.inputs} documents{f': {told}' if told else ''}"
+        text = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        return f"{self.done} of {self.inputs} documents{f': {text}' if text else ''}"
 
 
 #: Receives the progress after each batch, or True for lines on standard error.
@@ -158,7 +158,7 @@ class _Run:
         self.reader = Reader[Any](self._assignment.source.model)
         if not isinstance(progress, bool) and not callable(progress):
             raise UsageError(f"progress: expected True, False or a function of one argument, got {progress!r}")
-        self.progress = Silent() if progress is False else _Telling(_printed() if progress is True else progress)
+        self.progress = Silent() if progress is False else _ShownProgress(_printed() if progress is True else progress)
         self._locations, self._out = locations_of(paths), plan.out
 
     def table(self, progress: Silent) -> Table[Any]:
@@ -176,20 +176,20 @@ class _Run:
 
 
 def _plan(
-    schema: Any, out: str | Path | None, server: Server | None, options: Mapping[str, Any], **said: Any
+    schema: Any, out: str | Path | None, server: Server | None, options: Mapping[str, Any], **arguments: Any
 ) -> RunPlan:
     """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
     groups = {"server": ServerOptions.model_validate({**(server or {})}), "options": RunOptions(**options)}
-    return RunPlan.of([schema], out, **groups, **said)
+    return RunPlan.of([schema], out, **groups, **arguments)
 
 
-class _Telling(Silent):
-    """Tells a function how far the run is."""
+class _ShownProgress(Silent):
+    """Hands the progress of a run to a function."""
 
-    def __init__(self, tell: Callable[[Progress], object]) -> None:
-        self._tell, self._now = tell, Progress(0)
+    def __init__(self, show: Callable[[Progress], object]) -> None:
+        self._show, self._now = show, Progress(0)
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Prints the expected cost of a model behind a server, as the command does."""
@@ -200,12 +200,12 @@ class _Telling(Silent):
         print(f"cinnabar: {text}", file=sys.stderr)
 
     def begin(self, inputs: int) -> None:
-        """Tells the number of inputs."""
+        """Hands over the number of inputs."""
         self._now = Progress(inputs)
-        self._tell(self._now)
+        self._show(self._now)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Tells the counts with these outcomes."""
+        """Hands over the counts with these outcomes."""
         counts = Counter(one.status for one in outcomes)
         now = self._now
         self._now = Progress(
@@ -214,14 +214,14 @@ class _Telling(Silent):
             now.quarantined + counts["quarantined"],
             now.skipped + counts["skipped"],
         )
-        self._tell(self._now)
+        self._show(self._now)
 
 
 def _printed() -> Callable[[Progress], None]:
     """Returns a function that prints the progress on standard error: one line that changes, or one now and then."""
     terminal, last = sys.stderr.isatty(), float("-inf")
 
-    def tell(now: Progress) -> None:
+    def show(now: Progress) -> None:
         nonlocal last
         ended, due = now.done >= now.inputs, time.monotonic() - last >= (_REDRAWN if terminal else _LINES)
         if now.done and (ended or due):
@@ -229,14 +229,14 @@ def _printed() -> Callable[[Progress], None]:
             begin, end = ("\r\x1b[K", "\n" if ended else "") if terminal else ("", "\n")
             print(f"{begin}cinnabar: {now}", end=end, file=sys.stderr, flush=True)
 
-    return tell
+    return show
 
 
 class _Left(Exception):
     """Ends a run whose results nobody waits for any more."""
 
 
-class _Handing(Silent):
+class _Handover(Silent):
     """Hands the outcomes of a run over as they are committed; ends the run once it is left."""
 
     def __init__(self, hand: Callable[[Outcome], object], progress: Silent) -> None:
@@ -267,19 +267,19 @@ class Extracting(Generic[_R]):
         """Yields each document that this run read, once it is committed, and those that it skipped for a reason."""
         arrived: asyncio.Queue[Outcome | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
-        progress = _Handing(lambda outcome: loop.call_soon_threadsafe(arrived.put_nowait, outcome), self._run.progress)
+        progress = _Handover(lambda outcome: loop.call_soon_threadsafe(arrived.put_nowait, outcome), self._run.progress)
         done = self._start(progress)
         done.add_done_callback(lambda _: arrived.put_nowait(None))
         try:
             while (outcome := await arrived.get()) is not None:
                 if outcome.status != "skipped" or outcome.code in TOLD_SKIPS:
-                    yield self._told(outcome)
+                    yield self._result_of(outcome)
             self.table = await done
         finally:
             await _ended(progress, done)
 
     async def _all(self) -> Table[_R]:
-        progress = _Handing(lambda _: None, self._run.progress)
+        progress = _Handover(lambda _: None, self._run.progress)
         done = self._start(progress)
         try:
             self.table = await asyncio.shield(done)
@@ -287,14 +287,14 @@ class Extracting(Generic[_R]):
             await _ended(progress, done)
         return self.table
 
-    def _start(self, progress: _Handing) -> asyncio.Future[Table[_R]]:
+    def _start(self, progress: _Handover) -> asyncio.Future[Table[_R]]:
         """Starts the work in a thread."""
         if self._begun:
             raise UsageError("aextract: this extraction was awaited or iterated over already; call aextract again")
         self._begun = True
         return asyncio.ensure_future(asyncio.to_thread(lambda: cast("Table[_R]", self._run.table(progress))))
 
-    def _told(self, outcome: Outcome) -> Found[_R] | Failure:
+    def _result_of(self, outcome: Outcome) -> Found[_R] | Failure:
         record = outcome.record
         if outcome.status == "written" and record is not None:
             values = {leaf.pointer: value_of(leaf) for leaf in record.leaves}
@@ -306,7 +306,7 @@ class Extracting(Generic[_R]):
         return Failure(outcome.path, outcome.digest, status, code, detail, outcome.pointers, rejected)
 
 
-async def _ended(progress: _Handing, done: asyncio.Future[Any]) -> None:
+async def _ended(progress: _Handover, done: asyncio.Future[Any]) -> None:
     """Waits until a run that nobody listens to any more has let go of its folder."""
     progress.left.set()
     if not done.done():

@@ -224,12 +224,12 @@ class AsyncCinnabar(AsyncDottxt):
             yield answer
 
 
-def _question(said: Mapping[str, Any]) -> str:
+def _question(arguments: Mapping[str, Any]) -> str:
     """Returns the question of a call. Raises TypeError for other arguments, such as those of sampling."""
-    for name in said:
+    for name in arguments:
         if name != "question":
             raise TypeError(f"{name}: expected no argument but question, the title of an answer that is no object")
-    return str(said.get("question", ""))
+    return str(arguments.get("question", ""))
 
 
 def document_of(text: str, name: str) -> Document:

@@ -304,13 +304,13 @@ class Table(Generic[_R]):
     def _values(
         self, connection: duckdb.DuckDBPyConnection, documents: Sequence[str]
     ) -> dict[tuple[str, str], dict[str, Value]]:
-        found: dict[tuple[str, str], dict[str, Value]] = {}
+        values: dict[tuple[str, str], dict[str, Value]] = {}
         for document, fingerprint, pointer, text, confidence, page, words, spans, origin, flags in connection.execute(
             "SELECT document, schema_fingerprint, pointer, value_json, confidence, page, evidence_text, spans, origin,"
             " flags FROM _fields WHERE schema_name = ? AND list_contains(?, document) AND origin <> 'thoughts'",
             [self.schema_name, list(documents)],
         ).fetchall():
-            found.setdefault((document, fingerprint), {})[pointer] = Value(
+            values.setdefault((document, fingerprint), {})[pointer] = Value(
                 pointer,
                 None if text is None else json.loads(text, parse_float=partial(_number, [])),
                 confidence,
@@ -320,7 +320,7 @@ class Table(Generic[_R]):
                 origin,
                 tuple(flags or ()),
             )
-        return found
+        return values
 
 
 def in_pandas(table: pyarrow.Table) -> pandas.DataFrame:

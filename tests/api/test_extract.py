@@ -306,7 +306,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert done.stdout.strip() == "['cinnabar'] False"
 
 
-def test_the_parts_of_the_package_need_no_other_module_of_the_interface() -> None:
+def test_the_folders_of_the_package_need_no_module_of_the_api() -> None:
     code = "import sys, cinnabar.apps.cli.main; print([n for n in sys.modules if n.startswith('cinnabar.results')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cinnabar.apps.cli.forget import _tell
+from cinnabar.apps.cli.forget import _print_forgotten
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.people.forgetting import Forgotten
 from cinnabar.extraction.store.manifest import TABLES
@@ -38,7 +38,7 @@ def test_forget_tells_what_it_removed(done: Path, notes: Path, capsys: pytest.Ca
 
 
 def test_the_rows_of_every_table_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    _tell("removed", Forgotten(("ab12",), ("a.txt",), dict.fromkeys(TABLES, 2), batches=1), [])
+    _print_forgotten("removed", Forgotten(("ab12",), ("a.txt",), dict.fromkeys(TABLES, 2), batches=1), [])
     told = capsys.readouterr().out
     assert "2 records, 2 fields with their evidence, 2 rows of `documents`, 2 outcomes" in told
     assert "2 results of checks" in told

@@ -31,10 +31,10 @@ def improving(tmp_path: Path, *lines: str) -> Improving:
 def until(own: Improving, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Returns what is told once it is so."""
     for _ in range(400):
-        if wanted(told := own.told()):
-            return told
+        if wanted(status := own.status()):
+            return status
         time.sleep(0.05)
-    raise AssertionError(told)
+    raise AssertionError(status)
 
 
 def wait(out: Path, name: str, figures: dict[str, Any]) -> None:
@@ -48,29 +48,29 @@ def wait(out: Path, name: str, figures: dict[str, Any]) -> None:
 def test_a_stopped_training_is_no_failure(tmp_path: Path) -> None:
     own = improving(tmp_path, "time.sleep(60)")
     own.start("bill", 2)
-    until(own, lambda told: told.get("done") == 0.5)
+    until(own, lambda status: status.get("done") == 0.5)
     own.stop()
-    told = until(own, lambda told: told["state"] != "running")
-    assert told["state"] == "stopped" and "message" not in told
+    status = until(own, lambda status: status["state"] != "running")
+    assert status["state"] == "stopped" and "message" not in status
 
 
 def test_the_seconds_go_on_while_the_command_is_silent(tmp_path: Path) -> None:
     own = improving(tmp_path, "time.sleep(60)")
     own.start("bill", None)
-    assert until(own, lambda told: told["seconds"] >= 1)["state"] == "running"
+    assert until(own, lambda status: status["seconds"] >= 1)["state"] == "running"
     own.stop()
 
 
 def test_a_killed_training_is_told_in_words(tmp_path: Path) -> None:
     own = improving(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)")
     own.start("bill", None)
-    assert "want of memory" in until(own, lambda told: told["state"] == "failed")["message"]
+    assert "want of memory" in until(own, lambda status: status["state"] == "failed")["message"]
 
 
 def test_a_model_that_waits_is_told_by_the_next_server_too(tmp_path: Path) -> None:
     wait(tmp_path, "bill", FOUND)
     own = improving(tmp_path)
-    assert own.told() == {"state": "done", "schema": "bill", "result": FOUND}
+    assert own.status() == {"state": "done", "schema": "bill", "result": FOUND}
 
 
 def test_keeping_is_told_while_it_reads_again(tmp_path: Path) -> None:
@@ -80,12 +80,12 @@ def test_keeping_is_told_while_it_reads_again(tmp_path: Path) -> None:
     own = improving(tmp_path, *lines, kept)
     begun = time.monotonic()
     assert own.decide("bill", True)["state"] == "keeping" and time.monotonic() - begun < 30
-    assert until(own, lambda told: told.get("done") == 0.5)["result"] == FOUND
+    assert until(own, lambda status: status.get("done") == 0.5)["result"] == FOUND
     with pytest.raises(UsageError, match="under way"):
         own.start("bill", None)
     (tmp_path / "go").touch()
-    told = until(own, lambda told: told["state"] == "kept")
-    assert told["read_again"] == {"written": 3} and told["result"] == FOUND
+    status = until(own, lambda status: status["state"] == "kept")
+    assert status["read_again"] == {"written": 3} and status["result"] == FOUND
 
 
 def _alive(number: int) -> bool:

@@ -79,7 +79,7 @@ def test_flows_take_parameters_with_ranges_and_descriptions_from_the_options(
     found = getattr(import_module(f"cinnabar.flows.{module}"), flow)
     own = RunOptions.model_json_schema()["properties"]
     parameters = found.parameters.properties
-    assert set(own) - set(parameters) == without and "values" not in parameters
+    assert set(own) - set(parameters) == without and "run_options" not in parameters
     for name in set(own) - without:
         described = {key: part for key, part in parameters[name].items() if key not in ("position", "title")}
         assert described == {key: part for key, part in own[name].items() if key != "title"}, name
