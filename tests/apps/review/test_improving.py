@@ -100,9 +100,8 @@ def _alive(number: int) -> bool:
 def test_a_training_ends_with_its_killed_server(tmp_path: Path) -> None:
     # The command of the training is the real one, held up where it would begin to work.
     held = (
-        "import sys, time\nfrom cinnabar.extraction.store import stored_records\n"
-        "from cinnabar.apps.cli import improve, main\n"
-        "stored_records.name_in = lambda out, asked: asked\n"
+        "import sys, time\nfrom cinnabar.apps.cli import improve, main\n"
+        "improve.name_in = lambda out, asked: asked\n"
         "improve._train = lambda *_: (print('ready', file=open(sys.argv[1], 'w')), time.sleep(60))\n"
         "sys.exit(main.run(sys.argv[2:]))\n"
     )
