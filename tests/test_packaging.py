@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 from import_graph import FOLDERS, ROOT, TOP, floors, folders, imports, in_circles, modules
 
 # The folders below each folder, from which it may import; `api` is cinnabar itself.
@@ -187,21 +188,51 @@ def test_scripts_can_be_run() -> None:
     assert [str(p) for p in named if not p.stat().st_mode & stat.S_IXUSR] == []
 
 
-def test_the_check_of_a_change_is_lint_then_test_then_the_slow_tests() -> None:
+def test_the_check_of_a_change_is_lint_then_test_then_the_wheel_then_the_slow_tests() -> None:
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert lines[-3:] == [f"make {target} </dev/null" for target in ("lint", "test", "test-slow")]
+    made = [line.strip() for line in lines if re.match(r" *(PYTHON=\S+ )?make ", line)]
+    wheel = "PYTHON=.venv/bin/python make wheel-check ARGS=newest </dev/null"
+    lint, test, slow = (f"make {target} </dev/null" for target in ("lint", "test", "test-slow"))
+    # The last line that is printed is then pytest's.
+    assert made == [lint, test, wheel, slow] and lines[-1] == slow
 
 
-def test_the_check_of_a_change_ends_with_the_status_of_the_first_that_fails(tmp_path: Path) -> None:
-    script = tmp_path / ".ci" / "run"
-    script.parent.mkdir()
+def check_of_a_change(folder: Path, test: str = "echo test", index: str = "true") -> tuple[int, list[str], str]:
+    """Runs `.ci/run` with targets that print their names; returns its status, its lines and its errors.
+
+    test: the command of `make test`. index: the command that stands for pip's download of a package.
+    """
+    script, python = folder / ".ci" / "run", folder / ".venv" / "bin" / "python"
+    for path in (script, python):
+        path.parent.mkdir(parents=True)
     shutil.copy(ROOT / ".ci" / "run", script)
-    targets = "lint:\n\t@echo lint $$CI\ntest:\n\t@echo test; exit 1\ntest-slow:\n\t@echo slow\n"
-    (tmp_path / "Makefile").write_text(targets)
+    python.write_text(f"#!/bin/sh\n{index}\n")
+    python.chmod(0o755)
+    targets = {"lint": "echo lint $$CI", "test": test, "wheel-check": "echo wheel $(ARGS)", "test-slow": "echo slow"}
+    (folder / "Makefile").write_text("".join(f"{name}:\n\t@{command}\n" for name, command in targets.items()))
     # What a make around this test hands down would have the inner one say where it is.
     env = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run([script], cwd="/", env=env, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.splitlines()) == (2, ["lint true", "test"])
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def test_the_check_of_a_change_ends_with_the_status_of_the_first_that_fails(tmp_path: Path) -> None:
+    status, lines, _ = check_of_a_change(tmp_path, test="echo test; exit 1")
+    assert (status, lines) == (2, ["lint true", "test"])
+
+
+def test_the_wheel_is_left_out_if_the_package_index_is_out_of_reach(tmp_path: Path) -> None:
+    assert check_of_a_change(tmp_path / "there")[:2] == (0, ["lint true", "test", "wheel newest", "slow"])
+    status, lines, errors = check_of_a_change(tmp_path / "gone", index="exit 1")
+    assert (status, lines) == (0, ["lint true", "test", "slow"]) and "wheel-check: left out" in errors
+
+
+def test_whoever_hosts_the_project_checks_the_newest_and_the_lowest_releases() -> None:
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "wheel.yml").read_text(encoding="utf-8"))["jobs"]["wheel"]
+    assert job["strategy"]["matrix"] == {"releases": ["newest", "lowest"]}
+    assert job["steps"][-1]["run"] == "make wheel-check ARGS=${{ matrix.releases }}"
+    least = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert job["steps"][1]["with"]["python-version"] == least
 
 
 def test_importing_the_engine_makes_waiting_threads_passive() -> None:
