@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -11,16 +10,8 @@ import typer
 from cinnabar.apps.cli import completion, drafting
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.engine.choices import ways_of_choices
-from cinnabar.extraction.people.diagnosis.misspelt_keywords import misspelt_keywords
-from cinnabar.extraction.reading.checks.checks import KEYWORD, Checks
-from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.reading.routing.kinds import kind_of
-from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.bindings import bound_places, proposals
-from cinnabar.schemas.compiling.describe import describe
-from cinnabar.schemas.compiling.fields_in_words import fields_in_words
-from cinnabar.schemas.decimals import inexact_multiples
+from cinnabar.apps.cli.schema_report import report_of
+from cinnabar.schemas import load_schema
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.wording import harmless
 
@@ -95,59 +86,20 @@ def check_schema(
       cinnabar schema check delivery.yaml --details
       cinnabar schema check delivery.json --json
     """
-    source = load_schema(schema)
-    compiled = compile_schema(source.schema)
-    Validator(source)
-    checks = Checks(source, compiled)
-    rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
-    described = isinstance(source.schema, dict) and source.schema.get("description")
-    compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
-    rows.insert(2, ("", "--route and --related compare", compared))
-    misspelt = [
-        (pointer, f'this keyword is unknown and has no effect; did you mean "{near}"?')
-        for pointer, near in misspelt_keywords(source.schema)
-    ]
-    rows += [(pointer, "warning", text) for pointer, text in misspelt]
-    rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
-    nodes = ((place.fact, place.node) for place in bound_places(compiled.form))
-    facts = {getattr(node, "item", node).path: fact for fact, node in nodes}
-    ways = [
-        (path, f"the fact {facts[path]}, no model is asked" if path in facts else way)
-        for path, way in ways_of_choices(compiled.form)
-    ]
-    fields = fields_in_words(compiled.form)
-    open_ends = [*compiled.unenforced, *inexact_multiples(source.schema), *misspelt]
+    report = report_of(schema)
     if as_json:
-        places = [dict(zip(("place", "values", "enforced"), row, strict=True)) for row in rows]
-        choices = [{"choice": path, "decided": way} for path, way in ways]
-        result = {
-            "name": source.name,
-            "fields": [asdict(field) for field in fields],
-            "not_promised": [{"place": pointer or "/", "reason": text} for pointer, text in open_ends],
-            "places": places,
-            "choices": choices,
-        }
-        print(json.dumps(result, ensure_ascii=False))
+        print(json.dumps(report.as_json, ensure_ascii=False))
         return
     if details:
         console = standard_output()
-        console.print(table(("place", "values", "enforced"), rows))
-        if ways:
-            console.print(table(("choice", "decided"), ways))
+        console.print(table(("place", "values", "enforced"), report.places))
+        if report.choices:
+            console.print(table(("choice", "decided"), report.choices))
         return
     console = standard_output(PAGE_WIDTH)
-    field_rows = [(field.name, field.asked, field.otherwise) for field in fields]
-    console.print(table(("field", "asks for", "if it is missing"), field_rows, source.name))
-    lines = [
-        "A record is written only if it meets the whole schema; a document that is held back waits in quarantine.",
-        "Not promised: that a value is the right one. Its confidence tells how sure it is.",
-        *(f"Not promised: {pointer or '/'}: {text}" for pointer, text in open_ends),
-        *(f"Checked in each record: {one.name}: {one.expression}" for one in checks.each),
-        *([] if described else ["Without a description the schema cannot be told from others (--route, --related)."]),
-        *(f"Could come from the file itself: {one.pointer}: {one.fact}" for one in proposals(compiled.form)),
-        "--details shows the form that is filled: its slots, automata and choices.",
-    ]
-    for line in lines:
+    fields = [(field.name, field.asked, field.otherwise) for field in report.fields]
+    console.print(table(("field", "asks for", "if it is missing"), fields, report.name))
+    for line in report.lines:
         console.print(harmless(line), markup=False)
 
 

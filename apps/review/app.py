@@ -1,4 +1,4 @@
-"""The HTTP interface of the review page: JSON over the functions of `Review`, and the files of the page."""
+"""The routes of the review page: JSON over the functions of `Review`, and the files of the page."""
 
 from __future__ import annotations
 
@@ -70,8 +70,16 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
     """Returns the application; `Access` must stand before it."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(GZipMiddleware, minimum_size=2048, compresslevel=1)
-    files = {path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*") if path.suffix in _TYPES}
+    _answer_errors(app)
+    _serve_page(app)
+    _serve_list(app, review)
+    _serve_document(app, review)
+    _serve_changes(app, review)
+    _serve_training(app, review, improving)
+    return app
 
+
+def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(Refused)
     def refused(_: Request, error: Refused) -> Response:
         places = [{"pointer": pointer, "message": message} for pointer, message in error.places]
@@ -104,6 +112,10 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
     def failed(_: Request, error: CinnabarError) -> Response:
         return _json({"error": str(error)}, 500)
 
+
+def _serve_page(app: FastAPI) -> None:
+    files = {path.relative_to(PAGE).as_posix(): path for path in PAGE.rglob("*") if path.suffix in _TYPES}
+
     @app.get("/")
     def page() -> Response:
         return FileResponse(PAGE / "index.html", media_type="text/html; charset=utf-8", headers=_NEVER_KEPT)
@@ -114,6 +126,8 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
             raise HTTPException(404)
         return FileResponse(path, media_type=_TYPES[path.suffix], headers={"cache-control": "no-cache"})
 
+
+def _serve_list(app: FastAPI, review: Review) -> None:
     @app.get("/api/overview")
     def overview() -> Response:
         return _json(review.overview())
@@ -147,6 +161,8 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
     def following(name: Annotated[_Name, Query(alias="list")], after: int = Query(ge=-1, le=1 << 31)) -> Response:
         return _json(asdict(review.next_place(name, after)))
 
+
+def _serve_document(app: FastAPI, review: Review) -> None:
     @app.get("/api/state")
     def state(document: _Name, schema: _Name) -> Response:
         return _json(review.state(document, schema))
@@ -175,6 +191,8 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
         values = review.readings(picked.document, picked.schema_name, picked.pointer, picked.spans)
         return _json({"values": values})
 
+
+def _serve_changes(app: FastAPI, review: Review) -> None:
     @app.post("/api/correct")
     def correct(changed: _Changed) -> Response:
         changes = [AskedChange(**one.model_dump()) for one in changed.changes]
@@ -184,6 +202,8 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
     def undo(undone: _Undone) -> Response:
         return _json(review.undo(undone.document, undone.schema_name, undone.identities, undone.seen))
 
+
+def _serve_training(app: FastAPI, review: Review, improving: Improving) -> None:
     @app.get("/api/improve")
     def improve_status() -> Response:
         return _json(improving.status())
@@ -205,8 +225,6 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
             raise UsageError(f"schema: expected one of {known}, got {decision.schema_name[:80]!r}")
         actions[decision.action]()
         return _json(improving.status())
-
-    return app
 
 
 def _json(value: Any, status: int = 200) -> Response:
