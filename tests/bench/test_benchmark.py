@@ -38,6 +38,7 @@ def test_mixed_documents_without_samples_are_refused(tmp_path: Path) -> None:
         next(mixed_documents(tmp_path, 1))
 
 
+@pytest.mark.slow
 def test_every_stage_of_a_run_has_its_rate(capsys: pytest.CaptureFixture[str]) -> None:
     report = "\n".join(throughput(ReadingModel(100_000), list(mixed_documents(SAMPLES, 20)), "low", 1))
     stages = re.findall(r"^\| ([a-z, ]+) \| [\d.]+ \| [\d.]+ \|", report, re.MULTILINE)
@@ -63,6 +64,7 @@ def test_a_folder_without_sets_is_one_clear_line(tmp_path: Path) -> None:
         main(["--model", str(tmp_path), "--parts", "rate"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [80, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_list_over_many_pages_is_complete_right_and_in_order(
     rows: int, monkeypatch: pytest.MonkeyPatch

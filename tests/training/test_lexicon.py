@@ -57,6 +57,7 @@ def test_names_of_one_concept_become_alike_and_of_others_stay_apart() -> None:
         assert _likest(table, asked, *others) == likest
 
 
+@pytest.mark.slow
 def test_a_name_of_two_concepts_is_not_counted_against_either() -> None:
     seen: list[float] = []
     twice = [["due date", "Datum"], ["date of birth", "Datum"]]

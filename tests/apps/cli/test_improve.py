@@ -102,6 +102,7 @@ def test_a_document_that_is_gone_is_told_and_left_out(out: Path, capsys: Capture
     assert "at least 10 corrected documents, found 9" in error and "0.txt" in error
 
 
+@pytest.mark.slow
 def test_events_tell_the_progress_and_the_result_a_line_each(out: Path, capsys: CaptureResult) -> None:
     assert run(["improve", "bill", "--out", str(out), *TRAIN]) == 0
     *progress, result = map(json.loads, capsys.readouterr().out.splitlines())
@@ -129,6 +130,7 @@ def test_a_silent_stage_is_told_again_with_the_time_left(
     assert len(told) >= 3 and told[0] == "6" and told == sorted(told, reverse=True)
 
 
+@pytest.mark.slow
 def test_sigterm_stops_a_training_and_the_same_command_goes_on(
     out: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def test_a_schedule_with_a_choice_that_cannot_be_made_is_told_at_once(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_schedule_hands_its_choice_to_the_flow(inbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import cinnabar.flows.serve as serving
 

@@ -96,6 +96,7 @@ def _alive(number: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks /proc")
 def test_a_training_ends_with_its_killed_server(tmp_path: Path) -> None:
     # The command of the training is the real one, held up where it would begin to work.

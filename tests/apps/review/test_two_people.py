@@ -195,6 +195,7 @@ def together(people: list[Person], changes: int) -> None:
         raise failed[0]
 
 
+@pytest.mark.slow
 def test_two_people_lose_nothing_and_each_conflict_is_told(tmp_path: Path) -> None:
     out, documents = folder(tmp_path, 2)
     reviews = {who: Review(out, who) for who in ("Ada", "Bob")}

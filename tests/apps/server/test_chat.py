@@ -63,6 +63,7 @@ def test_parts_of_a_message_and_messages_at_the_end_are_one_document(served: Ser
     assert content(served.post("/chat/completions", told)) == content(served.chat())
 
 
+@pytest.mark.slow
 def test_many_clients_at_once_get_what_each_gets_alone(served: ServerProcess) -> None:
     texts = [invoice(100 + number) for number in range(32)]
     alone = [content(served.chat(text)) for text in texts]

@@ -56,6 +56,7 @@ def refused(lanes: SchemaLanes, schema: Any) -> ApiError:
     return raised.value
 
 
+@pytest.mark.slow
 def test_a_slow_schema_is_refused_while_others_are_compiled(lanes: SchemaLanes) -> None:
     begun = time.monotonic()
     with ThreadPoolExecutor(1) as other:

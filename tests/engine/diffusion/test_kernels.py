@@ -12,6 +12,7 @@ import pytest
 from effort import first
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 @pytest.mark.parametrize("kind", first(1, ["causal", "broken", "unconstrained", "block", "revising", "full"]))
 def test_the_records_do_not_depend_on_the_kernels(kind: str) -> None:

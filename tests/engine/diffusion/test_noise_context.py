@@ -80,6 +80,7 @@ def wanted(one: OpenSequence) -> Ints:
     return np.concatenate([*checked, opened(one)])
 
 
+@pytest.mark.slow
 @torch.inference_mode()
 @pytest.mark.parametrize("prefill", first(1, [16, 4, 256]))
 def test_every_pass_of_a_folder_says_what_transformers_says(

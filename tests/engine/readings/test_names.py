@@ -45,6 +45,7 @@ def in_a_script_of_europe(name: str) -> bool:
     return scripts <= {"LATIN", "CYRILLIC", "GREEK", "MODIFIER"}
 
 
+@pytest.mark.slow
 def test_the_generator_reproduces_the_stored_files() -> None:
     of_this_cldr()
     sys.path.insert(0, str(SCRIPTS))

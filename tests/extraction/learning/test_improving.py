@@ -92,6 +92,7 @@ def test_the_candidate_is_a_model_and_nothing_else_is_left(tmp_path: Path, wante
     assert json.loads((candidate(tmp_path, "post") / "improvement.json").read_text())["after"] == found.after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_training_that_was_interrupted_goes_on(
     tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch, steps: int
@@ -153,6 +154,7 @@ def test_folds_and_steps_fit_into_the_time(seconds: float, pace: float, plan: Pl
     assert plan_for(20, seconds, pace) == plan
 
 
+@pytest.mark.slow
 def test_the_pace_of_this_machine_is_measured_once(
     tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +186,7 @@ def test_the_minutes_are_those_of_the_clock_also_if_steps_become_slow(
     assert left[0] is not None and 4 < left[0] <= 6 and left == sorted(left, reverse=True)
 
 
+@pytest.mark.slow
 def test_a_kept_candidate_is_in_use_until_another_is_kept(tmp_path: Path, wanted: str) -> None:
     documents = corrected(tmp_path, wanted)
     assert model_for(tmp_path, ["post"], None) == "default" and kept_model(tmp_path, "post") is None

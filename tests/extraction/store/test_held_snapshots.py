@@ -136,6 +136,7 @@ def test_batches_that_an_earlier_run_replaced_stay_for_their_day(out, workload, 
         assert there(out) == counting(store)
 
 
+@pytest.mark.slow
 def test_where_locks_cannot_be_told_all_snapshots_count_as_held(out, workload, monkeypatch):
     monkeypatch.setattr(held_snapshots, "_ASK", None)
     with Store.open(out) as store:

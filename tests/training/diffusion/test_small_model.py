@@ -39,6 +39,7 @@ def test_the_same_seed_makes_the_same_model(tmp_path: Path) -> None:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_training_goes_on_from_its_checkpoint(small: Path, tmp_path: Path) -> None:
     rows: list[dict[str, float]] = []
     shutil.copytree(small, tmp_path / "model")

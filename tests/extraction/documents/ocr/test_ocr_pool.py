@@ -218,6 +218,7 @@ def test_a_document_has_its_time_and_pages_that_are_kept_take_none(
     pool.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_lies_about_its_time_and_one_that_hangs_spend_it(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +231,7 @@ def test_a_process_that_lies_about_its_time_and_one_that_hangs_spend_it(
     pool.close()
 
 
+@pytest.mark.slow
 def test_a_document_of_many_pictures_leaves_others_their_turn(made: Made) -> None:
     import threading
 
