@@ -111,7 +111,7 @@ def stages(tree: Path, path: str) -> Iterator[list[str]]:
 def outcome(tree: Path, tests: Sequence[str]) -> str:
     """The first failure among these tests in a tree, a test or a limit; empty if all pass."""
     env = os.environ | {
-        "PYTHONPATH": str(tree / ".typing"), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPATH": str(tree / "src"), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "",
     }  # fmt: skip
     command = (
         sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider",

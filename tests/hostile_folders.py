@@ -290,7 +290,7 @@ CORPUS: dict[str, Damage] = {
     "folders a number": _file("folders.json", "5"),
     "database broken": _file("cinnabar.duckdb", b"\0" * 20_000),
 }
-QUICK = ("path above", "old replaced path above", "link data", "digest above", "waiting identity above")
+QUICK = ("link data", "waiting identity above")
 
 
 def tree(root: Path) -> dict[str, bytes | None]:

@@ -16,7 +16,7 @@ from cinnabar.apps.cli.console import short, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed
-from cinnabar.extraction.corrections.seen import sight
+from cinnabar.extraction.corrections.conflicts import sight
 from cinnabar.extraction.store.names import meant
 from cinnabar.extraction.store.reading import show
 from cinnabar.schemas.automata.canonical import json_text, parse

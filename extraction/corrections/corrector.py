@@ -11,12 +11,12 @@ from pathlib import Path
 
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Action, Change, Correction, Reviewed, in_force
+from cinnabar.extraction.corrections.conflicts import check_seen, sights
 from cinnabar.extraction.corrections.corrected_rows import check_stored
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
 from cinnabar.extraction.corrections.entries import Step, after_entry, after_waiting_entry
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import guesses_of
-from cinnabar.extraction.corrections.seen import check_seen, sights
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.document import Document

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from cinnabar.extraction.documents.archives.unpacker import ArchiveMember, Unpacker, may_be_archive
+from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import Message, Sent
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE

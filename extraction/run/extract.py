@@ -20,7 +20,7 @@ from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.run.run_group import RunGroup
-from cinnabar.extraction.run.skipping import sift
+from cinnabar.extraction.run.skipping import split_inputs
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.folders import remember
 from cinnabar.extraction.store.records import Outcome
@@ -95,7 +95,7 @@ class Extraction(BatchedRun):
             self._opening = Opening(store, names, self.assignment.fingerprint, about)
             run = self._begun()
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
-            settled, left = sift([_named(examine(item, paths, known), name) for name, item in chosen], run)
+            settled, left = split_inputs([_named(examine(item, paths, known), name) for name, item in chosen], run)
             self._settle(settled)
             self._tell_finished(left)
             self._take(left, parsers, stack)

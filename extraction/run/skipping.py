@@ -1,4 +1,7 @@
-"""Splits the inputs of a run into those that are settled before parsing and those left to read."""
+"""Splits the inputs of a run into those that are settled before parsing and those left to read.
+
+What is done, `Store.done_keys` says: a record of this schema, read by the parts of the code that would read it now.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class _Finished(Protocol):
     def known_problem(self, path: str, problem: DocumentError) -> bool: ...
 
 
-def sift(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], list[Input]]:
+def split_inputs(inputs: Iterable[Input], finished: _Finished) -> tuple[list[Outcome], list[Input]]:
     """Returns the outcomes of inputs that need no reading, and the inputs left to read.
 
     The former are files of the system, unreadable, done, duplicates, or of another kind as a person said.

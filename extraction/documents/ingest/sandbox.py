@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import orjson
 
-from cinnabar.extraction.documents.archives.unpacker import ArchiveMember
+from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
 from cinnabar.extraction.documents.content.document import Document, Fact
 from cinnabar.extraction.documents.content.inputs import Message, Sent
 from cinnabar.extraction.documents.content.moments import moment

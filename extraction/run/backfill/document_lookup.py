@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cinnabar.extraction.documents.archives.unpacker import ArchiveMember
+from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
 from cinnabar.extraction.documents.content.inputs import Message
 from cinnabar.extraction.documents.inputs import Input, Location, archive_around, check_account, examine, gather
 from cinnabar.extraction.documents.mailboxes.address import (

@@ -13,8 +13,8 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.reading.model_sources import Place
 from cinnabar.extraction.run.cluster.connection import Cluster
 from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
+from cinnabar.extraction.run.cluster.packing import letters, needs, packed_assignment, size_of
 from cinnabar.extraction.run.cluster.placement import Seat, parser_machines, seats
-from cinnabar.extraction.run.cluster.shipping import letters, needs, packed_assignment, size_of
 from cinnabar.extraction.run.cluster.workers import Filling, Parsing
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import batch_failure

@@ -16,7 +16,7 @@ from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PackedPages
-from cinnabar.extraction.run.cluster.shipping import Letter
+from cinnabar.extraction.run.cluster.packing import Letter
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.schemas.errors import DocumentError, UsageError
 

@@ -15,7 +15,7 @@ from encrypted_archive import encrypted_zip
 from msoffcrypto.format.ooxml import OOXMLFile
 from reading_model import ReadingModel
 
-from cinnabar.extraction.documents.archives.unpacker import ArchiveMember, Unpacker
+from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -25,7 +25,7 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
-from cinnabar.extraction.run.cluster.shipping import letters
+from cinnabar.extraction.run.cluster.packing import letters
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held
 from cinnabar.extraction.store.reading import query

@@ -32,7 +32,7 @@ from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run.cluster.connection import joined
-from cinnabar.extraction.run.cluster.shipping import needs, packed_assignment
+from cinnabar.extraction.run.cluster.packing import needs, packed_assignment
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.labelled_sets import find_sets

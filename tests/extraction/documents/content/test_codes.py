@@ -7,7 +7,7 @@ import pytest
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.content.codes import ADVICE, CODES, problem_message
 from cinnabar.extraction.documents.inputs import Input
-from cinnabar.extraction.run.skipping import sift
+from cinnabar.extraction.run.skipping import split_inputs
 from cinnabar.schemas.errors import DocumentError
 
 
@@ -26,7 +26,7 @@ def test_every_code_has_its_advice() -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_an_outcome_says_what_to_do(code: str) -> None:
     problem = DocumentError(code, "of some kind")
-    ((outcome,), _) = sift([Input("a.bin", Path("a.bin"), problem=problem)], Nothing())
+    ((outcome,), _) = split_inputs([Input("a.bin", Path("a.bin"), problem=problem)], Nothing())
     assert outcome.detail == f"of some kind; {ADVICE[code]}"
     assert problem_message(DocumentError(code)) == ADVICE[code]
     assert problem_message(DocumentError(code, "The file ends early.")) == f"The file ends early; {ADVICE[code]}"

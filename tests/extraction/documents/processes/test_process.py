@@ -15,7 +15,7 @@ from worker_modules import importable
 
 from cinnabar.apps.server.schema_lanes import SchemaLanes
 from cinnabar.engine.models.language.rendering import rendered
-from cinnabar.extraction.documents.archives.unpacker import Unpacker
+from cinnabar.extraction.documents.archives.archive_process import Unpacker
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.processes.process import WorkerProcess
 from cinnabar.extraction.plan.run_options import RunOptions

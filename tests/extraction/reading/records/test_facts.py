@@ -39,7 +39,7 @@ from cinnabar.extraction.reading.model_sources import Escalation, ModelSource, R
 from cinnabar.extraction.reading.pipeline import Job, OnMissing, Read, run_batch
 from cinnabar.extraction.reading.records.facts import FactValues
 from cinnabar.extraction.reading.records.validation import Validator
-from cinnabar.extraction.run.cluster.shipping import letters
+from cinnabar.extraction.run.cluster.packing import letters
 from cinnabar.extraction.run.cluster.workers import Parsing
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store import tables

@@ -34,8 +34,8 @@ from cinnabar.extraction.run.batched_run import driver_of
 from cinnabar.extraction.run.cluster import connection, heartbeat
 from cinnabar.extraction.run.cluster.connection import Cluster, check_cluster, joined
 from cinnabar.extraction.run.cluster.heartbeat import Heartbeat
+from cinnabar.extraction.run.cluster.packing import letters, packed_assignment
 from cinnabar.extraction.run.cluster.placement import Seat, parser_machines, seats
-from cinnabar.extraction.run.cluster.shipping import letters, packed_assignment
 from cinnabar.extraction.run.cluster.workers import Filling
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
