@@ -1,7 +1,8 @@
 # `make help` lists the targets. Every target sets up its needs and works in a folder of any path.
 
 PY := .venv/bin/python
-PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal
+# Compiled modules are kept, also where the environment says otherwise: tests start a thousand processes.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal
 SETS ?= data/samples
 DOCUMENTS ?= 2000
 DEVICE ?= auto
