@@ -135,7 +135,7 @@ def parsers_of(pid: int) -> Iterator[int]:
     """The parser workers below this process."""
     for child in children(pid):
         with suppress(OSError):
-            if b"ingest.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"processes.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
                 yield child
 
 

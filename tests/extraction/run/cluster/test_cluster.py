@@ -150,7 +150,7 @@ def gone(*names: str) -> bool:
 class Killer(Silent):
     """End one process of each kind during the run, one kind at each of the first commits."""
 
-    kinds = ("ingest.worker", "ray::Parsing", "ray::Filling")
+    kinds = ("processes.worker", "ray::Parsing", "ray::Filling")
 
     def __init__(self) -> None:
         self.killed: dict[str, int] = {}
@@ -248,7 +248,7 @@ def test_the_rows_are_those_of_one_machine_whichever_process_is_killed(
     assert sorted(killer.killed) == sorted(Killer.kinds)
     assert written(tmp_path / "spread") == written(tmp_path / "alone")
     assert (spread.inputs, spread.written, spread.steps) == (48, 45, alone.steps)
-    assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
+    assert gone("ray::Filling", "ray::Parsing", "processes.worker")
     again = extract([folder], SOURCE, tmp_path / "spread", source(None), options, cluster=cluster)
     assert (again.skipped, again.steps) == (48, 0)
 
@@ -281,7 +281,7 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
     assert [(Path(path).name, "was changed while" in detail) for path, detail in told] == [("07.txt", True)]
     # The engines ran on this machine, so the cache keeps the encoding of each document.
     assert len([*(out / "encodings").rglob("[!.]*.safetensors")]) == 44
-    assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
+    assert gone("ray::Filling", "ray::Parsing", "processes.worker")
 
 
 @pytest.mark.slow
@@ -296,7 +296,7 @@ def test_a_batch_that_keeps_killing_its_engine_is_named_and_the_rest_is_stored(
     with pytest.raises(RunError, match=said):
         extract(paths, SOURCE, out, source(), options, cluster=cluster)
     assert sorted(row[0] for row in query(out, "select name from note").rows) == ["a", "b"]
-    assert gone("ray::Filling", "ray::Parsing", "ingest.worker")
+    assert gone("ray::Filling", "ray::Parsing", "processes.worker")
 
 
 @pytest.mark.slow
