@@ -350,7 +350,7 @@ with chosen as begun:
 @pytest.mark.slow
 def test_a_killed_backfill_resumes_and_writes_the_same_rows(out: Path, filled: Path) -> None:
     here, batches = Path(__file__).parent, 1
-    command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parents[1])]
+    command = [sys.executable, "-c", KILLED, str(out), str(batches), str(here), str(here.parents[2])]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     model = Counting()
     fill(out, model=model)
