@@ -77,6 +77,7 @@ def test_a_mutant_is_the_program_but_for_one_change(draws: Any) -> None:
         assert removed[1:].strip() == mutant.text and removed[0] == "-" and added[0] == "+"
 
 
+@pytest.mark.slow
 def test_the_nearest_tests_come_first(script: Any, concerned: Any) -> None:
     near, others, last = concerned.stages(ROOT, "schemas/automata/numbers.py")
     assert near == ["tests/schemas/automata/test_numbers.py"] and "tests/schemas/compiling/test_compile.py" in others

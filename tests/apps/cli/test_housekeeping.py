@@ -18,6 +18,7 @@ def said(capsys: CaptureResult, *arguments: str) -> tuple[int, str]:
     return status, capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_every_command_has_a_table_and_json(done: Path, tiny_model: Path, capsys: CaptureResult) -> None:
     out = ("--out", str(done))
     status, text = said(capsys, "runs", *out)

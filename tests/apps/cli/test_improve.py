@@ -154,6 +154,7 @@ def test_sigterm_stops_a_training_and_the_same_command_goes_on(
     assert trained == ["fold-0", "fold-1", "fold-1", "fold-2", "fold-3", "whole"]
 
 
+@pytest.mark.slow
 def test_forgetting_a_document_removes_what_an_interrupted_training_left(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +169,7 @@ def test_forgetting_a_document_removes_what_an_interrupted_training_left(
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_the_kept_model_reads_from_the_next_run_on_unless_another_is_named(out: Path, capsys: CaptureResult) -> None:
     schema, new = out.parent / "schema.json", out.parent / "new.txt"
     schema.write_text(json.dumps(SCHEMA))
@@ -188,6 +190,7 @@ def test_the_kept_model_reads_from_the_next_run_on_unless_another_is_named(out: 
     assert "kept by" not in capsys.readouterr().err and str(current) not in str(query(out, last).rows)
 
 
+@pytest.mark.slow
 def test_a_discarded_model_is_gone(out: Path, capsys: CaptureResult) -> None:
     assert run(["improve", "bill", "--out", str(out), *TRAIN]) == 0
     assert run(["improve", "bill", "--out", str(out), "--discard"]) == 0

@@ -89,6 +89,7 @@ def labelled(place: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_examples_are_shown_in_every_command_that_fills(model: str, place: Path, capsys: Captured) -> None:
     folder = str(labelled(place))
     for written, skipped in ((3, 0), (0, 3)):

@@ -70,6 +70,7 @@ def test_a_body_that_comes_too_slowly_ends_its_connection(port: int) -> None:
                 time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_half_sent_heads_keep_no_other_client_out(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "_HEAD", 60.0)
     monkeypatch.setattr(connections, "_MOST", 4)

@@ -109,6 +109,7 @@ def test_a_process_killed_at_any_step_leaves_a_correction_whole_or_none(tmp_path
     assert seen == {False, True}
 
 
+@pytest.mark.slow
 def test_programs_correct_while_another_process_runs_into_the_folder(tmp_path):
     out = tmp_path / "out"
     run(out)

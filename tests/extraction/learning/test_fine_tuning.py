@@ -131,6 +131,7 @@ class SavedAtEveryStep(FineTuning):
         return replace(super(SavedAtEveryStep, self).config(documents), save_every=0.0)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_resumes_and_a_finished_one_begins_anew(base: Path, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "letters", {"kind": wanted(base)})
     settings = SavedAtEveryStep(steps=8, patience=Patience(every=0.0, checks=10_000))

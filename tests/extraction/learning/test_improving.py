@@ -59,6 +59,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
     return min(KINDS, key=lambda kind: improve(corrected(out, kind, 10), out, steps=1).before)
 
 
+@pytest.mark.slow
 def test_documents_are_measured_by_models_that_were_not_trained_on_them(
     tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +120,7 @@ def _figures(found: Improvement) -> tuple[Any, ...]:
     return found.before, found.after, found.fields
 
 
+@pytest.mark.slow
 def test_other_corrections_begin_anew(tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -207,6 +209,7 @@ def test_a_kept_candidate_is_in_use_until_another_is_kept(tmp_path: Path, wanted
     assert sorted(path.name for path in models_of(tmp_path, "post").iterdir() if path.name != "training") == ["current"]
 
 
+@pytest.mark.slow
 def test_a_discarded_candidate_leaves_the_model_in_use(tmp_path: Path, wanted: str) -> None:
     improve(corrected(tmp_path, wanted), tmp_path, steps=1)
     discard(tmp_path, "post")

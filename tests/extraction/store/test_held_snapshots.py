@@ -65,6 +65,7 @@ def test_without_readers_a_run_keeps_nothing_that_it_replaced(out, workload, las
     assert verify(out).problems == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [24, pytest.param(70, marks=pytest.mark.slow)])
 def test_a_program_reads_its_snapshot_while_the_run_replaces_every_batch_of_it(out, workload, last):
     with Store.open(out) as store:
@@ -121,6 +122,7 @@ def test_a_reader_of_an_earlier_runs_snapshot_keeps_its_files(out, workload, las
             reader.stdin.close()
 
 
+@pytest.mark.slow
 def test_batches_that_an_earlier_run_replaced_stay_for_their_day(out, workload, monkeypatch):
     monkeypatch.setattr(store_module, "_LOOK", float("inf"))
     with Store.open(out) as store:

@@ -485,6 +485,7 @@ def test_the_smallest_record_of_a_reference_of_dynamic_scope_is_canonical() -> N
     assert compiled.canonical(json.loads(compiled.minimal())) == compiled.minimal()
 
 
+@pytest.mark.slow
 def test_a_choice_of_thousands_of_objects_is_read_in_time() -> None:
     values = [{"a": n} for n in range(20_000)]
     started = process_time()

@@ -100,6 +100,7 @@ def made(reader: str) -> Made:
     return lambda workers=1, settings=DEFAULT, **options: OcrPool(workers, settings, reader=reader, **options)
 
 
+@pytest.mark.slow
 def test_each_picture_fails_alone_and_the_order_is_kept(made: Made) -> None:
     orders = ["say one", "abort", "say two", "hang", "allocate", "say three", "raise", "garbage", "say four"]
     pool = made(2, time_limit=3.0)
@@ -156,6 +157,7 @@ def test_a_repeated_picture_is_read_once(made: Made) -> None:
     assert words[1::3] == ["1"] * 20 + ["2"]
 
 
+@pytest.mark.slow
 def test_a_document_without_a_word_is_refused_and_told_why(made: Made) -> None:
     for orders, reason in (
         (["say", "say"], "OCR found no text in 2 images"),

@@ -68,6 +68,7 @@ def page_texts(document: Document) -> dict[int, str]:
     return {part.page: document.text[part.start : part.end] for part in document.parts if part.kind == "page"}
 
 
+@pytest.mark.slow
 def test_the_other_pages_of_a_file_with_a_monstrous_one_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(monstrous(9, "first page", "lost", "third page"))
@@ -131,6 +132,7 @@ def test_pages_after_half_of_the_time_are_plain_text_and_the_last_are_left_out(
     assert placed == [True] * 4 + [False] * 4
 
 
+@pytest.mark.slow
 def test_a_copy_that_dies_or_hangs_loses_its_number_only() -> None:
     def work(number: int) -> Iterator[bytes]:
         yield f"begun {number}".encode()

@@ -331,6 +331,7 @@ def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytes
     check_cluster(cluster.ray.get_runtime_context().gcs_address, Assignment(SOURCE, source()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "said"),
     [
