@@ -10,7 +10,7 @@ import ast
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,11 +44,7 @@ def code_hashes(root: Path) -> dict[str, str]:
 
 def _rules(source: str) -> Iterator[str]:
     """Yields the hashes of a module's statements without all that changes no value."""
-    return _hashes(_Blind().visit(ast.parse(source)).body)
-
-
-def _hashes(statements: Iterable[ast.stmt]) -> Iterator[str]:
-    for statement in statements:
+    for statement in _Blind().visit(ast.parse(source)).body:
         if not isinstance(statement, _LEFT_OUT) and not _is_text(statement):
             yield _digest(_written(statement).encode())
 
