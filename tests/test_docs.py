@@ -148,7 +148,8 @@ def test_shell_snippets_run(fence: Fence, tmp_path: Path) -> None:
     run_shell(fence, tmp_path)
 
 
-@pytest.mark.parametrize("precision", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_example_of_the_readme_reads_all_four_values(
     tmp_path: Path, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,7 +224,7 @@ def _gone_elsewhere(estimate: BackfillEstimate) -> str:
 def _report(summary: Summary, out: Path) -> None:
     codes = ", ".join(f"'{code}'" for code in (GONE, CHANGED, *CODES))
     of_these = f"from outcomes where run_id = '{summary.run_id}' and outcome = 'skipped' and code in ({codes})"
-    with connect(out) as connection:
+    with connect(out, views=("outcomes",)) as connection:
         path_and_detail = "case when contains(detail, path) then detail else path || ': ' || detail end"
         lost = connection.execute(f"select {path_and_detail} {of_these} order by path").fetchall()
     for (detail,) in lost[:NAMED]:

@@ -55,7 +55,7 @@ def _first_column(context: typer.Context, sql: str, incomplete: str) -> list[str
     from cinnabar.extraction.store.reading import connect  # Cold start: DuckDB and PyArrow take .4 s.
 
     try:
-        with connect(Path(out)) as connection:
+        with connect(Path(out), sql=sql) as connection:
             return [str(row[0]) for row in connection.execute(sql, [incomplete, MOST]).fetchall()]
     except Exception:  # a shell shows no error here
         return []

@@ -82,7 +82,7 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
 def _failing(run_id: str, out: Path) -> int:
     """Returns the number of records of this run that fail a check."""
     sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
-    with connect(out) as connection:
+    with connect(out, sql=sql) as connection:
         return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
 
 
@@ -92,7 +92,7 @@ def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]
         "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
         " ORDER BY run_id DESC, path LIMIT ?"
     )
-    with connect(out) as connection:
+    with connect(out, sql=sql) as connection:
         stored = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
     records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in stored]
     rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]

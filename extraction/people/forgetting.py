@@ -128,7 +128,7 @@ def named(out: Path, document: str) -> DocumentNames:
     spellings = [tables.printable(text) for text in (document, path, Spelling.of(out)(document))]
     path = tables.printable(path)
     prefix = document.casefold() if _DIGEST.fullmatch(document.casefold()) else None
-    with connect(out) as connection:
+    with connect(out, views=("outcomes",)) as connection:
 
         def texts(sql: str, value: Any) -> tuple[str, ...]:
             rows = connection.execute(f"SELECT DISTINCT {sql} ORDER BY 1", [value]).fetchall()

@@ -176,7 +176,7 @@ def _stored(out: Path, document: str, schema_name: str | None) -> _Stored:
     digest, name = own[0].document, own[0].schema_name
     if not digest:
         raise UsageError(f"{own[0].path}: no step to show, the file could not be opened ({own[0].code})")
-    with connect(out) as connection:
+    with connect(out, views=("outcomes", "runs", "documents")) as connection:
         runs = connection.execute(
             "SELECT o.path, o.schema_fingerprint, r.arguments FROM outcomes AS o JOIN runs AS r USING (run_id)"
             " WHERE o.document = ? AND o.schema_name = ? AND outcome <> 'skipped' ORDER BY run_id DESC",

@@ -70,7 +70,7 @@ def held(out: Path, documents: Sequence[str] = (), codes: Sequence[str] = ()) ->
     A name is a path, the end of a path from a `/` on, or the first digits (at least 4) of a digest. Raises UsageError
     if a name is not in quarantine or the folder holds no results.
     """
-    with connect(out) as connection:
+    with connect(out, views=("quarantine", "outcomes", "runs", "documents")) as connection:
         rows = connection.execute(
             "SELECT path, coalesce(document, ''), code, coalesce(detail, ''), coalesce(pointers, []),"
             " q.schema_name, q.schema_fingerprint, q.engine_fingerprint, run_id, record_json, size, arguments"
@@ -170,7 +170,7 @@ def _covers(field: str, pointer: str) -> bool:
 
 def _outcome(out: Path, one: Held) -> Outcome:
     assert one.record_json is not None
-    with connect(out) as connection:
+    with connect(out, views=("documents",)) as connection:
         row = connection.execute(
             "SELECT media_type, size, pages, parts, characters, flags FROM documents WHERE document = ?",
             [one.document],

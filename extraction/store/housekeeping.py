@@ -97,7 +97,7 @@ def runs(out: Path, limit: int | None = None) -> list[RunRow]:
     """
     if limit is not None and limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
-    with connect(out) as connection:
+    with connect(out, views=("runs",)) as connection:
         stored = connection.execute(
             "SELECT run_id, epoch_us(started), epoch_us(finished), schema_name, arguments,"
             " engine_fingerprint, inputs, written, quarantined, skipped FROM runs"
@@ -125,7 +125,7 @@ def _run(
 
 def status(out: Path) -> Status:
     """Returns the present contents of this folder. Raises UsageError if the folder holds no results."""
-    with connect(out) as connection:
+    with connect(out, views=("runs", "corrections", "quarantine")) as connection:
 
         def rows(sql: str) -> list[tuple[Any, ...]]:
             answer: list[tuple[Any, ...]] = connection.execute(sql).fetchall()

@@ -32,6 +32,8 @@ TABLE_FUNCTIONS = {
     "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_tables", "duckdb_types", "duckdb_views",
     "icu_calendar_names", "pg_timezone_names", "pragma_show", "pragma_table_info", "pragma_version",
 }  # fmt: skip
+#: Those that tell of the views.
+_CATALOG = {name for name in TABLE_FUNCTIONS if name.startswith(("duckdb_", "pragma_"))}
 #: The functions on values that do more than compute: they write logs and counters, wait, or trust bytes as their own.
 REFUSED_FUNCTIONS = {
     "write_log", "nextval", "currval", "setval", "setseed", "sleep_ms", "pg_sleep", "getvariable",
@@ -70,6 +72,19 @@ def question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
     spelled = connection.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()[0][0]
     (explained,) = connection.extract_statements(explain + spelled)
     return explained
+
+
+def views_named(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str] | None:
+    """Returns the names of views and of its own parts that a query reads; None if it may read any, or asks for them."""
+    tree = _tree(connection, _explained(sql)[1])
+    parts = [part for part in _parts(tree) if isinstance(part.get("type"), str)]
+    functions = {_name(part["function"]) for part in parts if isinstance(part.get("function"), dict)}
+    if tree["error"] or any(part["type"] in ("SHOW_REF", "PIVOT") for part in parts) or functions & _CATALOG:
+        return None
+    tables = [part for part in parts if part["type"] == "BASE_TABLE"]
+    if any(part.get("schema_name") or part.get("catalog_name") for part in tables):
+        return None
+    return {str(part["table_name"]) for part in tables}
 
 
 def _explained(sql: str) -> tuple[str, str]:

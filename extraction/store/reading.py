@@ -9,7 +9,7 @@ import contextlib
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -23,7 +23,7 @@ from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.held_snapshots import hold
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.names import literal
-from cinnabar.extraction.store.queries import close_off, question
+from cinnabar.extraction.store.queries import close_off, question, views_named
 from cinnabar.extraction.store.snapshot import OFFLINE, define_views
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.schemas.errors import UsageError
@@ -74,9 +74,12 @@ _MISTAKES = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogExcep
 
 
 @contextlib.contextmanager
-def connect(out: Path, asked: str = "", zone: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connect(
+    out: Path, asked: str = "", zone: str | None = None, *, views: Collection[str] | None = None, sql: str = ""
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Opens a database in memory with the views of this folder; `zone` is the time zone of its timestamps.
 
+    `views` or the one query `sql` tell which views are read; without them all are there.
     `asked` names the user's query in messages; with it the connection reads no other files, its settings are locked,
     and an error of DuckDB becomes a UsageError. Raises UsageError if the folder has no commit, RunError, with the file,
     if a file is missing or broken.
@@ -92,10 +95,12 @@ def connect(out: Path, asked: str = "", zone: str | None = None) -> Iterator[duc
     spilled = str(Path(tempfile.gettempdir()) / f"cinnabar-{uuid4().hex}")
     settings = OFFLINE | {"temp_directory": spilled, "python_enable_replacements": False}
     with hold(out, newest), duckdb.connect(config=settings) as connection:
+        names: list[str] = []
         try:
             # As in a snapshot: each view binds the same files, which no longer change.
             connection.execute("SET parquet_metadata_cache = true")
-            define_views(connection, out.absolute(), committed)
+            wanted = views_named(connection, sql) if sql else views
+            names = define_views(connection, out.absolute(), committed, wanted)
             if zone is not None:
                 connection.execute(f"SET TimeZone = {literal(zone)}")
             if asked:
@@ -110,7 +115,8 @@ def connect(out: Path, asked: str = "", zone: str | None = None) -> Iterator[duc
             # where it knows none of ours that is alike.
             message = " ".join(_MARKED.split(str(error))[0].split())
             if isinstance(error, duckdb.CatalogException) and "Table with name" in message:
-                message = f"{message.partition(' Did you mean')[0]} The views are {', '.join(views_in(connection))}."
+                shown = sorted(name for name in names if not name.startswith("_"))
+                message = f"{message.partition(' Did you mean')[0]} The views are {', '.join(shown)}."
             if isinstance(error, duckdb.PermissionException):
                 message = f"{message}; a query reads the views of the folder and no other file"
             raise UsageError(f"{asked}: {message}") from error
@@ -124,7 +130,7 @@ def views_in(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 def query(out: Path, sql: str) -> Answer:
     """Returns the answer to this query. Raises UsageError if it fails, or is not exactly one query."""
-    with connect(out, "sql") as connection:
+    with connect(out, "sql", sql=sql) as connection:
         cursor = connection.execute(question(connection, sql))
         return Answer([column[0] for column in cursor.description or ()], cursor.fetchall())
 
@@ -144,7 +150,7 @@ def show(out: Path, document: str) -> list[Shown]:
     `document` is its path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of its
     digest. Raises UsageError if no document or several documents match.
     """
-    with connect(out) as connection:
+    with connect(out, views=("outcomes", "records", "_fields")) as connection:
         matches = _find(connection, document, Spelling.of(out)(document))
         if not matches:
             raise UsageError(

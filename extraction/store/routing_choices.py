@@ -42,7 +42,7 @@ def last_choices(out: Path, name: str) -> dict[str, Choice]:
         "SELECT document, max(run_id), arg_max(routing, run_id), arg_max(place, run_id)"
         f" FROM ({_DECIDED}) GROUP BY document"
     )
-    with connect(out) as connection:
+    with connect(out, sql=sql) as connection:
         rows = connection.execute(sql, [name]).fetchall()
     return {document: Choice(*rest) for document, *rest in rows}
 
@@ -66,7 +66,7 @@ def refused_documents(out: Path, name: str, source: str | None = None) -> list[L
         " WHERE place = '' AND document NOT IN (SELECT document FROM records WHERE schema_name = ?)"
         f" AND {wanted} ORDER BY path"
     )
-    with connect(out) as connection:
+    with connect(out, sql=sql) as connection:
         rows = connection.execute(sql, [name, name, *values]).fetchall()
     return [
         LatestRecord(document, (path, *(p for p in paths if p != path)), "", run_id, 0, None, current)

@@ -11,7 +11,7 @@ import contextlib
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -142,6 +142,8 @@ _LATEST = (
     " (PARTITION BY document, schema_name ORDER BY schema_fingerprint IN ({newest}) DESC, run_id DESC) = 1) AS latest"
     " USING (document, schema_fingerprint, run_id)"
 )
+_WORD = re.compile(r"\w+")
+_LITERAL = re.compile(r"'[^']*'")
 # Folders without checks or corrections hold no file of them.
 _SNAPSHOT = "SELECT {number} AS batch, {folder} AS folder, {views} AS views"
 
@@ -191,8 +193,35 @@ def published_number(out: Path) -> int | None:
     return None
 
 
-def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest]) -> None:
-    """Creates the views of these commits in this connection's database."""
+def define_views(
+    connection: duckdb.DuckDBPyConnection,
+    out: Path,
+    committed: Sequence[Manifest],
+    asked: Collection[str] | None = None,
+) -> list[str]:
+    """Creates the views of these commits in this connection's database, and returns the names of all, in order.
+
+    Of a view DuckDB reads the head of each of its files. So with `asked` only the views of these names, whose case does
+    not matter, are created, and those that they read.
+    """
+    views = _views(connection, out, committed)
+    for name in views if asked is None else _with_those_below(views, asked):
+        connection.execute(f"CREATE VIEW {quoted(name)} AS {views[name]}")
+    return [*views]
+
+
+def _with_those_below(views: dict[str, str], asked: Collection[str]) -> list[str]:
+    """Returns the names of these views and of those that they read, each after what it reads."""
+    wanted = {name.casefold() for name in asked}
+    for name in reversed(views):
+        if name.casefold() in wanted:
+            # More words than names, which does no harm; but paths hold the names of tables.
+            wanted.update(_WORD.findall(_LITERAL.sub("", views[name]).casefold()))
+    return [name for name in views if name.casefold() in wanted]
+
+
+def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest]) -> dict[str, str]:
+    """Returns the queries of the views of these commits by name; each reads only views before it."""
     versions: dict[str, list[Manifest]] = defaultdict(list)
     for entry in committed:
         versions[entry.schema_fingerprint].append(entry)
@@ -220,23 +249,22 @@ def define_views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Se
     for name, judged in (("latest_written", "= 'written'"), ("latest_judged", "<> 'skipped'")):
         latest = _LATEST.format(judged=judged, counting=counting, newest=newest or "''")
         sources[name] = latest if several else ""
+    views = {}
     for name, query in VIEWS.items():
-        connection.execute(f"CREATE VIEW {quoted(name)} AS {query.format_map(sources)}")
+        views[name] = query.format_map(sources)
         if corrected and name == "outcomes":
-            connection.execute(f"CREATE VIEW _withdrawn AS {_WITHDRAWN.format_map(sources)}")
+            views["_withdrawn"] = _WITHDRAWN.format_map(sources)
     names = view_names(shown, reserved_words(connection))
     for name, fingerprint in names.items():
-        wide = _WIDE.format(data=data[fingerprint], counting=sources["counting"])
-        connection.execute(f"CREATE VIEW {quoted(name)} AS {wide}")
+        views[name] = _WIDE.format(data=data[fingerprint], counting=sources["counting"])
     for name, versions_of_it in united_names(shown, names).items():
         united = united_source(out, {f: (data[f], versions[f]) for f in versions_of_it})
         if united is None:
             continue
-        wide = _WIDE.format(data=f"({united})", counting=sources["counting"])
-        connection.execute(f"CREATE VIEW {quoted(name)} AS {wide}")
+        views[name] = _WIDE.format(data=f"({united})", counting=sources["counting"])
     last = max(entry.number for entry in committed)
-    query = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made())
-    connection.execute(f"CREATE VIEW _snapshot AS {query}")
+    views["_snapshot"] = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made())
+    return views
 
 
 def _views_made() -> int:

@@ -200,7 +200,7 @@ def stored(out: Path, latest: Sequence[LatestRecord]) -> dict[str, Stored]:
         return {}
     these = "(document, run_id) IN (SELECT (unnest(?::VARCHAR[]), unnest(?::VARCHAR[])))"
     keys = [[document for document, _ in wanted], [run_id for _, run_id in wanted]]
-    with connect(out) as connection:
+    with connect(out, views=("_fields", "records")) as connection:
         leaves: dict[str, list[dict[str, Any]]] = defaultdict(list)
         cursor = connection.execute(f"SELECT * FROM _fields WHERE {these}", keys)
         columns = [column[0] for column in cursor.description or ()]

@@ -67,6 +67,8 @@ LEFT JOIN (
 ) AS c USING (document, schema_fingerprint, run_id)
 LEFT JOIN documents AS d ON d.document = o.document
 """
+# What that and the questions about one document read.
+_VIEWS = ("outcomes", "records", "_checks", "documents", "runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +344,7 @@ class Listing:
         with stack:
             # Before the views are made: a commit between the two is read again later.
             seen = _commits(self._out)
-            connection = stack.enter_context(connect(self._out))
+            connection = stack.enter_context(connect(self._out, views=_VIEWS))
             connection.execute(_LISTING)
             return _Table(stack.pop_all(), connection, seen)
 

@@ -57,7 +57,7 @@ class CheckResults:
 
 def check_results(out: Path) -> CheckResults:
     """Returns the results for the records that count, in quarantine too. Raises UsageError without results."""
-    with connect(out) as connection:
+    with connect(out, sql=_LATEST) as connection:
         rows = connection.execute(_LATEST).fetchall()
     counts: Counter[tuple[str, str, str, bool | None]] = Counter()
     known: dict[str, Checks] = {}

@@ -130,7 +130,7 @@ def gather_run(out: Path, run_id: str, stages: Mapping[str, float]) -> RunData:
     """Returns the data of this run. Raises UsageError if the folder has no such run."""
     out = out.absolute()
     committed = manifests.read_live(out)
-    with connect(out) as connection:
+    with connect(out, views=("runs", "outcomes", "records", "documents", "corrections")) as connection:
         return _Gathering(connection, run_id, files_as_table(out, committed, "fields")).data(stages)
 
 

@@ -83,6 +83,7 @@ def _outcome(file: Path, value: dict[str, Any]) -> Outcome:
     return Outcome(str(file), "written", digest=document.digest, document=document, record=record)
 
 
+@pytest.mark.slow
 def test_only_documents_that_somebody_looked_at_as_a_whole_are_taken(out: Path) -> None:
     found = corrected_set(out, "bill")
     assert (len(found.labelled.truths), found.partly, found.missing) == (10, 1, ())

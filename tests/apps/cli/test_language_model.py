@@ -38,6 +38,7 @@ def extract(model: str, *more: str) -> list[str]:
     return [*asked, "--device", "cpu", "--effort", "instant", "--workers", "1", "--model", model, *more]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("place")
 def test_a_folder_reads_documents_and_brings_them_to_a_new_version(model: str, capsys: Captured) -> None:
     assert run(extract(model)) == 0

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from effort import some
+from effort import first, some
 from test_denoiser import INVOICE, RECORD, accepted, answering, certain_of, form_of, scripted, task
-from tiny_models import KINDS, TOKENIZER, decoder
+from tiny_models import FEW_KINDS, KINDS, TOKENIZER, decoder
 
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
@@ -58,7 +58,7 @@ CHOICES = {"ab": 0.4, "the": 0.25, "null": 0.2, "total": 0.1, "kind": 0.05}
     ("temperature", "top_p"),
     [(0.5, 0.9), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1.0, 1.0), (2.0, 1.0), (1.0, 0.5)))],
 )
-@pytest.mark.parametrize("kind", ["block", "revising"])
+@pytest.mark.parametrize("kind", first(1, ["block", "revising"]))
 def test_a_choice_follows_the_models_probabilities(kind: str, temperature: float, top_p: float) -> None:
     one = task(form_of({"kind": {"enum": [*CHOICES]}}))
     begin = len(one.prompt)
@@ -94,7 +94,7 @@ def test_the_noise_is_of_the_seed_and_the_place_alone() -> None:
 
 
 @pytest.mark.parametrize("effort", some(("low",), EFFORTS))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some(FEW_KINDS, KINDS))
 def test_drawn_answers_are_records_that_depend_on_no_other_request(kind: str, effort: str) -> None:
     form = form_of(INVOICE)
     tasks = [replace(task(form), sampling=Sampling(1.0, 0.95, seed)) for seed in range(3)]

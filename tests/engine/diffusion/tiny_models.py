@@ -73,6 +73,8 @@ KINDS = {
     "full with shift": SHIFTED,
     "uniform noise": UNIFORM,
 }
+#: One kind of each way of seeing an open block: the quick tests of what does not depend on the kind.
+FEW_KINDS = ("revising", "token-causal", "full with shift")
 #: The kinds that are read with a cache.
 CACHED = {
     kind: traits for kind, traits in KINDS.items() if traits.visibility != "full" and traits.noise != "uniform"

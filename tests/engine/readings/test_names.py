@@ -63,6 +63,7 @@ def test_the_files_stay_small_and_carry_their_licence() -> None:
     assert "UNICODE" in (NAMES_FOLDER / "LICENSE.unicode").read_text(encoding="utf-8").upper()
 
 
+@pytest.mark.slow
 def test_every_month_of_every_language_is_read_by_its_whole_name() -> None:
     of_this_cldr()
     wrong = set()
@@ -79,6 +80,7 @@ def test_every_month_of_every_language_is_read_by_its_whole_name() -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_every_territory_has_its_codes_by_its_name_in_every_language() -> None:
     of_this_cldr()
     table = name_table("countries.tsv.gz")
@@ -93,6 +95,7 @@ def test_every_territory_has_its_codes_by_its_name_in_every_language() -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 def test_every_language_and_currency_has_its_code_by_its_name() -> None:
     of_this_cldr()
     wrong = set()

@@ -152,6 +152,7 @@ def test_another_engine_keeps_corrections_and_reads_the_rest_anew(out):
     assert verify(out).problems == []
 
 
+@pytest.mark.slow
 def test_another_version_of_the_schema_keeps_what_it_can_hold_and_tells_the_rest(out):
     run(out)
     correct(out, (Action.VALUE, "/number", '"N"'), (Action.VALUE, "/seller/city", '"Rome"'))
@@ -279,6 +280,7 @@ def test_a_committed_correction_whose_file_is_still_there_counts_once(out):
     assert query(out, "SELECT count(*) FROM corrections").rows == [(1,)] and not path.exists()
 
 
+@pytest.mark.slow
 def test_corrections_alone_merge_their_batches(out, monkeypatch):
     monkeypatch.setattr("cinnabar.extraction.store.compaction.FAN", 4)
     run(out)
@@ -290,6 +292,7 @@ def test_corrections_alone_merge_their_batches(out, monkeypatch):
     assert query(out, "SELECT count(*) FROM corrections").rows == [(9,)] and verify(out).problems == []
 
 
+@pytest.mark.slow
 def test_compaction_keeps_corrections_in_their_order(out):
     run(out)
     for number in range(5):
@@ -319,6 +322,7 @@ def test_a_broken_file_of_corrected_records_is_corrected_again(out):
     assert verify(out).problems == []
 
 
+@pytest.mark.slow
 def test_a_backfill_freezes_corrected_values_and_can_give_them_back(out):
     run(out)
     correct(out, (Action.VALUE, "/number", '"N"'), (Action.VALUE, "/lines/0/price", "8"))
@@ -363,6 +367,7 @@ def test_verify_names_a_waiting_correction_that_cannot_be_read(out):
     assert problem.path == f"waiting/{path.name}" and "move it away" in problem.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["cut", "folder"])
 def test_a_waiting_correction_that_cannot_be_read_stops_nothing_and_counts_once_it_can(out, broken):
     run(out)
@@ -399,6 +404,7 @@ def test_a_correction_that_was_committed_before_its_file_went_is_not_committed_a
     assert list(out.glob("waiting/2*.json")) == [] and len(manifests.read_live(out)) == batches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["correct", "undo", "merge"])
 def test_the_view_of_a_schema_stays_that_of_its_latest_version(out, how):
     if how == "merge":
@@ -418,6 +424,7 @@ def test_the_view_of_a_schema_stays_that_of_its_latest_version(out, how):
     assert query(out, "SELECT path FROM bill ORDER BY path").rows == [("a.txt",), ("c.txt",)]
 
 
+@pytest.mark.slow
 def test_an_accepted_record_leaves_quarantine_also_if_an_unsure_value_is_left_out(out):
     one = outcome_of("a.txt", "e1", code="low_confidence", pointers=("/note", "/total"))
     run(out, outcomes=[one], paths=("a.txt",))
@@ -447,6 +454,7 @@ def test_a_correction_reads_no_places_of_earlier_ones(out, monkeypatch):
     assert len(read) == 5 and record(out) == value_of("a.txt", "e1")
 
 
+@pytest.mark.slow
 def test_equal_rows_keep_their_own_evidence_in_a_long_list(out):
     value = value_of("a.txt", "e1") | {"lines": [{"item": f"i {n % 3}", "price": None} for n in range(3000)]}
     run(out, outcomes=[outcome_of("a.txt", "e1", value)], paths=("a.txt",))

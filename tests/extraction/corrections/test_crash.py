@@ -65,9 +65,10 @@ def chosen(points, share):
     return sorted({2, *some, len(points) - 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("undoes", "share"),
-    [(False, None), pytest.param(False, 0.4, marks=pytest.mark.slow), pytest.param(True, 0.4, marks=pytest.mark.slow)],
+    [(False, None), (False, 0.4), (True, 0.4)],
 )
 def test_a_process_killed_at_any_step_leaves_a_correction_whole_or_none(tmp_path, undoes, share):
     start = tmp_path / "start"

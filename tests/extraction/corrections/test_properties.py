@@ -127,6 +127,7 @@ def sequence(steps):
         assert verify(out, clean=True).problems == []
 
 
+@pytest.mark.slow
 # Two corrections of one document under a run, and a correction of many places that is taken back: what a few random
 # sequences may miss.
 @example([("correct", "a.txt", (Action.VALUE, "/number", '"N"')), ("correct", "a.txt", (Action.VALUE, "/total", "7")),

@@ -85,6 +85,7 @@ def test_documents_are_measured_by_models_that_were_not_trained_on_them(
     assert [one.done for one in told] == sorted(one.done for one in told) and told[-1].done == 1
 
 
+@pytest.mark.slow
 def test_the_candidate_is_a_model_and_nothing_else_is_left(tmp_path: Path, wanted: str) -> None:
     found = improve(corrected(tmp_path, wanted), tmp_path, steps=1)
     assert Path(found.model) == candidate(tmp_path, "post")

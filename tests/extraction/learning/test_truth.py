@@ -144,6 +144,7 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int
     return [path, *(below for key, part in parts for below in places(part, (*path, key)))]
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_places_of_a_written_value_stand_on_lines_in_its_order(value: Any) -> None:
     text = json.dumps(value, indent=1)

@@ -240,6 +240,7 @@ def test_merges_go_on_after_a_document_was_forgotten(out, workload, monkeypatch)
 _QUICK = (9, 22, 30, 35)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point", [pytest.param(point, marks=() if point in _QUICK else pytest.mark.slow) for point in range(36)]
 )

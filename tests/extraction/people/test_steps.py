@@ -70,6 +70,7 @@ def files() -> Iterator[tuple[str, Path]]:
         yield from ((kind, one) for one in docs[1:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", first(2, files()), ids=lambda sample: sample[1].name)
 def test_each_state_of_a_sample_is_valid_and_the_last_is_its_record(sample: tuple[str, Path], tmp_path: Path) -> None:
     (kind, file), out = sample, tmp_path / "out"

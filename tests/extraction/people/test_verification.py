@@ -52,9 +52,9 @@ def test_a_sound_folder_has_no_problems(out, workload):
     [
         ("data", "flipped"),
         pytest.param("data", "cut", marks=pytest.mark.slow),
-        ("fields", "gone"),
+        pytest.param("fields", "gone", marks=pytest.mark.slow),
         pytest.param("documents", "flipped", marks=pytest.mark.slow),
-        ("outcomes", "cut"),
+        pytest.param("outcomes", "cut", marks=pytest.mark.slow),
         pytest.param("outcomes", "gone", marks=pytest.mark.slow),
         pytest.param("runs", "flipped", marks=pytest.mark.slow),
     ],

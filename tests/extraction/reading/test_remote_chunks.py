@@ -43,6 +43,7 @@ def test_rows_of_all_chunks_appear_once_and_in_order(
     assert all(text[start:].startswith(value) for start, value in spans)
 
 
+@pytest.mark.slow
 def test_the_words_of_a_long_answer_are_found_quickly_in_a_long_document() -> None:
     schema = json.loads(json.dumps(NOTE))
     del schema["properties"]["lines"]["maxItems"]

@@ -186,6 +186,7 @@ def test_rows_that_are_sure_are_frozen_value_by_value_and_other_lists_go_up_whol
     assert not any("lines" in at for at in freeze_sure(form, filled(record, unsure), 0.8, lists=False))
 
 
+@pytest.mark.slow
 def test_freezing_a_list_of_thousands_of_rows_takes_no_longer_for_each_than_a_short_one() -> None:
     schema = json.loads(json.dumps(NOTE))
     del schema["properties"]["lines"]["maxItems"]

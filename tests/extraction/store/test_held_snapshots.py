@@ -88,7 +88,8 @@ def test_a_program_reads_its_snapshot_while_the_run_replaces_every_batch_of_it(o
         run.finish()
 
 
-@pytest.mark.parametrize("last", [24, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("last", [24, 40])
 @pytest.mark.parametrize("way", ["snapshot", "manifests"])
 def test_a_reader_in_the_same_process_keeps_its_files(out, workload, way, last):
     with Store.open(out) as store:
@@ -106,7 +107,8 @@ def test_a_reader_in_the_same_process_keeps_its_files(out, workload, way, last):
         run.finish()
 
 
-@pytest.mark.parametrize("last", [24, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("last", [24, 40])
 def test_a_reader_of_an_earlier_runs_snapshot_keeps_its_files(out, workload, last):
     with Store.open(out) as store:
         commit(store, workload.begin(store), workload, range(7))

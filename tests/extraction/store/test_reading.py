@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.extraction.store.housekeeping import status
-from cinnabar.extraction.store.reading import query, show
+from cinnabar.extraction.store.reading import connect, query, show
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import RunError, UsageError
@@ -25,6 +25,34 @@ def test_a_document_is_shown_with_its_evidence(out, workload):
         assert (name["value"], name["page"], name["span_start"], name["span_end"]) == ("n", 2, 3, 12)
         assert (name["x0"], name["bottom"], len(name["boxes"])) == (1.0, 4.0, 2)
         assert name["evidence_text"] == "as it stands"
+
+
+ALL_VIEWS = {
+    "outcomes", "corrections", "runs", "documents", "quarantine", "records", "history", "_fields", "fields", "_checks",
+    "checks", "lists", "note", "_snapshot",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sql", "made"),
+    [
+        ("SELECT count(*) FROM runs", {"runs"}),
+        ('FROM "Records" JOIN Note USING (document)', {"records", "note"}),
+        ("EXPLAIN WITH fields AS (FROM runs) FROM fields", {"outcomes", "_fields", "fields", "runs"}),
+        ("SELECT 'records'", set()),
+        ("SHOW TABLES", ALL_VIEWS),
+        ("DESCRIBE runs", ALL_VIEWS),
+        ("SELECT view_name FROM duckdb_views()", ALL_VIEWS),
+        ("FROM memory.main.runs", ALL_VIEWS),
+        ("FROM (PIVOT runs ON schema_name IN ('note') USING count(*))", ALL_VIEWS),
+    ],
+)
+def test_a_query_has_the_views_that_it_may_read_and_those_below_them(out, workload, sql, made):
+    workload.work(out)
+    with connect(out, "sql", sql=sql) as connection:
+        there = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    assert {name for (name,) in there} == made
+    assert query(out, sql).columns
 
 
 def test_a_quarantined_document_is_shown_with_its_reason(out, workload):

@@ -44,6 +44,7 @@ def versions(out, view="fields"):
     return dict(query(out, sql).rows)
 
 
+@pytest.mark.slow
 def test_the_documented_query_counts_each_document_once_over_versions_reruns_corrections_and_compaction(out):
     run(out)
     assert places(out) == len(DOCUMENTS)

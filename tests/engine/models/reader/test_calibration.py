@@ -144,6 +144,7 @@ def test_a_calibration_of_other_weights_or_of_nothing_is_refused(tmp_path: Path)
             load_calibration(tmp_path, "w")
 
 
+@pytest.mark.slow
 def test_a_calibration_of_earlier_rules_is_used_and_said_to_be_stale(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

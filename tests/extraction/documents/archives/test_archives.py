@@ -181,6 +181,7 @@ def test_an_archive_that_holds_itself_ends() -> None:
     assert contents(data) == {"r.zip/r.zip/r.zip": "depth"}
 
 
+@pytest.mark.slow
 def test_more_files_than_the_bound_are_refused() -> None:
     files = [(f"{number}.txt", b"") for number in range(MAX_MEMBERS + 1)]
     assert len(listed(zipped(*files[:-1]))) == MAX_MEMBERS

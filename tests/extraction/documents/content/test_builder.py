@@ -256,6 +256,7 @@ def test_the_place_of_a_failed_content_ends_with_it(monkeypatch: pytest.MonkeyPa
     assert [document.places.at(at) for at in (0, 5)] == ["row 1", ""]
 
 
+@pytest.mark.slow
 def test_long_names_of_many_parts_fit_the_frame_of_a_document() -> None:
     builder = DocumentBuilder()
     for number in range(40_000):

@@ -95,6 +95,7 @@ def outcome_of(pool: ParserPool, path: Path) -> Document | DocumentError:
     return outcome
 
 
+@pytest.mark.slow
 def test_each_document_fails_alone_and_the_order_is_kept(parser: str, tmp_path: Path) -> None:
     orders = ["one", "abort", "two", "hang", "allocate", "three", "segfault", "raise", "recurse", "refuse"]
     paths = files(tmp_path, *orders, "garbage", "four")

@@ -143,6 +143,7 @@ def test_mails_of_a_maildir_are_found_after_they_were_seen_or_renamed(tmp_path: 
     assert query(out, "select distinct media_type from documents").rows == [("message/rfc822",)]
 
 
+@pytest.mark.slow
 def test_only_the_chosen_mails_behind_imap_are_fetched_and_each_once(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +195,7 @@ def test_a_uid_that_names_other_bytes_gives_no_record_of_them(
     assert days(tmp_path / "out") == [("N1", None)]
 
 
+@pytest.mark.slow
 def test_an_unreachable_server_is_an_error_before_any_work_and_no_loss(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_a_fax_gets_square_pixels() -> None:
     assert Image.open(io.BytesIO(found.pictures[0].data)).size == (1728, 2290)
 
 
+@pytest.mark.slow
 def test_a_thousand_frames_take_seconds_and_more_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     data = tiff([Image.new("1", (32, 32), n % 2) for n in range(1000)])
     begun = time.process_time()

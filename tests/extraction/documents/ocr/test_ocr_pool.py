@@ -205,6 +205,7 @@ def test_more_pictures_than_the_limit_are_left_out(made: Made, monkeypatch: pyte
     assert isinstance(none, DocumentError) and none.detail == reason
 
 
+@pytest.mark.slow
 def test_a_document_has_its_time_and_pages_that_are_kept_take_none(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_strip_is_upright_and_its_corners_are_where_it_was_cut(angle: float) -
     assert page[left[1], left[0]].max() == 0
 
 
+@pytest.mark.slow
 def test_a_scanned_pdf_leaves_the_parser_pool_with_its_text() -> None:
     from pathlib import Path
 

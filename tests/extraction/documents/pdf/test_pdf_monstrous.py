@@ -151,6 +151,7 @@ def test_a_copy_that_dies_or_hangs_loses_its_number_only() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_copies_end_with_the_clock() -> None:
     def work(number: int) -> Iterator[bytes]:
         time.sleep(0.2)

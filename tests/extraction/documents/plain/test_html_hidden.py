@@ -69,6 +69,7 @@ def test_a_page_too_deep_for_its_layout_is_not_searched() -> None:
     assert flags == {"hidden_unsearched"}
 
 
+@pytest.mark.slow
 def test_many_hidden_elements_take_linear_time() -> None:
     text, flags = html_to_text("<p>" + "<i hidden>a</i>b" * 100_000)
     assert text.replace("\n", "") == "b" * 100_000

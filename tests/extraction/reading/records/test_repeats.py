@@ -137,6 +137,7 @@ def test_a_record_without_repeats_stays_unchanged() -> None:
     assert merge(FORM, [Chunk(0, 99)], [found]) is found
 
 
+@pytest.mark.slow
 def test_thousands_of_rows_with_one_text_take_linear_time() -> None:
     rows: list[dict[str, Value]] = [
         {"name": (f"N{at}", 20 * at), "city": ("Rome", 20 * at + 9)} for at in range(4000)

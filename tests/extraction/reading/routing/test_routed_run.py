@@ -254,6 +254,7 @@ def test_a_backfill_opens_no_document_of_another_kind(inbox: Path, tmp_path: Pat
     assert refill(out, ReadingModel()) is None
 
 
+@pytest.mark.slow
 def test_a_record_whose_document_a_later_choice_sent_elsewhere_is_left_out(
     inbox: Path, tmp_path: Path, by_first_word: list[str]
 ) -> None:
@@ -285,6 +286,7 @@ def test_a_choice_without_the_schema_leaves_its_records_alone(
     assert refill(out, ReadingModel()).written == 1
 
 
+@pytest.mark.slow
 def test_a_backfill_compares_documents_of_no_schema_again_and_leaves_out_other_kinds(
     inbox: Path, tmp_path: Path, by_first_word: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -239,6 +239,7 @@ def chosen_names(out: Path, **what: Any) -> list[str]:
     return [Path(found.paths[0]).stem for found in select(out, "note", Selection(**what))]
 
 
+@pytest.mark.slow
 def test_records_are_chosen_by_date_source_model_and_sql(docs: Path, out: Path) -> None:
     everything, now = ["0", "1", "2", "3", "4"], datetime.now(UTC)
     assert chosen_names(out) == everything

@@ -79,6 +79,7 @@ class Order(Silent):
         self.paths += [Path(outcome.path).name for outcome in outcomes]
 
 
+@pytest.mark.slow
 def test_three_engines_write_the_rows_of_one_in_its_order(folder: Path, tmp_path: Path) -> None:
     orders = {"1": Order(), "3": Order()}
     found = {

@@ -165,6 +165,7 @@ def test_a_list_that_stays_empty_is_compared_by_documents(tmp_path: Path) -> Non
     assert any(sentence.startswith("/lines/*/n is empty: 91.7% (11 of 12)") for sentence in told(data))
 
 
+@pytest.mark.slow
 def test_a_report_does_not_grow_with_the_number_of_documents(tmp_path: Path) -> None:
     out = tmp_path / "out"
     few, lots = (reports.write_report(out, many(out, count, held=count // 2)).path for count in (60, 3_000))
@@ -270,6 +271,7 @@ def test_the_commands_name_the_report(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["report", "none", "--out", str(out)]) == 2
 
 
+@pytest.mark.slow
 def test_the_confidence_is_set_against_what_people_changed(tmp_path: Path) -> None:
     out = tmp_path / "out"
     run_id = many(out, 5, confidence=0.55)
