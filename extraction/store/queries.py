@@ -32,8 +32,12 @@ TABLE_FUNCTIONS = {
     "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_tables", "duckdb_types", "duckdb_views",
     "icu_calendar_names", "pg_timezone_names", "pragma_show", "pragma_table_info", "pragma_version",
 }  # fmt: skip
-#: Those that tell of the views.
-_CATALOG = {name for name in TABLE_FUNCTIONS if name.startswith(("duckdb_", "pragma_"))}
+#: Those of them that make rows of values alone. The others may read any view, `histogram` one that it is told.
+_OF_VALUES = {
+    "unnest", "range", "generate_series", "repeat", "json_each", "json_tree", "icu_calendar_names", "pg_timezone_names",
+}  # fmt: skip
+#: How DuckDB's own views begin, which tell of all others.
+_CATALOG = ("duckdb_", "pragma_", "sqlite_", "pg_")
 #: The functions on values that do more than compute: they write logs and counters, wait, or trust bytes as their own.
 REFUSED_FUNCTIONS = {
     "write_log", "nextval", "currval", "setval", "setseed", "sleep_ms", "pg_sleep", "getvariable",
@@ -79,12 +83,12 @@ def views_named(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str] | N
     tree = _tree(connection, _explained(sql)[1])
     parts = [part for part in _parts(tree) if isinstance(part.get("type"), str)]
     functions = {_name(part["function"]) for part in parts if isinstance(part.get("function"), dict)}
-    if tree["error"] or any(part["type"] in ("SHOW_REF", "PIVOT") for part in parts) or functions & _CATALOG:
+    if tree["error"] or any(part["type"] in ("SHOW_REF", "PIVOT") for part in parts) or functions - _OF_VALUES:
         return None
     tables = [part for part in parts if part["type"] == "BASE_TABLE"]
-    if any(part.get("schema_name") or part.get("catalog_name") for part in tables):
-        return None
-    return {str(part["table_name"]) for part in tables}
+    names = {str(part["table_name"]) for part in tables}
+    qualified = any(part.get("schema_name") or part.get("catalog_name") for part in tables)
+    return None if qualified or any(name.casefold().startswith(_CATALOG) for name in names) else names
 
 
 def _explained(sql: str) -> tuple[str, str]:

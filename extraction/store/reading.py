@@ -82,7 +82,7 @@ def connect(
     `views` or the one query `sql` tell which views are read; without them all are there.
     `asked` names the user's query in messages; with it the connection reads no other files, its settings are locked,
     and an error of DuckDB becomes a UsageError. Raises UsageError if the folder has no commit, RunError, with the file,
-    if a file is missing or broken.
+    if a file is missing, or one that is read is broken.
     """
     check_local(out)
     committed = manifests.read_live(out)

@@ -213,11 +213,13 @@ def define_views(
 def _with_those_below(views: dict[str, str], asked: Collection[str]) -> list[str]:
     """Returns the names of these views and of those that they read, each after what it reads."""
     wanted = {name.casefold() for name in asked}
+    chosen = []
     for name in reversed(views):
         if name.casefold() in wanted:
-            # More words than names, which does no harm; but paths hold the names of tables.
+            chosen.append(name)
+            # Columns have names of views, too: such a view is made as well if it stands before this one.
             wanted.update(_WORD.findall(_LITERAL.sub("", views[name]).casefold()))
-    return [name for name in views if name.casefold() in wanted]
+    return chosen[::-1]
 
 
 def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest]) -> dict[str, str]:

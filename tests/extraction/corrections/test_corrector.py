@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
-from corrected_folder import LATER, digest_of, outcome_of, run, value_of
+from corrected_folder import LATER, SCHEMA, digest_of, outcome_of, run, value_of
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
 from cinnabar.extraction.corrections.waiting_commits import open_folder
@@ -463,3 +463,13 @@ def test_equal_rows_keep_their_own_evidence_in_a_long_list(out):
     assert time.process_time() - began < 5
     rows = query(out, "SELECT pointer FROM fields WHERE origin = 'human' AND evidence_text = 'abc'").rows
     assert len(rows) == 4000
+
+
+@pytest.mark.parametrize("title", ["document", "place", "partition", "read_parquet"])
+def test_a_schema_may_have_the_name_of_a_word_in_the_query_of_another_view(out, title):
+    schema = SCHEMA | {"title": title}
+    held = outcome_of("b.txt", "e1", schema=schema, code="unsure")
+    run(out, schema=schema, paths=("a.txt", "b.txt"), outcomes=[outcome_of("a.txt", "e1", schema=schema), held])
+    Corrector(out).correct(A, title, [Change(Action.VALUE, "/number", '"N 1"')], "eva")
+    for view in ("outcomes", "documents", "corrections", "runs", title):
+        assert query(out, f'SELECT count(*) FROM "{view}"').rows[0][0] > 0

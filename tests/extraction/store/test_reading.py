@@ -43,6 +43,8 @@ ALL_VIEWS = {
         ("SHOW TABLES", ALL_VIEWS),
         ("DESCRIBE runs", ALL_VIEWS),
         ("SELECT view_name FROM duckdb_views()", ALL_VIEWS),
+        ("SELECT name FROM sqlite_master", ALL_VIEWS),
+        ("FROM histogram(note, size)", ALL_VIEWS),
         ("FROM memory.main.runs", ALL_VIEWS),
         ("FROM (PIVOT runs ON schema_name IN ('note') USING count(*))", ALL_VIEWS),
     ],
