@@ -12,8 +12,9 @@ import pytest
 PROGRAM = """
 import sys, time
 from training.runs import command
-print(command("", {"steps": 3}).steps, flush=True)
+steps = command("", {"steps": 3}).steps
 try:
+    print(steps, flush=True)
     time.sleep(60)
 except KeyboardInterrupt:
     print("saved")
