@@ -25,16 +25,15 @@ _PARTS = {
     "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "PIVOT", "SHOW_REF", "ORDER_MODIFIER", "LIMIT_MODIFIER",
     "LIMIT_PERCENT_MODIFIER", "DISTINCT_MODIFIER", "ORDER_DEFAULT", "ASCENDING", "DESCENDING",
 }  # fmt: skip
-#: The functions in FROM that make rows of their arguments, or tell of the folder's views and of DuckDB's own words.
-#: Others read or write files, change settings, run a text as SQL (`query`), or take addresses in memory (`arrow_scan`).
-TABLE_FUNCTIONS = {
-    "unnest", "range", "generate_series", "repeat", "json_each", "json_tree", "histogram", "histogram_values",
-    "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_tables", "duckdb_types", "duckdb_views",
-    "icu_calendar_names", "pg_timezone_names", "pragma_show", "pragma_table_info", "pragma_version",
-}  # fmt: skip
-#: Those of them that make rows of values alone. The others may read any view, `histogram` one that it is told.
+#: The functions in FROM that make rows of values alone.
 _OF_VALUES = {
     "unnest", "range", "generate_series", "repeat", "json_each", "json_tree", "icu_calendar_names", "pg_timezone_names",
+}  # fmt: skip
+#: Those and the ones that read a view which they are told, or tell of the folder's views and of DuckDB's own words.
+#: Others read or write files, change settings, run a text as SQL (`query`), or take addresses in memory (`arrow_scan`).
+TABLE_FUNCTIONS = _OF_VALUES | {
+    "histogram", "histogram_values", "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_tables",
+    "duckdb_types", "duckdb_views", "pragma_show", "pragma_table_info", "pragma_version",
 }  # fmt: skip
 #: How DuckDB's own views begin, which tell of all others.
 _CATALOG = ("duckdb_", "pragma_", "sqlite_", "pg_")
