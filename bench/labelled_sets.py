@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from training.labelled import held_back_part
 from training.recipe import load_recipe
 
 from cinnabar.engine.engine import Engine
+from cinnabar.engine.filler import Filler
 from cinnabar.engine.model import Model
+from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import score_set
 from cinnabar.extraction.learning.predicting import answers
 from cinnabar.extraction.learning.scoring import Figures
+from cinnabar.extraction.plan.run_options import OnMissing
 from cinnabar.extraction.reading.pipeline import Job, Read
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
 
 
-def report_arguments(description: str | None) -> argparse.Namespace:
-    """The arguments of a report: sets, limit, model and device."""
+def report_arguments(description: str | None, **numbers: int) -> argparse.Namespace:
+    """The arguments of a report: sets, limit, model and device, and more numbers with their defaults."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -30,22 +35,42 @@ def report_arguments(description: str | None) -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=20, help="documents of each set")
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
+    for name, usual in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=usual)
     return parser.parse_args()
 
 
 def read_sets(
-    paths: Sequence[Path], limit: int, wanted: Callable[[LabelledSet], bool] = lambda _: True
+    paths: Sequence[Path], limit: int, wanted: Callable[[LabelledSet], bool] = lambda _: True, draw: int | None = None
 ) -> Iterator[tuple[LabelledSet, list[Read]]]:
-    """The wanted sets, each with at most `limit` documents, held back if the weights train on it, and these parsed."""
+    """The wanted sets, each with at most `limit` documents, held back if the weights train on it, and these parsed.
+
+    The first documents count, or with a `draw` the part of this number of the documents in an order drawn by seed.
+    """
     recipe = load_recipe()
     with ParserPool(1) as pool:
         for labelled in (one for path in paths for one in find_sets(path) if wanted(one)):
-            chosen = held_back_part(labelled, recipe).select(limit=limit)
+            chosen = held_back_part(labelled, recipe)
+            if draw is not None:
+                files = [line["file"] for line in chosen.truths]
+                random.Random(labelled.name).shuffle(files)
+                chosen = chosen.select((files * (draw + 1))[draw * limit : (draw + 1) * limit])
+            chosen = chosen.select(limit=limit)
             yield chosen, list(read_set(chosen, pool))
 
 
 def figures_of(labelled: LabelledSet, reads: Sequence[Read], model: Model) -> Figures:
     """The figures of a model on the documents of a set, under the schema of the set as it is now."""
-    source = load_schema(labelled.schema)
-    job = Job(compile_schema(source.schema), Engine(model, "medium"), Validator(source), "guess")
-    return score_set(labelled, answers(reads, job))
+    return score_set(labelled, answers(reads, job_of(labelled.schema, Engine(model, "medium"))))
+
+
+def job_of(schema: dict[str, Any], filler: Filler, on_missing: OnMissing = "guess") -> Job:
+    """The job of filling records under this schema."""
+    source = load_schema(schema)
+    return Job(compile_schema(source.schema), filler, Validator(source), on_missing)
+
+
+def read_text(text: str, path: str = "page.txt") -> Read:
+    """A text as an input that was read from a file of this path."""
+    document = parse(text.encode(), "page.txt")
+    return Read(path, document.digest, document)

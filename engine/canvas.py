@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cinnabar.schemas.form.form import Slot
@@ -32,3 +33,9 @@ class Canvas:
     left_out: list[bool]
     spans: list[tuple[tuple[int, int], ...]] = field(default_factory=list)
     known: list[bool] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, instances: Sequence[SlotInstance]) -> Canvas:
+        """Returns a canvas on which nothing is committed."""
+        count = len(instances)
+        return cls([*instances], [None] * count, [False] * count, [()] * count, [False] * count)

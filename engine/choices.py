@@ -89,7 +89,7 @@ def is_compared(slot: Slot) -> bool:
     codes = code_choice(slot)
     if codes is not None and (codes.only_codes or codes.sure):
         return False
-    return any(slot.option_notes) or any(map(_is_word, slot.options))
+    return any(slot.option_notes) or any(slot.option_words) or any(map(_is_word, slot.options))
 
 
 @lru_cache(maxsize=256)
@@ -133,7 +133,8 @@ def _way(slot: Slot) -> str:
 def _unprinted(slot: Slot) -> str:
     if not is_compared(slot):
         return "judged by the network alone"
-    described = sum(map(bool, slot.option_notes))
+    told = ((*slot.option_notes[at : at + 1], *slot.words_of(at)) for at in range(len(slot.options)))
+    described = sum(map(any, told))
     if described == len(slot.options):
         return "the described options are compared with the document"
     bare = len(slot.options) - described

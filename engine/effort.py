@@ -22,11 +22,12 @@ class Effort:
     reopen: float = 0.3
     #: ... and another choice's posterior is higher by at least this.
     margin: float = 0.3
-    #: The least posterior at which a value that may be absent is given, of classes that of all together. With .3 one
-    #: of several readings was given although absence was likelier, and twice as many absent fields got a value
-    #: (docs/model/log.md).
+    #: The least share of all values of a field together at which one is given, if the field may be null.
+    present: float = 0.55
+    #: The least posterior of that value. Half of the F1 that can be reached (see `class_answer`) would be best for F1;
+    #: but with .4 a third more of absent fields got a value (docs/model/log.md), and a wrong value costs more.
     #: This is the model's own posterior: calibrated confidence does no better here.
-    answer: float = 0.55
+    answer: float = 0.5
     #: The least posterior of the likeliest class, if its field may be null. For F1 it is half of the F1 that
     #: can be reached (Lipton et al. 2014, "Optimal Thresholding of Classifiers to Maximize F1 Measure").
     #: Of 207 mails with six kinds, 25% of the answers below were right, and 73% of those above.
@@ -37,7 +38,7 @@ class Effort:
     def __post_init__(self) -> None:
         if not 1 <= self.steps <= 64:
             raise UsageError(f"effort {self.name}: expected 1 to 64 steps, got {self.steps}")
-        for field in ("threshold", "reopen", "margin", "answer"):
+        for field in ("threshold", "reopen", "margin", "present", "answer"):
             value = getattr(self, field)
             if not 0.0 <= value <= 1.0:
                 raise UsageError(f"effort {self.name}: expected {field} from 0 to 1, got {value}")

@@ -123,16 +123,18 @@ def _best(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns (index, posterior), each [S], of each slot's choice: its best value, or absence if that value is poor.
 
-    Absence is column 0 or, if it is likelier, one of the `defaults` ([S, K + 1] bool). Of `classes` ([S] bool) all
-    values together count: ten classes share what one printed value has alone. The likeliest needs a least share too.
+    Absence is column 0 or, if it is likelier, one of the `defaults` ([S, K + 1] bool). All values together need a
+    share, because several readings of one place, or ten classes ([S] bool), share what a single value has alone; and
+    the likeliest needs a least share.
     """
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
     value, sure = shares.best(only_absent)
     none, chance = shares.best(~(only_absent | defaults))
     nothing = (only_absent | defaults) & shares.possible
-    present = torch.where(classes, 1.0 - torch.where(nothing, shares.posterior, 0.0).sum(1), sure)
-    poor = (value < 0) | (present < effort.answer) | (classes & (sure < effort.class_answer))
+    present = rounded(1.0 - torch.where(nothing, shares.posterior, 0.0).sum(1))
+    least = torch.where(classes, effort.class_answer, effort.answer)
+    poor = (value < 0) | (present < effort.present) | (sure < least)
     absent = excusable & (none >= 0) & poor
     return torch.where(absent, none, value), torch.where(absent, chance, sure)
 

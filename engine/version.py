@@ -16,11 +16,11 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (11, "fc67153f03cce767"),
-    "engine": (11, "6dd20a1917b6479c"),
-    "reader": (11, "ae7498f3c160b607"),
+    "schemas": (12, "329017c6c9a359e1"),
+    "engine": (14, "c5ab78263c890652"),
+    "reader": (14, "c504770be564b990"),
     "replies": (11, "c24f8cc6286c739d"),
-    "language": (11, "b7e744c2f01bff5e"),
+    "language": (12, "815abe2d0e8d5a18"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
     "merging": (11, "bbbd4b9cb5bc79ac"),

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.choices import FEWEST, is_compared, selectors
 from cinnabar.engine.models.reader.inputs.code_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import plain_words
@@ -36,7 +37,6 @@ from cinnabar.engine.models.reader.priors import config as rules
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, DescribedOptionsConfig, PriorConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.described_options import OptionComparer
-from cinnabar.engine.models.reader.scoring.single_item import object_canvas
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -123,7 +123,8 @@ class Asker:
         if not fields.slots or not len(memory.pieces):
             return
         form, scalars = fields.form, [slot for slot in fields.form.slots if "*" not in slot.path]
-        self.model.score([form], [memory], [[]], object_canvas(scalars))
+        canvas = Canvas.open([SlotInstance(0, slot, -1) for slot in scalars])
+        self.model.score([form], [memory], [[]], canvas)
         for (fingerprint, index, *_), (absent, options, _) in memory.choices.items():
             slot = next((one for one in fields.slots if fingerprint == form.fingerprint and one.index == index), None)
             if slot is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
@@ -28,7 +29,7 @@ def synthetic_source(
     source = Source(f"synthetic_{family}", weight, [], shared_schema=False)
     kept = source.held_back if load_family(family).held_out else source.train
     for example in generate(seed, [family]):
-        kept.append(_labelled(example, wordpieces))
+        kept.append(labelled_example(example, wordpieces))
         if len(kept) >= count:
             break
     return source
@@ -45,13 +46,24 @@ def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> Source
         start = rng.randrange(max(1, len(text) - MINED_CHARACTERS))
         example = mine(text[start : start + MINED_CHARACTERS], f"{path.name}/{i}")
         if example is not None:
-            source.train.append(_labelled(example, wordpieces))
+            source.train.append(labelled_example(example, wordpieces))
         if len(source.train) >= made.documents:
             break
     return source
 
 
-def _labelled(example: Example, wordpieces: WordPieces) -> LabelledPassage:
+def mined_again(passages: Iterable[LabelledPassage], name: str, wordpieces: WordPieces, weight: float) -> Source:
+    """Returns passages of other sources with the labels that they print as their fields."""
+    source = Source(name, weight, [], shared_schema=False)
+    for i, passage in enumerate(passages):
+        example = mine(passage.text[:MINED_CHARACTERS], f"{name}/{i}")
+        if example is not None:
+            source.train.append(labelled_example(example, wordpieces))
+    return source
+
+
+def labelled_example(example: Example, wordpieces: WordPieces) -> LabelledPassage:
+    """Returns a generated document as a passage of training."""
     form = compile_schema(example.schema).form
     # `Wrapped` finds a printing in pieces (a wrapped cell) again by its text.
     whole = {k: v for k, v in example.spans.items() if k not in example.broken}

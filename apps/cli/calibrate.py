@@ -90,8 +90,8 @@ class CalibrateOptions:
 def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions) -> None:
     """Fits the confidence of a model on these sets, writes it into the model's folder, and prints its quality."""
     # Cold start: Torch takes a second.
+    from cinnabar.extraction.learning.calibrating import LEAVES, worth
     from cinnabar.extraction.learning.calibrating import calibrate as fit_confidence
-    from cinnabar.extraction.learning.calibrating import worth
 
     names = [one.name for one in sets]
     if len(set(names)) < len(names) or not names:
@@ -111,9 +111,10 @@ def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions) -> None
     for group, members in groups.items():
         if rated := result.lists(members):
             lists[group] = means_of_lists(rated)
-        seen, before, after = result.leaves(members)
-        if seen:
-            figures[group] = {"before": asdict(worth(seen, before)), "after": asdict(worth(seen, after))}
+        for kind, families in {group: LEAVES, f"{group}: values": LEAVES[:1], f"{group}: nulls": LEAVES[1:]}.items():
+            seen, before, after = result.leaves(members, families)
+            if seen:
+                figures[kind] = {"before": asdict(worth(seen, before)), "after": asdict(worth(seen, after))}
     if options.diagram is not None:
         seen, before, after = result.leaves()
         right = [one.right for one in seen]
@@ -123,21 +124,20 @@ def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions) -> None
     if options.as_json:
         print(json.dumps(figures | ({"complete lists": lists} if lists else {})))
         return
-    columns = ("", "", "sets", "leaves", "ece", "mean ece", "coverage95", "mean coverage95")
+    columns = ("", "", "sets", "leaves", "ece", "mean ece", "coverage95", "mean coverage95", "mean auc")
     rows = [
-        [group, when, f["sets"], f["leaves"], *(f"{f[k]:.3f}" for k in _SHOWN)]
+        [group, when, f["sets"], f["leaves"], *("–" if f[k] is None else f"{f[k]:.3f}" for k in _SHOWN)]
         for group, both in figures.items()
         for when, f in both.items()
     ]
     standard_output().print(table(columns, rows))
     if lists:
-        columns = ("lists", *_OF_LISTS)
         rows = [[group, *(f[k] for k in _OF_LISTS)] for group, f in lists.items()]
-        standard_output().print(table(columns, rows))
+        standard_output().print(table(("lists", *_OF_LISTS), rows))
     print(f"written: {local_folder(options.model) / 'calibration.json'}")
 
 
-_SHOWN = ("error", "mean_error", "covered", "mean_covered")
+_SHOWN = ("error", "mean_error", "covered", "mean_covered", "mean_auc")
 _OF_LISTS = ("sets", "rated_lists", "complete", "list_auc", "mean_auc", "list_ece", "mean_ece")
 
 

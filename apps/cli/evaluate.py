@@ -40,9 +40,13 @@ _SHOWN = (
     "invented",
     "evidence",
     "evidence_ratio",
-    "ece",
     "coverage95",
+    "hours_saved",
 )
+#: The figures of confidences, of values and of nulls.
+_OF_CONFIDENCE = ("ece", "value_ece", "value_auc", "null_ece", "null_auc", "value_risk50", "null_risk50")
+#: The figures of rows, of sets with lists of objects.
+_OF_ROWS = ("rows", "rows_found", "rows_exact", "lists_whole")
 
 
 @takes_options(
@@ -267,10 +271,20 @@ def print_figures(summary: dict[str, Any], constant: Mapping[str, float]) -> Non
     """Prints the figures of each set and their means, with the F1 of the best constant answers if there are any."""
     shown = (_SHOWN[0], "constant", *_SHOWN[1:]) if constant else _SHOWN
     mean = {"constant": round(sum(constant.values()) / len(constant), 4)} if constant else {}
-    rows = [
-        [name, figures["documents"], *map((figures | {"constant": constant.get(name)}).get, shown)]
-        for name, figures in summary["sets"].items()
-    ]
-    if len(rows) > 1:
-        rows.append(["mean", summary["documents"], *map((summary | mean).get, shown)])
+    each = {name: figures | {"constant": constant.get(name)} for name, figures in summary["sets"].items()}
+    if len(each) > 1:
+        each["mean"] = summary | mean
+    rows = [[name, figures["documents"], *map(figures.get, shown)] for name, figures in each.items()]
     standard_output().print(table(("set", "documents", *shown), rows))
+    if with_rows := {name: figures for name, figures in each.items() if "rows" in figures}:
+        rows = [[name, *map(figures.get, _OF_ROWS)] for name, figures in with_rows.items()]
+        standard_output().print(table(("set", *_OF_ROWS), rows))
+    if any(figures.get("ece") is not None for figures in each.values()):
+        rows = [[name, *map((figures | _halves(figures)).get, _OF_CONFIDENCE)] for name, figures in each.items()]
+        standard_output().print(table(("set", *_OF_CONFIDENCE), rows))
+
+
+def _halves(figures: Mapping[str, Any]) -> dict[str, float]:
+    """Returns the share of wrong values, and of wrong nulls, among the more confident half of them."""
+    known = {kind: figures.get(f"{kind}_risk") for kind in ("value", "null")}
+    return {f"{kind}_risk50": risks[4] for kind, risks in known.items() if risks}

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import standard_output, table
+from cinnabar.engine.tables.table import tables_of, words_of
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -17,6 +18,7 @@ from cinnabar.extraction.documents.inputs import examine, gather, located
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.bounds import OcrChoice
 from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.schemas.errors import DocumentError, UsageError
 from cinnabar.schemas.wording import harmless
 
@@ -29,6 +31,7 @@ def text(
     paths: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, folders and mailboxes to read.")],
     parts: Annotated[bool, typer.Option("--parts", help="A table of pages, bodies and attachments.")] = False,
     words: Annotated[bool, typer.Option("--words", help="A table of words with their boxes.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="The tables: their heads, and their rows by cell.")] = False,
     facts: Annotated[bool, typer.Option("--facts", help="A table of facts: headers, times, file, language.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each document, one a line.")] = False,
     password_file: Annotated[
@@ -41,7 +44,7 @@ def text(
         str, typer.Option(metavar="ENGINE", help=RunOptions.model_fields["ocr_engine"].description)
     ] = "rapidocr",
 ) -> int:
-    """Show what the parser reads from a file: its text, or its parts, words or facts with their places.
+    """Show what the parser reads from a file: its text, or its parts, words, tables or facts with their places.
 
     Positions are characters of the text, ends exclusive. Boxes are in points from the page's top left corner.
     Exit status 1 if a file cannot be read.
@@ -50,11 +53,13 @@ def text(
     Examples:
       cinnabar text letter.pdf
       cinnabar text letter.pdf --words
+      cinnabar text fleet.pdf --tables
       cinnabar text mails/1042.eml --json
     """
-    tables = [name for name, shown in (("parts", parts), ("words", words), ("facts", facts)) if shown]
-    if len(tables) + as_json > 1:
-        raise UsageError("expected at most one of --parts, --words, --facts and --json")
+    every = (("parts", parts), ("words", words), ("tables", tables), ("facts", facts))
+    chosen = [name for name, shown in every if shown]
+    if len(chosen) + as_json > 1:
+        raise UsageError("expected at most one of --parts, --words, --tables, --facts and --json")
     options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, ocr_engine=ocr_engine)
     settings = parser_settings(options)
     locations = located(paths)
@@ -70,7 +75,7 @@ def text(
                 status = 1
                 continue
             assert isinstance(parsed, Document)
-            _print(item.path, parsed, len(items) > 1, "".join(tables), as_json)
+            _print(item.path, parsed, len(items) > 1, "".join(chosen), as_json)
     return status
 
 
@@ -80,7 +85,9 @@ def _print(path: str, document: Document, several: bool, shown: str, as_json: bo
         return
     if several:
         print(f"==> {harmless(path)} <==")
-    if shown:
+    if shown == "tables":
+        _print_tables(document)
+    elif shown:
         columns, rows_of = {"parts": (_PARTS, _parts), "words": (_WORDS, _words), "facts": (_FACTS, _facts)}[shown]
         rows = rows_of(document)
         standard_output().print(table(columns, ([row[name] for name in columns] for row in rows)))
@@ -88,6 +95,13 @@ def _print(path: str, document: Document, several: bool, shown: str, as_json: bo
         print("\n".join("\t".join(map(harmless, line.split("\t"))) for line in document.text.split("\n")))
     else:
         print(document.text)
+
+
+def _print_tables(document: Document) -> None:
+    for number, one in enumerate(_tables(document), 1):
+        print(f"table {number}: characters {one['start']} to {one['end']}, rows: {len(one['rows'])}")
+        columns = [f"{at} {head}".rstrip() for at, head in enumerate(one["heads"], 1)]
+        standard_output().print(table(columns, one["rows"]))
 
 
 def _object(path: str, document: Document) -> dict[str, Any]:
@@ -101,6 +115,7 @@ def _object(path: str, document: Document) -> dict[str, Any]:
         "text": document.text,
         "parts": _parts(document),
         "words": _words(document),
+        "tables": _tables(document),
         "facts": _facts(document),
     }
 
@@ -114,6 +129,20 @@ def _parts(document: Document) -> list[dict[str, Any]]:
     return [
         {name: number if name == "part" else getattr(part, name) for name in _PARTS}
         for number, part in enumerate(document.parts)
+    ]
+
+
+def _tables(document: Document) -> list[dict[str, Any]]:
+    passage = passage_of(document)
+    text = passage.text
+    return [
+        {
+            "start": passage.offset + one.start,
+            "end": passage.offset + one.end,
+            "heads": [words_of(head, text) for head in one.heads],
+            "rows": [[words_of(cell, text) for cell in row.cells] for row in one.rows],
+        }
+        for one in tables_of(text, passage.word_start, passage.word_box)
     ]
 
 

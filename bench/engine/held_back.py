@@ -15,19 +15,18 @@ from training.diffusion.pages import Page, Pages
 
 from bench.engine.figures import Figure, Settings, mean, percent
 from bench.engine.workload import held_back_pages, record_of, small_model, value_f1, work_of
+from bench.labelled_sets import job_of, read_text
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.effort import EFFORTS
 from cinnabar.engine.filler import Filler
-from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import model_source
-from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
-from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.pipeline import run_batch
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import connect
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas import load_schema
 
 PAGES, RUNS, TWO_ANSWERS = 100, 12, 60
 WANTED_F1 = 0.90
@@ -99,10 +98,7 @@ def piped(settings: Settings, pages: Sequence[Page], effort: str) -> list[Any]:
 def _piped(filler: Filler, pages: Sequence[Page]) -> list[Any]:
     found = []
     for page in pages:
-        source = load_schema(page.schema)
-        job = Job(compile_schema(source.schema), filler, Validator(source), "guess")
-        document = parse(page.text.encode(), "page.txt")
-        (outcome,) = run_batch([Read("page.txt", document.digest, document)], job).outcomes
+        (outcome,) = run_batch([read_text(page.text)], job_of(page.schema, filler)).outcomes
         found.append(json.loads(outcome.record.text) if outcome.record and outcome.status == "written" else None)
     return found
 

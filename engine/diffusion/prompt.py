@@ -139,7 +139,7 @@ def _kind(slot: Slot) -> str:
 
 
 def _option(slot: Slot, at: int) -> str:
-    note = " ".join(slot.option_notes[at].split()) if at < len(slot.option_notes) else ""
+    note = " ".join("; ".join((*slot.option_notes[at : at + 1], *slot.words_of(at))).split())
     return f"{slot.options[at]} ({note})" if note and note not in slot.description else slot.options[at]
 
 

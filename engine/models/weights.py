@@ -18,6 +18,7 @@ from torch import Tensor
 
 from cinnabar.engine.models.differences import moved
 from cinnabar.engine.models.identity import about, base_name, base_of, model_folder, weights_fingerprint
+from cinnabar.engine.models.value_kinds import TAGS
 from cinnabar.schemas.errors import ModelError
 
 SHARD_BYTES = 15_000_000
@@ -113,7 +114,17 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
     Raises ModelError if a file or the base does not have the expected digest.
     """
     base, stored = base_of(folder), _stored(folder)
-    return restore(stored) if base is None else moved(load_weights(base), stored)
+    return _with_tags(restore(stored)) if base is None else moved(load_weights(base), stored)
+
+
+def _with_tags(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Returns a reader's weights with tags of kinds, which say nothing where an earlier version learned none."""
+    if "start_slot.weight" in weights:
+        width = weights["start_slot.weight"].shape[1]
+        for name in ("tag_window", "tag_slot"):
+            weights.setdefault(f"{name}.weight", torch.zeros(TAGS, width))
+            weights.setdefault(f"{name}.bias", torch.zeros(TAGS))
+    return weights
 
 
 def _stored(folder: Path) -> dict[str, Tensor]:

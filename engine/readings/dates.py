@@ -36,8 +36,10 @@ _DATE = re.compile(
     |(?P<om>\d{{1,2}}){_SUFFIX}[\s-]*{_OF}/?(?P<omn>{_OTHER})(?:\b\.?|(?=\d))[\s,/'’-]*
         (?:of\s+|del?\s+)?(?P<omy>{_YEAR})(?!\d)
     |(?P<nn>{_LONG_OTHER})\b\.?[\s-]*(?P<nd>\d{{1,2}})\b,?\s+(?P<ny>{_YEAR})(?!\d)
-    |(?P<vd>\d{{1,2}})\s+tháng\s+(?P<vm>\d{{1,2}}),?\s+(?:năm\s+)?(?P<vy>{_YEAR})(?!\d)
+    |(?P<ly>{_YEAR})\.?\s+gada\s+(?P<ld>\d{{1,2}})\.\s?(?P<ln>{_COMMON}|{_OTHER})\b
+    |(?P<vd>\d{{1,2}})\s+(?:tháng|thg)\s+(?P<vm>\d{{1,2}}),?\s+(?:năm\s+)?(?P<vy>{_YEAR})(?!\d)
     |(?P<ey>{_YEAR})\s?[年년]\s?(?P<em>\d{{1,2}})\s?[月월]\s?(?P<ed>\d{{1,2}})\s?[日일]
+    |(?<!\d)(?P<km>\d{{1,2}})\s?[月월]\s?(?P<kd>\d{{1,2}})\s?[日일]
     |(?P<mn>{_COMMON})\b\.?[\s-]*(?:the\s+)?
         (?:(?P<md>\d{{1,2}})(?:st|nd|rd|th)?\b(?![:/]\d)|(?P<mdw>{_ORDINAL_WORDS})\b)
         (?:[\s,'’/.-]*(?:of\s+)?(?P<my>{_YEAR}\b|(?<=['’-])\d\d\b(?!:)))?
@@ -58,6 +60,14 @@ _MONTH_OF_YEAR = re.compile(
 _HAS_DAY = re.compile(r"\d|first|second|third|th\b", re.IGNORECASE)
 
 
+# What a language puts behind a date that is no part of it: the word for year or day, the weekday, a point.
+_TAIL = re.compile(
+    rf"(?:\s?\b(?:г|р|d)\.|[\s,]*\(?(?:{WEEKDAY_PATTERN})\)?|(?<=[\d])\."
+    r"|\s?(?:[月火水木金土日]曜日|星期[一二三四五六日天]|[월화수목금토일]요일))+$",
+    re.IGNORECASE,
+)
+
+
 def read_date(text: str, locale: Locale) -> tuple[str, ...] | None:
     """Returns the dates ("YYYY-MM-DD") that a whole text may mean, the likelier first; None if it has no date's form.
 
@@ -66,7 +76,11 @@ def read_date(text: str, locale: Locale) -> tuple[str, ...] | None:
     """
     if not _HAS_DAY.search(text):
         return None
-    match = _DATE.fullmatch(marked(text))
+    whole = marked(text)
+    match = _DATE.fullmatch(whole)
+    # Most texts are no dates, and have no such tail either.
+    if match is None and (bare := _TAIL.sub("", whole)) != whole:
+        match = _DATE.fullmatch(bare)
     return None if match is None else _dates(text, match, locale)
 
 
@@ -120,6 +134,8 @@ def _dates(text: str, match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     if group["qa"]:
         by_day, by_month = _iso(year, group["qb"], group["qa"]), _iso(year, group["qa"], group["qb"])
         return (by_day or by_month) if locale.day_first else (by_month or by_day)
+    if group["km"]:
+        return _iso(year, group["km"], group["kd"])
     for numeric in ("e", "v"):
         if group[numeric + "y"]:
             return _iso(group[numeric + "y"], group[numeric + "m"], group[numeric + "d"])
@@ -138,6 +154,7 @@ _NAMED = (
     ("dmn", "dmy", "dm", "dmw"),
     ("omn", "omy", "om", "dmw"),
     ("nn", "ny", "nd", "dmw"),
+    ("ln", "ly", "ld", "dmw"),
     ("mn", "my", "md", "mdw"),
 )
 

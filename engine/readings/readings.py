@@ -18,6 +18,7 @@ from cinnabar.engine.readings.dates import dates_in, read_date, read_month
 from cinnabar.engine.readings.durations import DURATION, read_duration
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, number_in_words
+from cinnabar.engine.readings.quantities import end_of_range, quantities
 from cinnabar.engine.readings.times import (
     STAMP,
     TIME,
@@ -244,12 +245,27 @@ def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, bef
         texts, iso, counts = read_duration(core, locale)
         readings.add("duration", texts if iso is None else (*texts, iso))
         readings.add("number", counts)
+    if has_digit:
+        beyond = quantities(core, locale, before) or quantities(verbatim, locale, before)
+        if beyond:
+            pre, post = verbatim[: _first_digit(verbatim)], ")" if verbatim.endswith(")") else ""
+            sign, negative = _sign(pre, post, True, before, after), tuple(f"-{value}" for value in beyond)
+            beyond = beyond + negative if sign is None else negative if sign else beyond
+        year = end_of_range(core, before)
+        readings.add("number", (*beyond, *([year] if year and before[-1:] == "–" else ())))
+        readings.add_last("number", [year] if year else ())
+        readings.add_last("text", beyond)
     if has_digit or core[-1] in FRACTIONS:
         numbers = numbers_of(verbatim, locale, before, after)
         readings.add("number", numbers)
         readings.add_last("text", numbers)
     elif len(core) <= 80 and (in_words := number_in_words(core)) is not None:
         readings.add("number", [str(in_words)])
+
+
+def _first_digit(text: str) -> int:
+    found = _DIGIT.search(text)
+    return len(text) if found is None else found.start()
 
 
 def numbers_of(text: str, locale: Locale, before: str = "", after: str = "") -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.durations import DURATION
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS, digits_to_decimals
+from cinnabar.engine.readings.quantities import quantity_spans
 from cinnabar.engine.readings.times import RANGE, STAMP, TIME
 
 MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]
@@ -110,6 +111,7 @@ def _add_numbers(text: str, locale: Locale, inside: _Cover, out: set[Mention]) -
                     # "0003.140607" and "1.2.3" are no numbers; their parts may be.
                     for part in _DIGITS.finditer(text, start, end):
                         out.add(Mention(part.start(), part.end(), "number"))
+    out |= {Mention(start, end, "number") for start, end in quantity_spans(text) if not inside.strictly(start, end)}
     if _LOOKS_LIKE_WORD.search(text):
         for match in _WORDS.finditer(text):
             out.add(Mention(match.start(), match.end(), "number"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question, question_te
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.inputs.windows import Window, phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
+from cinnabar.engine.models.value_kinds import NO_VALUE
 from cinnabar.engine.training.canvases import IGNORE, Places, draw_slots, show_value, some_options
 from cinnabar.engine.training.examples import (
     LabelledPassage,
@@ -42,7 +44,7 @@ class Targets:
     [N, S] bool, whether pointing at the value is right as well (then `absent` is NaN). unsigned: [N, S] float, 1 if
     the sign at `spans` is not part of the value, NaN without a sign. choice_at: [C, 2] (window, slot);
     choice_options: [C, O] questions, -1 beyond; choice_printed: [C, O]; choice: [C]. rows_at: [R, 2]; rows: [R, T]
-    float.
+    float. tags: [N, T] int64, the kind of value that a piece is part of (value_kinds.py), IGNORE where unknown.
     """
 
     absent: Tensor
@@ -59,6 +61,7 @@ class Targets:
     choice: Tensor
     rows_at: Tensor
     rows: Tensor
+    tags: Tensor
 
 
 @dataclass(slots=True)
@@ -75,14 +78,20 @@ class Batch:
 Drawn = tuple[LabelledPassage, Window]
 
 
-def collate(drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random) -> Batch:
-    """Returns a batch of these windows, with slots, wordings and visible values drawn at random."""
+def collate(
+    drawn: Sequence[Drawn], wordpieces: WordPieces, rng: random.Random, kinds: Mapping[str, int] = MappingProxyType({})
+) -> Batch:
+    """Returns a batch of these windows, with slots, wordings and visible values drawn at random.
+
+    kinds: the kind of the values that a field of this name asks for, by `Question.label`.
+    """
     drawn_pieces = [(p.pieces, w) for p, w in drawn]
     page = sheet(drawn_pieces)
     chosen = [draw_slots(p, w, rng) for p, w in drawn]
     batch = _Collation(len(drawn), max(1, *map(len, chosen)), page.ids.shape[1], rng)
     for i, ((passage, window), slots) in enumerate(zip(drawn, chosen, strict=True)):
         batch.add(_Seen(i, passage, window, page.ids.shape[1]), slots)
+        batch.tag(i, passage, window, kinds)
     asked = question_tensors(list(batch.asked) or [Question("value", "")], wordpieces)
     words = phrases(drawn_pieces, wordpieces)
     return Batch(page, words, asked, batch.board, batch.targets())
@@ -128,10 +137,12 @@ class _Collation:
         self.wording = Rewording(rng)
         self.choices: list[_Choice] = []
         self.rows: list[tuple[tuple[int, int], npt.NDArray[np.int64]]] = []
+        self.tags = torch.full((windows, width), IGNORE)
 
     def add(self, seen: _Seen, slots: Sequence[SlotTarget | RowsTarget]) -> None:
         """Puts the slots of a window on the board and notes their targets."""
         i, window = seen.index, seen.window
+        self.wording.next_document()
         self.ends[i, 1 : seen.size + 1] = torch.from_numpy(word_ends(seen.case))
         shows = self.rng.random() < 0.5
         ratio = self.rng.random() * 0.7
@@ -156,6 +167,16 @@ class _Collation:
                 self._default(i, j, target, asked, own)
             if shows and self.rng.random() < ratio:
                 show_value(self.board, i, j, target, own, seen.size, self.rng)
+
+    def tag(self, i: int, passage: LabelledPassage, window: Window, kinds: Mapping[str, int]) -> None:
+        """Notes the kinds of the labelled values; where lists of several kinds are labelled, the rest is no value."""
+        listed = {row[0].question.label for row in passage.rows if len(row) == 1 and row[0].question.label in kinds}
+        if len(listed) > 1:
+            self.tags[i, 1 : window.last - window.first + 1] = NO_VALUE
+        for target in (*passage.scalars, *(target for row in passage.rows for target in row)):
+            kind = kinds.get(target.question.label, IGNORE)
+            for first, last in inside(target.spans, window):
+                self.tags[i, first : last + 1] = kind
 
     def _asked(self, question: Question) -> int:
         return self.asked.setdefault(question, len(self.asked))
@@ -219,7 +240,7 @@ class _Collation:
             default=self.default, either=self.either, unsigned=self.unsigned,
             choice_at=_pairs([c.at for c in self.choices]), choice_options=options, choice_printed=printed,
             choice=torch.tensor([c.true for c in self.choices], dtype=torch.long),
-            rows_at=_pairs([at for at, _ in self.rows]), rows=tags,
+            rows_at=_pairs([at for at, _ in self.rows]), rows=tags, tags=self.tags,
         )  # fmt: skip
 
 

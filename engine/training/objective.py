@@ -19,7 +19,7 @@ _BOOLEAN = KINDS.index("boolean")
 #: Weight of each part of the loss.
 WEIGHTS = {
     "start": 1.0, "end": 0.7, "absent": 1.0, "choice": 0.7, "boolean": 0.7, "rows": 1.5, "row_ranks": 0.5,
-    "default": 1.0, "unsigned": 0.3,
+    "default": 1.0, "unsigned": 0.3, "tags": 0.5,
 }  # fmt: skip
 
 
@@ -82,6 +82,9 @@ def losses(network: Network, batch: Batch) -> dict[str, Tensor]:
         )
     if len(targets.rows):
         out |= _row_losses(network, batch, look)
+    if (targets.tags != IGNORE).any():
+        tags = held.tags.float()
+        out["tags"] = F.cross_entropy(tags.flatten(0, 1), targets.tags.flatten(), ignore_index=IGNORE)
     return out
 
 

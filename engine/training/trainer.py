@@ -6,10 +6,11 @@ import csv
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -113,12 +114,13 @@ def train(
     report: Callable[[dict[str, float]], None] = lambda _: None,
     device: torch.device | str = "cpu",
     stopping: Stopping | None = None,
+    kinds: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Trains until the schedule ends; resumes from the checkpoint in `folder` if there is one.
 
     `folder` also holds `progress.csv`. With `stopping` the schedule is shortened if the measure no longer improves, and
     the network ends with the best measured weights; each measurement is reported as `held_back`. `of` in a report is
-    the length of the schedule, in minutes, or in steps if it counts steps.
+    the length of the schedule, in minutes, or in steps if it counts steps. `kinds` as in `collate`.
     """
     device = torch.device(device)
     network.to(device).train()
@@ -174,7 +176,7 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
-            batch = _moved(collate(drawn, wordpieces, rng), device)
+            batch = _moved(collate(drawn, wordpieces, rng, kinds), device)
             parts = _learn(network, batch, optimizer, device)
             step += 1
             for k, v in parts.items():

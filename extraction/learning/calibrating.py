@@ -42,7 +42,7 @@ from cinnabar.extraction.learning.calibration_data import (
     unseen_files,
     write_observations,
 )
-from cinnabar.extraction.learning.scoring import calibration_error, coverage
+from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage
 from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 from cinnabar.schemas.errors import ModelError, UsageError
@@ -52,13 +52,13 @@ LEAVES: tuple[Family, ...] = ("values", "absences")
 #: The signs that each scale uses, the model's own probability first.
 SIGNS: dict[Family, tuple[str, ...]] = {
     "values": (
-        "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "missing", "row",
+        "posterior", "rival", "margin", "number", "date", "time", "pattern", "choice", "boolean", "missing", "row",
         "row_odds", "record", "sure_values", "there", "absent_share", "shared", "label", "options", "fields",
         "length", "told", "told_odds",
     ),
     "absences": (
         "posterior", "rival", "number", "date", "time", "pattern", "choice", "boolean", "row", "row_odds",
-        "record", "sure_values", "there", "absent_share", "fields", "length",
+        "record", "sure_values", "there", "absent_share", "fields", "length", "mentioned",
     ),
     "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
     "lists": (
@@ -66,6 +66,8 @@ SIGNS: dict[Family, tuple[str, ...]] = {
         "numbering", "fields", "record", "there", "length",
     ),
 }  # fmt: skip
+# Signs that rise with the model's own probability.
+_RISING = ("posterior", "margin")
 # Weight of the squared size of the weights, with signs scaled to a variance of one: a least weight, and one for each
 # leaf. Leaves of one kind of document are alike, so many of them say less than as many others: with the second weight
 # the error of left-out sets fell from .166 to .159, judged by fits on other sets.
@@ -79,7 +81,8 @@ class Worth:
     """The quality of the confidences of `leaves` leaves in `sets` sets.
 
     `error` is the expected calibration error over all leaves together, `mean_error` the mean over the sets. `covered`
-    and `mean_covered` are the same for the share of leaves that can be accepted with 95% of them right.
+    and `mean_covered` are the same for the share of leaves that can be accepted with 95% of them right. `mean_auc` is
+    the mean probability that a right leaf has a higher confidence than a wrong one, over sets with both; None without.
     """
 
     sets: int
@@ -88,6 +91,7 @@ class Worth:
     mean_error: float
     covered: float
     mean_covered: float
+    mean_auc: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +170,8 @@ def _fitted(
         value = weight @ (np.logaddexp(0.0, odds) - right * odds) + shrinking @ (at - start) ** 2
         return float(value), scaled.T @ slope + 2.0 * shrinking * (at - start)
 
-    # Confidence must never fall as the model's own probability, the first sign, rises.
-    bounds = [(0.0, None), *[(None, None)] * len(names[1:]), (None, None)]
+    # Confidence must never fall as the model's own probability rises.
+    bounds = [*((0.0 if name in _RISING else None, None) for name in names), (None, None)]
     # Extra: learn.
     from scipy.optimize import minimize
 
@@ -183,6 +187,7 @@ def worth(seen: Sequence[Observation], confidence: Sequence[float]) -> Worth:
     for one, sure in zip(seen, confidence, strict=True):
         by_set[one.name].append((float(sure), one.right))
     together = [pair for own in by_set.values() for pair in own]
+    areas = [area for own in by_set.values() if (area := area_under_curve(own)) is not None]
     return Worth(
         sets=len(by_set),
         leaves=len(together),
@@ -190,6 +195,7 @@ def worth(seen: Sequence[Observation], confidence: Sequence[float]) -> Worth:
         mean_error=float(np.mean([calibration_error(own) for own in by_set.values()])),
         covered=coverage(together) / len(together),
         mean_covered=float(np.mean([coverage(own) / len(own) for own in by_set.values()])),
+        mean_auc=float(np.mean(areas)) if areas else None,
     )
 
 
@@ -202,13 +208,16 @@ class Calibrated:
     trained_on: frozenset[str]
 
     def leaves(
-        self, names: frozenset[str] | None = None
+        self, names: frozenset[str] | None = None, families: tuple[Family, ...] = LEAVES
     ) -> tuple[list[Observation], list[float], list[float]]:
-        """Returns the leaves of these sets (default all), the model's own probabilities, and the confidences."""
+        """Returns the leaves of these sets (default all), the model's own probabilities, and the confidences.
+
+        families: values, absences or both.
+        """
         kept = [
             at
             for at, one in enumerate(self.seen)
-            if one.family in LEAVES and (names is None or one.name in names)
+            if one.family in families and (names is None or one.name in names)
         ]
         crossed = self.fit.crossed
         return (

@@ -10,14 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cinnabar.extraction.learning.matching import (
-    LeafPair,
-    ListPair,
-    leaf_pairs,
-    list_pairs,
-    says_something,
-)
-from cinnabar.extraction.learning.matching import Path as FieldPath
+from cinnabar.extraction.learning.matching import says_something
+from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs
+from cinnabar.extraction.learning.pairing import Path as FieldPath
 from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spelled
 from cinnabar.extraction.reading.records.validation import Validator, Violation
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth
@@ -112,8 +107,10 @@ def summarise(results: Mapping[str, Figures]) -> Figures:
     summary: Figures = {}
     for name in dict.fromkeys(name for figures in results.values() for name in figures if name != "fields"):
         known = [figures[name] for figures in results.values() if _has(figures, name)]
-        if name in ("support", "documents", "answered", "rated_lists"):
+        if name in ("support", "documents", "answered", "rated_lists", "rows"):
             summary[name] = sum(known)
+        elif name.endswith("_risk"):
+            summary[name] = [round(sum(tenth) / len(known), 4) for tenth in zip(*known, strict=True)]
         else:
             summary[name] = round(sum(known) / len(known), 4) if known else None
     if len(results) == 1:

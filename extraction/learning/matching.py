@@ -1,4 +1,4 @@
-"""Decides if an extracted value is right, and pairs extracted list items with true ones.
+"""Decides if an extracted value is right, and if a text shows it.
 
 A number equals a number in any spelling (integers exactly, others within a relative 1e-6), a boolean itself, and a date
 or date-time in ISO form the same date. Any other text may differ only in case, blanks, punctuation and compatibility
@@ -7,22 +7,13 @@ forms (NFKC); points between digits, percent and currency signs do count.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
-from cinnabar.schemas.pointers import escape
-
-# Longer lists are paired in order, because the assignment takes time cubic in their length.
-_MAX_ASSIGNMENT = 300
 # Numbers that are not integers may differ by this share.
 _TOLERANCE = 1e-6
 
@@ -37,42 +28,6 @@ _DATE = re.compile(
 _DECIMAL_MARK = re.compile(r"(?<=\d)[.,](?=\d)")
 _PRINTED_NUMBER = re.compile(r"\d[\d.,' \u00a0\u202f]*")
 _MARK = "\0"
-
-Path = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LeafPair:
-    """A place that has a scalar in the truth, in the prediction, or in both.
-
-    `field` has `*` for each array index; `pointer` is the JSON pointer into the prediction. `also` holds other right
-    values. `paired` is true if every list item around the place has a partner.
-    """
-
-    field: Path
-    pointer: str
-    truth: Any
-    predicted: Any
-    also: Sequence[Any]
-    paired: bool
-
-    @property
-    def right(self) -> bool:
-        """Returns True if the prediction is right."""
-        return is_right(self.truth, self.predicted, self.also)
-
-
-@dataclass(frozen=True, slots=True)
-class ListPair:
-    """A list of the prediction: its field, its pointer, and whether it is complete.
-
-    It is complete if each of its items has a partner in the truth, and each item of the truth has one in it. Partners
-    have at least one equal value.
-    """
-
-    field: Path
-    pointer: str
-    complete: bool
 
 
 def says_something(value: Any) -> bool:
@@ -136,115 +91,6 @@ def is_same(truth: Any, predicted: Any) -> bool:
 def is_right(truth: Any, predicted: Any, also: Sequence[Any]) -> bool:
     """Returns True if the prediction equals the truth or one of the other right values."""
     return is_same(truth, predicted) or (predicted is not None and any(is_same(a, predicted) for a in also))
-
-
-def agreement(truth: Any, predicted: Any, also: Sequence[Any]) -> int:
-    """Returns the number of true values that are predicted right; each list item counts its best match."""
-    if isinstance(truth, dict) and isinstance(predicted, dict):
-        return sum(
-            agreement(value, predicted[name], also) for name, value in truth.items() if name in predicted
-        )
-    if isinstance(truth, list) and isinstance(predicted, list):
-        return sum(max((agreement(item, other, also) for other in predicted), default=0) for item in truth)
-    if isinstance(truth, dict | list) or isinstance(predicted, dict | list):
-        return 0
-    return int(says_something(truth) and is_right(truth, predicted, also))
-
-
-def pair_items(
-    truths: Sequence[Any], predicted: Sequence[Any], also: Sequence[Any] = ()
-) -> list[tuple[int | None, int | None]]:
-    """Returns each item's index once, with that of its partner; None for an item without one.
-
-    The pairs have the most equal leaves of any assignment, and each pair has at least one. In a list longer than
-    `_MAX_ASSIGNMENT` identical items are paired first; the rest is assigned if short enough, else paired in order.
-    """
-    pairs: list[tuple[int, int]] = []
-    left, right = list(range(len(truths))), list(range(len(predicted)))
-    if max(len(left), len(right)) > _MAX_ASSIGNMENT:
-        pairs = _identical(truths, predicted)
-        left, right = _without(left, (i for i, _ in pairs)), _without(right, (j for _, j in pairs))
-    if left and right and max(len(left), len(right)) <= _MAX_ASSIGNMENT:
-        # Extra: learn.
-        from scipy.optimize import linear_sum_assignment
-
-        gain = np.array([[agreement(truths[i], predicted[j], also) for j in right] for i in left])
-        rows, columns = linear_sum_assignment(gain, maximize=True)
-        pairs += [(left[r], right[c]) for r, c in zip(rows, columns, strict=True) if gain[r, c]]
-    else:
-        pairs += [
-            (i, j) for i, j in zip(left, right, strict=False) if agreement(truths[i], predicted[j], also)
-        ]
-    alone_left = _without(range(len(truths)), (i for i, _ in pairs))
-    alone_right = _without(range(len(predicted)), (j for _, j in pairs))
-    return [*pairs, *((i, None) for i in alone_left), *((None, j) for j in alone_right)]
-
-
-def _identical(truths: Sequence[Any], predicted: Sequence[Any]) -> list[tuple[int, int]]:
-    places: dict[str, deque[int]] = defaultdict(deque)
-    for j, item in enumerate(predicted):
-        places[json.dumps(item, sort_keys=True)].append(j)
-    waiting = ((i, places[json.dumps(item, sort_keys=True)]) for i, item in enumerate(truths))
-    return [(i, places_of.popleft()) for i, places_of in waiting if places_of]
-
-
-def _without(indices: Sequence[int], gone: Iterator[int]) -> list[int]:
-    removed = set(gone)
-    return [index for index in indices if index not in removed]
-
-
-def leaf_pairs(
-    truth: Any,
-    predicted: Any,
-    also: dict[str, Sequence[Any]],
-    field: Path = (),
-    pointer: str = "",
-    paired: bool = True,
-) -> Iterator[LeafPair]:
-    """Yields the leaves of the two records in pairs; `also` has other right values by top-level field."""
-    if isinstance(truth, dict) or isinstance(predicted, dict):
-        truth = truth if isinstance(truth, dict) else {}
-        predicted = predicted if isinstance(predicted, dict) else {}
-        for name in {**truth, **predicted}:
-            step = escape(name)
-            yield from leaf_pairs(
-                truth.get(name), predicted.get(name), also, (*field, name), f"{pointer}/{step}", paired
-            )
-    elif isinstance(truth, list) or isinstance(predicted, list):
-        truth = truth if isinstance(truth, list) else []
-        predicted = predicted if isinstance(predicted, list) else []
-        for i, j in pair_items(truth, predicted, also.get(field[0], ()) if field else ()):
-            yield from leaf_pairs(
-                None if i is None else truth[i],
-                None if j is None else predicted[j],
-                also,
-                (*field, "*"),
-                f"{pointer}/{j}",
-                paired and i is not None and j is not None,
-            )
-    else:
-        yield LeafPair(field, pointer, truth, predicted, also.get(field[0], ()) if field else (), paired)
-
-
-def list_pairs(
-    truth: Any,
-    predicted: Any,
-    also: dict[str, Sequence[Any]],
-    field: Path = (),
-    pointer: str = "",
-) -> Iterator[ListPair]:
-    """Yields each list of the prediction whose surrounding items all have partners; a null in the truth is no item."""
-    if isinstance(predicted, dict):
-        truth = truth if isinstance(truth, dict) else {}
-        for name, part in predicted.items():
-            yield from list_pairs(truth.get(name), part, also, (*field, name), f"{pointer}/{escape(name)}")
-    elif isinstance(predicted, list):
-        truth = truth if isinstance(truth, list) else []
-        pairs = pair_items(truth, predicted, also.get(field[0], ()) if field else ())
-        yield ListPair(field, pointer, all(i is not None and j is not None for i, j in pairs))
-        for i, j in pairs:
-            if i is not None and j is not None:
-                yield from list_pairs(truth[i], predicted[j], also, (*field, "*"), f"{pointer}/{j}")
 
 
 def evidence_holds(value: Any, text: str) -> bool:

@@ -27,13 +27,14 @@ class Slot:
     `index` is the slot's place in `Form.slots`. `path` is its pointer template, `*` for an array index
     (`/line_items/*/name`). `automaton` accepts exactly the canonical JSON texts allowed here, in UTF-8, quotes
     included; `null` only if `nullable`. `options` are all allowed texts (without null) if they are few and closed
-    (enum, const, boolean), else (). `option_notes` has a description for each option, or (). `max_length` (code
-    points) is set if the bound is too large to unroll into the automaton; `accepts` then refuses longer texts. `free`
-    says that the automaton accepts arbitrary text (a string without pattern, format or enum). `bounds` describes the
-    bounds of numbers or lengths in words. `minimal` is `null` if nullable, else a shortest accepted text. `kind` is
-    the kind of the values beside null; if several kinds are allowed it is `number` for integers and numbers, `enum`
-    if the choices are closed, else `string`. `examples` are accepted texts given by the schema's author. `default` is
-    the text for a missing value, "" if there is none. With a `binding` the value is a fact, and no model reads it.
+    (enum, const, boolean), else (). `option_notes` has a description for each option, or (); `option_words` other words
+    for each, in any language, or (). `max_length` (code points) is set if the bound is too large to unroll into the
+    automaton; `accepts` then refuses longer texts. `free` says that the automaton accepts arbitrary text (a string
+    without pattern, format or enum). `bounds` describes the bounds of numbers or lengths in words. `minimal` is `null`
+    if nullable, else a shortest accepted text. `kind` is the kind of the values beside null; if several kinds are
+    allowed it is `number` for integers and numbers, `enum` if the choices are closed, else `string`. `examples` are
+    accepted texts given by the schema's author. `default` is the text for a missing value, "" if there is none. With a
+    `binding` the value is a fact, and no model reads it.
     """
 
     index: int
@@ -44,6 +45,7 @@ class Slot:
     minimal: str
     options: tuple[str, ...] = ()
     option_notes: tuple[str, ...] = ()
+    option_words: tuple[tuple[str, ...], ...] = ()
     format: str = ""
     pattern: str = ""
     free: bool = False
@@ -54,6 +56,10 @@ class Slot:
     examples: tuple[str, ...] = ()
     default: str = ""
     binding: Binding | None = None
+
+    def words_of(self, option: int) -> tuple[str, ...]:
+        """The other words for the option of this number."""
+        return self.option_words[option] if self.option_words else ()
 
     def accepts(self, text: bytes) -> bool:
         """Whether this canonical JSON text is allowed here."""

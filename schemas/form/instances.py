@@ -26,8 +26,8 @@ from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.language import language
 from cinnabar.schemas.reading.shape import Number
 
-#: The number of records that are judged before the search gives up.
-BUDGET = 1_500
+#: The number of records that are judged before the search gives up, and of values that these may hold together.
+BUDGET, WRITTEN = 1_500, 300_000
 #: The number of texts tried for one slot, and of items that an array may get beyond its minimum.
 TEXTS, MORE_ITEMS = 12, 3
 
@@ -58,10 +58,12 @@ def smallest_instance(form: Form, judge: Rules, budget: int = BUDGET) -> str | N
     order = count()
     waiting: list[tuple[float, int, Decided]] = [(0.0, next(order), {})]
     seen: set[frozenset[tuple[tuple[str, str], int]]] = set()
-    while waiting and budget:
+    written = 0
+    while waiting and budget and written < WRITTEN:
         cost, _, decided = heappop(waiting)
         budget -= 1
         sketch = Sketch(form, decided)
+        written += sketch.written
         pointer = _refused(form, judge, sketch.text)
         if pointer is None:
             return sketch.text
@@ -112,6 +114,9 @@ class Sketch:
         # The index of the text for the next undecided slot with enough texts; it makes items of one array differ.
         self.skew = 0
         self.texts = TEXTS
+        self.written = 0
+        # Whether an item is being changed until it differs from the others.
+        self.differing = False
         self.text = self._text(form.root, "")
 
     def _way(self, pointer: str, kind: str, ways: int) -> int:
@@ -121,6 +126,7 @@ class Sketch:
         return min(self.decided.get((pointer, kind), 0), ways - 1)
 
     def _text(self, node: Node, pointer: str) -> str:
+        self.written += 1
         if isinstance(node, Slot):
             texts = texts_of(node, self.texts)
             way = self._way(pointer, "text", len(texts))
@@ -159,9 +165,14 @@ class Sketch:
         self.texts = outside
 
     def _other(self, part: Node, pointer: str, seen: set[str]) -> str:
-        """The item with another text in one of its slots, unseen if one change suffices."""
+        """The item with another text in one of its slots, unseen if one change suffices.
+
+        An item within an item that is being changed gets a single change: with all of them the time would grow with
+        the power of the depth.
+        """
         other = ""
-        for skew in (len(seen), *range(1, self.texts)):
+        outside, self.differing = self.differing, True
+        for skew in (len(seen),) if outside else (len(seen), *range(1, self.texts)):
             self.skew = skew
             known = len(self.decisions)
             other = self._text(part, pointer)
@@ -170,6 +181,7 @@ class Sketch:
             if other not in seen:
                 break
         self.skew = 0
+        self.differing = outside
         return other
 
     def _object(self, node: ObjectNode, pointer: str) -> str:

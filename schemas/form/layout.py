@@ -309,6 +309,7 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         minimal=minimal,
         options=options,
         option_notes=notes_of_options if any(notes_of_options) else (),
+        option_words=_words_of(options, [notes, *(branch.notes for branch in others)]),
         format=only.formats[0] if only and only.formats else "",
         pattern=only.patterns[0] if only and only.patterns else "",
         free=any(not b.patterns and not b.formats for b in strings),
@@ -320,6 +321,13 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         default=_default(shape, notes.default),
         binding=notes.binding,
     )
+
+
+def _words_of(options: tuple[str, ...], told: Sequence[Notes]) -> tuple[tuple[str, ...], ...]:
+    """The other words of each option, from the notes of the choice and of its branches; () if none has any."""
+    words = {option: own for notes in reversed(told) for option, own in notes.words}
+    found = tuple(words.get(_plain(option), ()) for option in options)
+    return found if any(found) else ()
 
 
 def _default(shape: Shape, text: str | None) -> str:

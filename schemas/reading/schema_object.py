@@ -8,6 +8,7 @@ from typing import Any
 
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.decimals import DECIMALS
+from cinnabar.schemas.errors import UnsupportedSchema
 from cinnabar.schemas.judging.dialects import Entry
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.pointers import escape
@@ -61,6 +62,8 @@ class SchemaObject:
 
 #: The keyword that binds a value to a fact (`schemas/compiling/bindings.py`).
 BINDING = "x-cinnabar-from"
+#: The keyword that gives other words for options: {"cancellation": ["Kündigung", "hiermit kündige ich"]}.
+WORDS = "x-cinnabar-options"
 
 
 def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
@@ -74,7 +77,34 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
         tuple(text for text in texts if text is not None),
         annotation(schema["default"]) if "default" in schema else None,
         Binding(fact, f"{pointer}/{BINDING}") if isinstance(fact, str) else None,
+        _words_of_options(schema, pointer) if WORDS in schema else (),
     )
+
+
+def _words_of_options(schema: Mapping[str, Any], pointer: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The options of `x-cinnabar-options` with their words. Raises UnsupportedSchema for another form."""
+    found = schema[WORDS]
+    lists = {
+        option: [words] if isinstance(words, str) else words
+        for option, words in (found.items() if isinstance(found, dict) else ())
+    }
+    good = isinstance(found, dict) and all(
+        isinstance(words, list) and all(isinstance(word, str) and word.strip() for word in words)
+        for words in lists.values()
+    )
+    if not good:
+        reason = "expected an object that gives each option a text or a list of texts"
+        raise UnsupportedSchema(f"{pointer}/{WORDS}", WORDS, reason, 'write {"OPTION": ["other word", …]}')
+    known = [_option(option) for option in schema.get("enum", ())]
+    unknown = next((option for option in lists if option not in known), None) if known else None
+    if unknown is not None:
+        reason = f"{unknown!r} is none of the choices {', '.join(sorted(known))}"
+        raise UnsupportedSchema(f"{pointer}/{WORDS}/{escape(unknown)}", WORDS, reason, "name one of the choices")
+    return tuple((option, tuple(word.strip() for word in words)) for option, words in lists.items())
+
+
+def _option(value: Any) -> str:
+    return value if isinstance(value, str) else annotation(value) or ""
 
 
 def _words(value: Any) -> str:

@@ -25,6 +25,7 @@ class Notes:
     """The annotations of a value, which do not constrain it.
 
     `examples` and `default` are canonical JSON texts. With a `binding` the value is a fact, and no model reads it.
+    `words` are options with other words for them, in any language (`x-cinnabar-options`).
     """
 
     title: str = ""
@@ -32,6 +33,7 @@ class Notes:
     examples: tuple[str, ...] = ()
     default: str | None = None
     binding: Binding | None = None
+    words: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def over(self, other: Notes) -> Notes:
         """These notes; an empty one is taken from `other`."""
@@ -41,6 +43,7 @@ class Notes:
             self.examples or other.examples,
             other.default if self.default is None else self.default,
             self.binding or other.binding,
+            self.words or other.words,
         )
 
 

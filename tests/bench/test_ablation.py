@@ -29,17 +29,17 @@ def letters(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_table_has_a_row_for_each_rule_and_a_column_for_each_set(
+def test_the_table_has_a_row_for_each_rule_and_the_worth_of_each_draw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_network(tmp_path / "model", tiny_network(), VOCABULARY, {"name": "tiny"})
     sets = [letters(tmp_path / name) for name in ("first", "second")]
-    more = ("--limit", "2", "--model", tmp_path / "model", "--device", "cpu")
+    more = ("--limit", "2", "--draws", "2", "--model", tmp_path / "model", "--device", "cpu")
     monkeypatch.setattr(sys, "argv", [REPORT, *map(str, (*sets, *more))])
     runpy.run_module(REPORT, run_name="__main__")
     _, _, head, _, *rows = capsys.readouterr().out.splitlines()
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (head, *rows)]
-    assert cells[0] == ["without", "first", "second", "mean"]
+    assert cells[0] == ["without", "F1", "invented", "worth"]
     assert [row[0] for row in cells[1:]] == ["nothing", *RULES, "all rules"]
-    # No truth of these documents is null.
-    assert all(cell.endswith("/ none") for row in cells[1:] for cell in row[1:])
+    assert cells[1][3].split() == ["+0.0000", "+0.0000"]
+    assert all(len(row[3].split()) == 2 and 0 <= float(row[1]) <= 1 for row in cells[1:])

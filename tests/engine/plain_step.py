@@ -124,7 +124,9 @@ def _offered(s: PlainSlot, scores: Scores, effort: Effort, now: Any) -> Offer:
         k for k, c in enumerate(scores.candidates[s.at], 1) if c.origin == "default"
     }  # fmt: skip
     said, chance = best(s.at, set(every) - none)
-    if s.excusable and said >= 0 and (value < 0 or sure < grains(effort.answer)):
+    present = grains(1.0) - sum(posterior[s.at][k] for k in none if best(s.at, set(every) - {k})[0] >= 0)
+    poor = value < 0 or present < grains(effort.present) or sure < grains(effort.answer)
+    if s.excusable and said >= 0 and poor:
         choice, sure = said, chance
     if choice in none and s.likeliest is not None and grains(s.likeliest[1]) > sure and not s.slot.path.endswith("/*"):
         texts = [candidate.text for candidate in scores.candidates[s.at]]

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -108,9 +108,10 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
     """Returns the signs of a record's leaves, rows and lists (`list_signs.py`), from the model's own probabilities.
 
     The signs of a leaf are the log odds of the model's probability of its text (`posterior`, again as `told_odds` for
-    an option that a passage told), of the next likelier text (`rival`) and of the row around it; marks of its kind of
-    slot and of its origin; the model's certainty about the whole record; whether other fields have the value's words
-    too; and whether words of the field's name stand before the value.
+    an option that a passage told), of the next likelier text (`rival`; for a choice also its distance, `margin`) and of
+    the row around it; marks of its kind of slot and of its origin; the model's certainty about the whole record;
+    whether other fields have the value's words too; whether words of the field's name stand before the value; and
+    whether they stand anywhere in the text, which makes an absence doubtful.
     """
     asked = {pointer: leaf for pointer, leaf in filled.leaves.items() if leaf.origin != "known"}
     form = pointed_at(form)
@@ -118,6 +119,8 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
     row_of = {pointer: _row_around(pointer, filled.rows) for pointer in asked}
     spans = Counter(span for leaf in asked.values() if leaf.origin != "chosen" for span in set(leaf.spans))
     whole = _whole(list(asked.values()), len(passage.text))
+    beginnings = _beginnings(passage.text)
+    mentioned = [_share_of_name(question.label, beginnings) for question in questions]
     leaves: dict[str, Signs] = {}
     for pointer, leaf in asked.items():
         row = row_of[pointer]
@@ -127,6 +130,9 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
         signs |= whole
         signs["posterior"] = log_odds(leaf.confidence, 1e-4)
         signs["rival"] = log_odds(leaf.posterior if leaf.origin == "absent" else leaf.rival)
+        # How far a choice is ahead of the next option: a sure one of many alike options is less sure than it says.
+        ahead = slot is not None and len(slot.options) > 1 and leaf.origin != "absent"
+        signs["margin"] = signs["posterior"] - signs["rival"] if ahead else 0.0
         signs["missing"] = float(leaf.missing)
         signs["default"] = float(leaf.origin == "default")
         signs["row"], signs["row_odds"] = float(row != ""), log_odds(filled.rows[row][1]) if row else 0.0
@@ -137,6 +143,7 @@ def signs_of(form: Form, passage: Passage, filled: Filled) -> RecordSigns:
         signs["shared"] = float(any(spans[span] > 1 for span in leaf.spans))
         label = questions[leaf.slot].label if slot is not None else ""
         signs["label"] = _label_before(label, passage, leaf)
+        signs["mentioned"] = mentioned[leaf.slot] if slot is not None else 0.0
         leaves[pointer] = signs
     within: dict[str, list[Leaf]] = defaultdict(list)
     for pointer, row in row_of.items():
@@ -175,12 +182,22 @@ def _row_around(pointer: str, rows: Mapping[str, tuple[int, float]]) -> str:
 
 def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:
     """Returns the share of a field's name whose words stand right before the value."""
-    wanted = {word.lower()[:STEM] for word in _WORD.findall(label) if len(word) > 2}
-    if not wanted or not leaf.spans or leaf.origin == "chosen":
+    if not leaf.spans or leaf.origin == "chosen":
         return 0.0
     start = leaf.spans[0][0] - passage.offset
-    near = {word.lower() for word in _WORD.findall(passage.text[max(0, start - NEAR) : max(0, start)])}
-    return sum(any(word.startswith(stem) for word in near) for stem in wanted) / len(wanted)
+    return _share_of_name(label, _beginnings(passage.text[max(0, start - NEAR) : max(0, start)]))
+
+
+def _share_of_name(label: str, beginnings: Set[str]) -> float:
+    """Returns the share of a name's words with which one of a text's words begins (`_beginnings`)."""
+    wanted = {word.lower()[:STEM] for word in _WORD.findall(label) if len(word) > 2}
+    return len(wanted & beginnings) / len(wanted) if wanted else 0.0
+
+
+def _beginnings(text: str) -> Set[str]:
+    """Returns the beginnings, of three letters up to STEM, of a text's words."""
+    words = {word[:STEM].lower() for word in _WORD.findall(text)}
+    return {word[:letters] for word in words for letters in range(3, STEM + 1)}
 
 
 def _row_signs(chance: float, own: list[Leaf], whole: Signs) -> Signs:

@@ -12,16 +12,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.models.integer_products import IntegerLinear
 from cinnabar.engine.models.reader.batch_sizes import batch_sizes
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
-from cinnabar.engine.models.reader.inputs.views import Place, View, write_board
+from cinnabar.engine.models.reader.inputs.views import View, write_board
 from cinnabar.engine.models.reader.inputs.windows import phrases, pieces_above, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.memory.form import FormMemory
+from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.passage import DecidedChoice, Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.regions import regions
@@ -45,7 +45,7 @@ from cinnabar.engine.models.reader.scoring.scores import WindowScores
 from cinnabar.engine.models.reader.scoring.spans import end_mask, point, start_masks
 from cinnabar.engine.precision import DEFAULT, Precision
 from cinnabar.engine.time_limit import check_time
-from cinnabar.schemas.form.form import Form, Slot
+from cinnabar.schemas.form.form import Form
 
 #: The slots of views that go through it together are padded to a multiple of this.
 _SLOTS_PADDED = 8
@@ -53,26 +53,6 @@ _SLOTS_PADDED = 8
 _MATCHES_KEPT = 24
 #: The slots times pieces, those before a window among them, whose words are matched together: 60 MB.
 _MATCHED_AT_ONCE = 1 << 18
-
-
-@dataclass(frozen=True, slots=True)
-class FormRequest:
-    """The slots of one request: `own` are their places on the canvas, `places` those of the rows that they lie in."""
-
-    form: Form
-    questions: FormMemory
-    memory: Memory
-    canvas: Canvas
-    own: Sequence[int]
-    places: Mapping[int, Place]
-
-    def slot(self, k: int) -> Slot:
-        """Returns the form's slot at this place on the canvas."""
-        return self.canvas.instances[k].slot
-
-    def is_frozen(self, k: int) -> bool:
-        """Returns whether the slot's value was known from the start, so that it is not asked for."""
-        return bool(self.canvas.known) and self.canvas.known[k]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +289,7 @@ class WindowDecoder:
                 if (
                     self.config.applies("printed_options")
                     and marks[best]
-                    and tells_presence(slot.options[best], text, near)
+                    and tells_presence(slot.options[best], text, near, slot.words_of(best))
                 ):
                     odds -= self.config.printed_options.present
                 look.memory.choices[keys[at]] = odds, options, []

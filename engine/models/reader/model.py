@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cinnabar.engine.canvas import Canvas
+from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.model import WHOLE, Row, Scores
 from cinnabar.engine.models.integer_products import with_integer_products
 from cinnabar.engine.models.reader.calibration import Calibration
-from cinnabar.engine.models.reader.decoding import FormRequest, WindowDecoder, WindowsAsked
+from cinnabar.engine.models.reader.decoding import WindowDecoder, WindowsAsked
 from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot, pointed_at
 from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
@@ -22,8 +22,9 @@ from cinnabar.engine.models.reader.inputs.views import View, row_places, views_o
 from cinnabar.engine.models.reader.inputs.windows import Window, cut, padded, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory.form import FormMemory, read_form
+from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.kept_questions import KeptQuestions
-from cinnabar.engine.models.reader.memory.passage import ListedOption, Memory
+from cinnabar.engine.models.reader.memory.passage import BoundRow, ListedOption, Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import WindowStates
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -37,11 +38,11 @@ from cinnabar.engine.models.reader.scoring.described_options import (
 )
 from cinnabar.engine.models.reader.scoring.mixed_choices import settle_mixed
 from cinnabar.engine.models.reader.scoring.reranking import RequestSlots, rerank
-from cinnabar.engine.models.reader.scoring.row_smoothing import probabilities, smooth_rows
 from cinnabar.engine.models.reader.scoring.rows import (
     doubtful_beginnings,
     fields_within,
     nested,
+    probabilities,
     refused_beginnings,
     refused_rows,
     sure_beginnings,
@@ -50,10 +51,10 @@ from cinnabar.engine.models.reader.scoring.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.scoring.signs_and_defaults import settle_absences, settle_signs
 from cinnabar.engine.models.reader.scoring.single_item import (
     item_slots,
-    object_canvas,
     only_list,
     single_item_chance,
 )
+from cinnabar.engine.models.reader.tables.lists import bound_list, write_cell
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
@@ -244,12 +245,18 @@ class Reader:
         config, starts = self.config, memory.pieces.start
         anchors: list[list[tuple[int, float]]] = []
         refused: list[Row] = []
+        bound = memory.bound[form.fingerprint] = self._bound(form, memory)
+        told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in bound.items()}
+        if len(told) == len(form.arrays):
+            # No window needs to be asked for rows.
+            return nested(form, [told[array.index] for array in form.arrays])
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
         listed = memory.listed[form.fingerprint] = {}
         least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
         for array, odds, fields in zip(form.arrays, all_odds, fields_within(form), strict=True):
-            if config.applies("row_smoothing"):
-                odds = smooth_rows(odds, memory.columns, config.row_smoothing, config.rows.least)
+            if array.index in told:
+                anchors.append(told[array.index])
+                continue
             chances = probabilities(odds)
             likely = np.flatnonzero(chances >= least)
             places = [(piece, float(chances[piece])) for piece in likely.tolist()]
@@ -271,9 +278,20 @@ class Reader:
             anchors[only.index] = [(WHOLE, chance)] if chance else []
         return [*nested(form, anchors), *refused]
 
+    def _bound(self, form: Form, memory: Memory) -> dict[int, dict[int, BoundRow]]:
+        """Returns the rows of the lists that stand in tables, by array and first character."""
+        if not self.config.applies("bound_tables"):
+            return {}
+        config, read = self.config.bound_tables, self.form(form)
+        lists = {
+            array.index: bound_list(form, array, read, memory, self._window_scores, self.sentences, config)
+            for array in form.arrays
+        }
+        return {array: rows for array, rows in lists.items() if rows}
+
     def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:
         """Returns the probability that the whole passage is one item with these slots; 0 if it has too few of them."""
-        canvas, own = object_canvas(slots), range(len(slots))
+        canvas, own = Canvas.open([SlotInstance(0, slot, -1) for slot in slots]), range(len(slots))
         (scores,) = self._window_scores([FormRequest(form, self.form(form), memory, canvas, own, {})])
         out = Answers(len(slots))
         for k in own:
@@ -303,6 +321,7 @@ class Reader:
             # The slots of an item that is the whole passage are asked for as those outside of rows.
             at = {k: row for k, row in rowed if rows_of_form[row].anchor != WHOLE}
             places = {k: row_at[row] for k, row in at.items()}
+            slots = self._unbound(form, memory, slots, at, rows_of_form, canvas, out)
             requests.append(FormRequest(form, self.form(form), memory, canvas, slots, places))
             mixed = [k for k in slots if isinstance(canvas.instances[k].slot, MixedSlot)]
             if mixed:
@@ -317,6 +336,23 @@ class Reader:
             if not canvas.known or not canvas.known[k]:
                 write_listed(k, canvas.instances[k].slot, one, out)
         return out.scores(self.device)
+
+    def _unbound(
+        self, form: Form, memory: Memory, slots: Sequence[int], at: Mapping[int, int], rows: Sequence[Row],
+        canvas: Canvas, out: Answers,
+    ) -> list[int]:  # fmt: skip
+        """Writes the answers of the slots whose cells are bound, and returns the others."""
+        bound = memory.bound.get(form.fingerprint)
+        if not bound:
+            return [*slots]
+        left = []
+        for k in slots:
+            row, slot = -1 if canvas.known and canvas.known[k] else at.get(k, -1), canvas.instances[k].slot
+            own = bound.get(rows[row].array, {}).get(rows[row].anchor) if row >= 0 else None
+            cell = own.cells.get(slot.index) if own is not None else None
+            if cell is None or not write_cell(k, slot, *cell, self.form(form), memory, out):
+                left.append(k)
+        return left
 
     def _answer(self, request: FormRequest, scores: Mapping[int, WindowScores], out: Answers) -> None:
         """Writes the answers of one request from its scores in each window, and reranks them against each other."""
@@ -364,7 +400,7 @@ class Reader:
         self.decoder.decode(asked)
         for request, in_windows, slots in zip(requests, scores, free, strict=True):
             memory, key = request.memory, request.form.fingerprint
-            if memory.projected is None and key not in memory.promising:
+            if slots and memory.projected is None and key not in memory.promising:
                 memory.promising[key] = sorted({w for k in slots for w in in_windows[k].likeliest(_LOOKED_AT_AGAIN)})
         return scores
 

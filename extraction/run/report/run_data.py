@@ -89,7 +89,9 @@ class RunData:
     """All that a report tells.
 
     bins: the values of the run's records by confidence; reviewed and corrected: those of them that a person has looked
-    at and that the person changed. before: the earlier runs that it is compared with, and their documents.
+    at and that the person changed. risks: of values and of nulls the share that is wrong by its own confidence, among
+    the surest tenth, two tenths, … all of them; only kinds that the run has. before: the earlier runs that it is
+    compared with, and their documents.
     """
 
     run_id: str
@@ -106,6 +108,7 @@ class RunData:
     bins: Sequence[int]
     reviewed: Sequence[int]
     corrected: Sequence[int]
+    risks: Mapping[str, Sequence[float]]
     fields: Sequence[FieldShare]
     unsure: Sequence[Example]
     before: tuple[int, int]
@@ -206,6 +209,7 @@ class _Gathering:
             bins=bins,
             reviewed=reviewed,
             corrected=corrected,
+            risks=self._risks(),
             fields=fields[:MOST_FIELDS],
             unsure=self._unsure(),
             before=(len(self._before), totals["before"][0] + totals["before"][1]),
@@ -359,6 +363,22 @@ class _Gathering:
         ):
             reviewed[at], corrected[at] = seen, changed
         return bins, reviewed, corrected
+
+    def _risks(self) -> dict[str, list[float]]:
+        """Returns the expected share of wrong values, and of wrong nulls, among the surest tenths."""
+        wrong: dict[str, list[float]] = {}
+        taken: dict[str, int] = {}
+        for kind, _, count, doubt in self._rows(
+            "WITH own AS (SELECT CASE WHEN " + _VALUE + " THEN 'values' ELSE 'nulls' END AS kind, confidence"
+            " FROM own_values WHERE run_id = ? AND origin <> 'human' AND confidence IS NOT NULL),"
+            " tenths AS (SELECT *, ntile(10) OVER (PARTITION BY kind ORDER BY confidence DESC) AS tenth FROM own)"
+            " SELECT kind, tenth, count(*), sum(1 - confidence) FROM tenths GROUP BY 1, 2 ORDER BY 1 DESC, 2",
+            self._run,
+        ):
+            so_far = wrong.get(kind, [0.0])[-1] * taken.get(kind, 0) + doubt
+            taken[kind] = taken.get(kind, 0) + count
+            wrong.setdefault(kind, []).append(so_far / taken[kind])
+        return wrong
 
     def _unsure(self) -> list[Example]:
         rows = self._rows(

@@ -352,6 +352,17 @@ def test_eval_scores_the_whole_path_and_writes_its_predictions(
         assert all(value in text for value in line["evidence"].values())
 
 
+def test_eval_prints_the_figures_of_rows_where_there_are_lists_of_objects(
+    labelled: Path, capsys: CaptureResult
+) -> None:
+    assert run(["eval", str(labelled), "--constant"]) == 0
+    assert "rows_found" not in capsys.readouterr().out
+    truth = {"file": "docs/0.txt", "truth": {"lines": [{"n": 1}]}}
+    (labelled / "truth.jsonl").write_text(json.dumps(truth) + "\n")
+    assert run(["eval", str(labelled), "--constant"]) == 0
+    assert "rows_found" in capsys.readouterr().out
+
+
 def test_eval_switches_rules_off_by_name(labelled: Path, tiny_model: Path, capsys: CaptureResult) -> None:
     arguments = ["eval", str(labelled), "--model", str(tiny_model), "--json", "--workers", "1"]
     assert run([*arguments, *(word for rule in RULES for word in ("--without", rule))]) == 0

@@ -34,14 +34,14 @@ DATE = {"type": "string", "format": "date"}
 STRICT = demanding(iban=TEXT, amount=NUMBER, due=DATE)
 #: A demanded value of each kind, with the pointers that are missing where a text says nothing.
 KINDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "policy number": (TEXT, ("/value",)),
+    "policy number": (TEXT | {"title": "Policy number"}, ("/value",)),
     "number": (NUMBER, ("/value",)),
     "integer": ({"type": "integer", "minimum": 1}, ("/value",)),
     "date": (DATE, ("/value",)),
     "time": ({"type": "string", "format": "time"}, ("/value",)),
     "pattern": ({"type": "string", "pattern": "^[A-Z]{2}[0-9]{8}$"}, ("/value",)),
     "codes": ({"enum": ["EUR", "USD", "GBP"]}, ("/value",)),
-    "number or text": ({"anyOf": [NUMBER, TEXT]}, ("/value",)),
+    "number or text": ({"anyOf": [NUMBER, TEXT], "title": "Policy number"}, ("/value",)),
     "object": (demanding(city=TEXT, area=NUMBER), ("/value/city", "/value/area")),
     "list": ({"type": "array", "items": NUMBER, "minItems": 1}, ("/value/0",)),
     "rows": (

@@ -196,7 +196,7 @@ def test_a_passage_has_the_room_that_the_form_in_words_and_an_answer_leave(model
 
 def test_the_fingerprint_is_the_one_known_before_the_model_is_loaded(model: LanguageModel) -> None:
     assert DiffusionEngine(model, "low", steps=2).fingerprint == engine_fingerprint(
-        model.fingerprint, effort_of("low", 2)
+        model.fingerprint, effort_of("low", 2), "language"
     )
 
 

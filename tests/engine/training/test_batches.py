@@ -9,6 +9,7 @@ import torch
 from tiny_network import BILL, bill, bills, labelled, wordpieces
 
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, STATES
+from cinnabar.engine.models.value_kinds import NO_VALUE
 from cinnabar.engine.training.batches import GOLD, Batch, collate
 from cinnabar.engine.training.canvases import IGNORE
 from cinnabar.engine.training.examples import draw_window
@@ -107,3 +108,18 @@ def test_a_passage_without_text_makes_a_batch_without_places() -> None:
     empty = PASSAGES[-1]
     batch = collate([(empty, empty.windows[0])], wordpieces(), random.Random(0))
     assert not batch.targets.starts.any() and (batch.targets.spans == -1).all()
+
+
+def test_labelled_values_have_the_tag_of_their_kind_and_the_rest_of_a_listed_page_none() -> None:
+    text = "Ann Lee met Bo Fox in Rome. They like it."
+    listed = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {"people": listed, "places": listed}}
+    passage = labelled(text, schema, {"people": ["Ann Lee", "Bo Fox"], "places": ["Rome"]})
+    drawn = [(passage, passage.windows[0])]
+    tags = collate(drawn, wordpieces(), random.Random(0), {"people": 0, "places": 2}).targets.tags[0]
+    words = [text[a:b] for a, b in zip(passage.pieces.start, passage.pieces.end, strict=True)]
+    told = dict(zip(words, tags[1 : len(words) + 1].tolist(), strict=True))
+    assert (told["Ann"], told["Lee"], told["Fox"], told["Rome"]) == (0, 0, 0, 2)
+    assert told["met"] == told["like"] == NO_VALUE
+    untold = collate(drawn, wordpieces(), random.Random(0)).targets.tags
+    assert bool((untold == IGNORE).all())

@@ -19,7 +19,7 @@ def test_every_part_of_the_loss_is_finite_and_reaches_the_network() -> None:
     network = tiny_network().train()
     seen: set[str] = set()
     for seed in range(6):
-        parts = losses(network, collate(TWO, wordpieces(), random.Random(seed)))
+        parts = losses(network, collate(TWO, wordpieces(), random.Random(seed), {"seller": 1}))
         seen |= parts.keys()
         assert all(v.isfinite() and v >= 0 for v in parts.values()), parts
         total(parts).backward()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -49,3 +50,27 @@ def test_most_batches_ask_for_fields_by_their_own_names() -> None:
         labels.append(batch.of(SENT, DATE).label)
     assert 0.1 < labels.count("due date") / len(labels) < 0.3
     assert labels.count("sent") > 100
+
+
+def test_a_question_is_told_apart_from_others_of_its_document_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewording, "MISNAMED", 0.0)
+    monkeypatch.setattr(rewording, "APART", 1.0)
+    batch = Rewording(random.Random(0))
+    batch.of(DUE, DATE)
+    assert batch.of(SENT, DATE).note.endswith("not the due date")
+    batch.next_document()
+    assert "not the" not in batch.of(TOTAL, DATE).note
+
+
+def test_every_wording_asks_for_the_field_in_some_way() -> None:
+    for seed in range(300):
+        for question in (DUE, BARE):
+            worded = rewording.reworded(question, random.Random(seed))
+            assert worded.text and worded.parents == question.parents
+
+
+def test_a_note_that_says_what_is_not_meant_stays_with_its_name(misnamed: Rewording) -> None:
+    told = replace(SENT, note="The date, not the due date.")
+    misnamed.of(DUE, DATE)
+    assert misnamed.of(told, DATE).label == told.label and "not the due date" in misnamed.of(told, DATE).note
+    assert all("not the due date" in rewording.reworded(told, random.Random(seed)).note for seed in range(100))

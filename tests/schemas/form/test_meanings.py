@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.form.meanings import meanings
 
 
@@ -47,3 +48,29 @@ def test_a_long_description_takes_no_long_time(description: str) -> None:
     begin = time.thread_time()
     meanings(("a", "a/a", "b"), description)
     assert time.thread_time() - begin < 5
+
+
+def test_other_words_of_options_are_kept_in_the_order_of_the_options() -> None:
+    field = {"enum": ["a", "b"], "x-cinnabar-options": {"b": ["bee", "Biene"]}}
+    (slot,) = compile_schema({"type": "object", "properties": {"kind": field}}).form.slots
+    assert slot.option_words == ((), ("bee", "Biene"))
+
+
+def test_words_are_given_for_constants_and_for_choices_that_are_no_texts() -> None:
+    field = {"oneOf": [{"const": "a"}, {"const": "b"}], "x-cinnabar-options": {"a": "ay"}}
+    (slot,) = compile_schema({"type": "object", "properties": {"kind": field}}).form.slots
+    assert slot.option_words == (("ay",), ())
+    mixed = {"enum": ["a", 1], "x-cinnabar-options": {"1": "one"}}
+    (slot,) = compile_schema({"type": "object", "properties": {"kind": mixed}}).form.slots
+    assert dict(zip(slot.options, slot.option_words, strict=True))["1"] == ("one",)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [({"c": "cee"}, "none of the choices a, b"), (["a"], "expected an object"), ({"a": [1]}, "expected an object")],
+)
+def test_other_words_of_an_unknown_option_are_refused(words: object, reason: str) -> None:
+    schema = {"type": "object", "properties": {"kind": {"enum": ["a", "b"], "x-cinnabar-options": words}}}
+    with pytest.raises(UnsupportedSchema, match=reason) as caught:
+        _ = compile_schema(schema).form
+    assert "/properties/kind/x-cinnabar-options" in str(caught.value)

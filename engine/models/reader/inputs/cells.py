@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-#: The width of a page, and the width of a character in texts without boxes, in the units of `Pieces.left`.
-ACROSS, _CHARACTER = 1000, 10
+from cinnabar.engine.tables.lines import ACROSS, CHARACTER
+
 #: The least gap before a cell's first piece: a wide gap, or the beginning of a line or paragraph (`GAPS`).
 CELL_GAP = 2
 #: The lines above a cell that are searched for the next cell over it; a cell farther up is no neighbour.
@@ -34,8 +34,8 @@ def cells_of(
     columns of the text. Everything is [T], for T pieces; start, end: characters; gap: the gap before a piece;
     line_start: the first character of each line.
     """
-    left = (start - line_start[line]) * _CHARACTER
-    right = (end - line_start[line]) * _CHARACTER
+    left = (start - line_start[line]) * CHARACTER
+    right = (end - line_start[line]) * CHARACTER
     if word_start is not None and word_box is not None and len(word_start) and len(start):
         box = word_box[np.clip(np.searchsorted(word_start, start, side="right") - 1, 0, len(word_start) - 1)]
         known = ~np.isnan(box[:, 0])

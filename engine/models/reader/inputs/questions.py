@@ -22,6 +22,8 @@ from cinnabar.schemas.pointers import unescape
 QUESTION_PIECES = 40
 #: The kinds of slots that take whole mentions (mentions.py).
 TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
+# Letters of scripts that are written without blanks: Thai, and what follows from kana and Chinese on.
+_WITHOUT_BLANKS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ud7ff\U00020000-\U0003ffff]")
 _WORD_OR_SIGN = re.compile(rf"[^\W_]+|[{CURRENCY_SIGNS}]")
 
 
@@ -169,13 +171,14 @@ def is_printed(option: Question, near: str) -> bool:
     if any(other in near for other in _language_words(option.label)):
         return True
     # `words_of` takes "GmbH" for two words.
-    return _stands(option.label, near) or (" " in option.label and _stands(option.label.replace(" ", ""), near))
+    return stands(option.label, near) or (" " in option.label and stands(option.label.replace(" ", ""), near))
 
 
-def _stands(label: str, near: str) -> bool:
+def stands(label: str, near: str) -> bool:
+    """Returns whether a name stands in `near` (from `plain_words`), as in `is_printed`."""
     name = plain_words(label)[1:-1]
-    if not name.isascii():
-        return bool(name) and name in near
+    if _WITHOUT_BLANKS.search(name):
+        return name in near
     return bool(name) and (f" {name}" if len(name) > 3 else f" {name} ") in near
 
 

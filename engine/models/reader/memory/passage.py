@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +16,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.network.states import WindowStates
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Passage
+from cinnabar.engine.tables.table import Table
 
 #: The log odds of a choice's absence, the log probabilities of its options, and the passage that tells each of them;
 #: no passages if the options were not compared with any.
@@ -27,6 +29,8 @@ class Compared:
 
     alike: list[float]
     passages: list[tuple[int, int]]
+    #: The likeness of options as it was measured, whatever the encoder knows of the document's words.
+    measured: list[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,15 @@ class ListedOption:
     text: str
     chance: float
     stretch: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRow:
+    """A row of a table whose columns are bound: the cells of fields that have one, by the slot's index, with their
+    probability."""
+
+    cells: Mapping[int, tuple[tuple[tuple[int, int], ...], float]]
+    chance: float
 
 
 # Compared by identity, as the tensors that it holds.
@@ -50,7 +63,8 @@ class Memory:
     passage's words. `supported` is the support of options and its maximum, by form, slot, window and stretch. `matched`
     are the similarities of the words of slots and windows, by form, window and questions. `choices` are the choices as
     the first look decided them, by form, slot, window and row. `stretches` are passages and sentences with their
-    vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form.
+    vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form. `bound` are the
+    rows of lists that stand in tables, by form, array and first character; `tables` are found on first use.
     """
 
     passage: Passage
@@ -71,3 +85,5 @@ class Memory:
     stretches: dict[str, tuple[list[tuple[int, int]], npt.NDArray[np.float32]]] = field(default_factory=dict)
     compared: dict[tuple[str, int], Compared] = field(default_factory=dict)
     listed: dict[str, dict[int, list[ListedOption]]] = field(default_factory=dict)
+    bound: dict[str, dict[int, dict[int, BoundRow]]] = field(default_factory=dict)
+    tables: list[Table] | None = None

@@ -10,9 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cinnabar.engine.models.reader.inputs.cells import ACROSS, UNDER
+from cinnabar.engine.models.reader.inputs.cells import UNDER
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.network.phrase_vectors import phrase_matches
+from cinnabar.engine.tables.lines import ACROSS
 
 #: Channels of a piece: similar to a word of the label, equal to one, similar to a word of the description, in a phrase
 #: similar to the label (phrase_vectors.py).

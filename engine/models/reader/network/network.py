@@ -26,6 +26,7 @@ from cinnabar.engine.models.reader.network.phrase_vectors import VALUES
 from cinnabar.engine.models.reader.network.regions import DISTANCES, REGIONS, distance_buckets, regions
 from cinnabar.engine.models.reader.network.states import Decoded, QuestionStates, WindowStates
 from cinnabar.engine.models.reader.network.support import SIGNS, STATED, Statements
+from cinnabar.engine.models.value_kinds import TAGS
 
 #: The answers of the head for booleans, in its order, as canonical JSON.
 BOOLEANS = ("true", "false")
@@ -99,6 +100,12 @@ class Network(nn.Module):
         self.default_slot, self.default_named = nn.Linear(h, p), nn.Linear(h, p)
         self.default_bias = nn.Linear(h, 1)
         self.unsigned = nn.Linear(h, 1)
+        # What kind of value a piece is part of, and which kinds a slot asks for (value_kinds.py). They are zero at
+        # first, so that they change no pointer before they are learned.
+        self.tag_window, self.tag_slot = nn.Linear(h, TAGS), nn.Linear(h, TAGS)
+        for module in (self.tag_window, self.tag_slot):
+            nn.init.zeros_(module.weight)
+            nn.init.zeros_(module.bias)
         for table in (self.region_pointer, self.distance_pointer, self.span_length, self.span_lines):
             nn.init.zeros_(table.weight)
         nn.init.zeros_(self.choice_bias.weight)
@@ -187,8 +194,8 @@ class Network(nn.Module):
         layers = [layer for layer in self.decoder if isinstance(layer, Layer)]
         attention = (part for layer in layers for part in (layer.key, layer.value))
         pointers = (self.start_window, self.end_start, self.end_window, self.row_window)
-        sizes = (self.size.hidden,) * 2 * len(layers) + (self.size.pointer,) * len(pointers)
-        return WindowStates(states, together(states, *attention, *pointers), sizes)
+        sizes = (self.size.hidden,) * 2 * len(layers) + (self.size.pointer,) * len(pointers) + (TAGS,)
+        return WindowStates(states, together(states, *attention, *pointers, self.tag_window), sizes)
 
     def decode(self, windows: WindowStates, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor) -> Decoded:
         """Decodes the slots: they attend to the window and to each other.
@@ -245,7 +252,8 @@ class Network(nn.Module):
     def starts(self, decoded: Decoded) -> Tensor:
         """Returns the logits of the piece at which a value starts: [N, S, T]."""
         scores = torch.matmul(self.start_slot(decoded.slots), decoded.windows.starts.transpose(-1, -2))
-        return scores / self.pointer_scale + decoded.pointer_bias
+        kinds = torch.matmul(self.tag_slot(decoded.slots), decoded.windows.tags.softmax(-1).transpose(-1, -2))
+        return scores / self.pointer_scale + kinds + decoded.pointer_bias
 
     def absences(self, decoded: Decoded, starts: Tensor, allowed: Tensor, supported: Tensor) -> Tensor:
         """Returns the logits that the window does not hold the value: [N, S], from `starts` at the `allowed` pieces.

@@ -39,7 +39,7 @@ class WindowStates:
     """N windows of T pieces, projected for the decoder and the pointers; they depend on no question.
 
     states: [N, T, H]; projected: [N, T, …], in this order the keys and the values of each layer of the decoder, H each,
-    then four projections that the pointers compare with slots; sizes: the values of each of these.
+    then four projections that the pointers compare with slots, and the logits of the tags; sizes: the values of each.
     """
 
     states: Tensor
@@ -59,21 +59,26 @@ class WindowStates:
     @property
     def starts(self) -> Tensor:
         """What starts are compared with."""
-        return self.parts[-4]
+        return self.parts[-5]
 
     @property
     def end_starts(self) -> Tensor:
         """What is added to a slot's query for the end, given the start."""
-        return self.parts[-3]
+        return self.parts[-4]
 
     @property
     def ends(self) -> Tensor:
         """What ends are compared with."""
-        return self.parts[-2]
+        return self.parts[-3]
 
     @property
     def rows(self) -> Tensor:
         """What beginnings of rows are compared with."""
+        return self.parts[-2]
+
+    @property
+    def tags(self) -> Tensor:
+        """The logits of the kinds of value that each piece may be part of: [N, T, TAGS]."""
         return self.parts[-1]
 
     @classmethod

@@ -16,6 +16,7 @@ from cinnabar.engine.models.reader.inputs.questions import (
     is_printed,
     kind_of,
     plain_words,
+    stands,
 )
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, Sheet
 from cinnabar.engine.models.reader.inputs.views import Place
@@ -133,21 +134,26 @@ def text_near(memory: Memory, place: Place | None) -> tuple[str, str]:
 
 
 def printed_options(questions: FormMemory, slot: Slot, near: str) -> list[bool]:
-    """Returns for each option of a slot whether its name stands in `near` (from `plain_words`).
+    """Returns for each option of a slot whether its name, or another word for it, stands in `near` (`plain_words`).
 
     The yes and no of a boolean are never printed.
     """
     if kind_of(slot) == KINDS.index("boolean"):
         return [False] * len(BOOLEANS)
-    return [is_printed(questions.asked[option], near) for option in questions.options[slot.index]]
+    return [
+        is_printed(questions.asked[option], near) or any(stands(word, near) for word in slot.words_of(at))
+        for at, option in enumerate(questions.options[slot.index])
+    ]
 
 
-def tells_presence(option: str, text: str, near: str) -> bool:
-    """Returns True if the printed name of an option (JSON) tells that the choice has a value.
+def tells_presence(option: str, text: str, near: str, words: Sequence[str] = ()) -> bool:
+    """Returns True if the printed name of an option (JSON), or one of its other words, tells that there is a value.
 
     Numbers stand everywhere. A code of up to three capitals is also a word of some language ("de", "it"): it tells
     only in capitals, or by the sign or name of its currency.
     """
+    if any(stands(word, near) for word in words):
+        return True
     name = json.loads(option)
     if not isinstance(name, str) or not any(map(str.isalpha, name)):
         return False

@@ -17,6 +17,7 @@ from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.model import Candidate, Row
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
 from cinnabar.engine.models.reader.inputs.sentence_passages import Stretch, passages, sentences
+from cinnabar.engine.models.reader.inputs.wordpieces import UNKNOWN_ID
 from cinnabar.engine.models.reader.memory.passage import Compared, ListedOption, Memory
 from cinnabar.engine.models.reader.priors.config import DescribedOptionsConfig
 from cinnabar.engine.models.reader.scoring.scores import Answers
@@ -25,6 +26,9 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 
 #: Choices whose vectors of options are kept.
 _CHOICES_KEPT = 256
+#: The share of words of one piece in texts that the encoder does not know, and in those that it does; the words of a
+#: text that are looked at, and how many must be in small letters.
+_FOREIGN, _ENGLISH, _FAMILIAR_WORDS, _FEW_WORDS = 0.6, 0.8, 400, 8
 #: The logits of an item's absence once its option is listed, and what is added to that of its option.
 _ABSENT, _FIRST = -20.0, 1e-3
 #: The greatest probability of a listed option: rows that were known before have probability one.
@@ -55,10 +59,13 @@ class OptionComparer:
         if key not in memory.compared:
             options = self._vectors(form, slot)
             stretches, vectors = self._read(memory, "passages")
-            cosines = vectors @ options.T
+            cosines = _likest(vectors @ options.T, slot)
             best = cosines.argmax(0)
             mean = (cosines.max(0) + cosines.mean(0)) / 2
-            memory.compared[key] = Compared(mean.tolist(), [stretches[at] for at in best.tolist()])
+            # The likest option keeps its likeness, which tells of presence; the others come nearer to it.
+            nearer = mean.max() + (mean - mean.max()) * familiarity(memory)
+            passages_of = [stretches[at] for at in best.tolist()]
+            memory.compared[key] = Compared(nearer.tolist(), passages_of, mean.tolist())
         return memory.compared[key]
 
     def listed(self, form: Form, array: ArrayNode, memory: Memory) -> list[ListedOption]:
@@ -66,15 +73,15 @@ class OptionComparer:
         assert isinstance(array.item, Slot)
         compared, config = self.similarities(form, array.item, memory), self.config
         stretches, vectors = self._read(memory, "sentences")
-        cosines = vectors @ self._vectors(form, array.item).T
+        cosines = _likest(vectors @ self._vectors(form, array.item).T, array.item)
         # How far an option is above all others in the sentence that is most its own.
         ranked = np.sort(cosines, 1)
         rivals = np.where(cosines == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
         own = (cosines - rivals).argmax(0)
         ahead = (cosines - rivals).max(0)
-        first = max(compared.alike)
+        first = max(compared.measured)
         options = []
-        for at, alike in enumerate(compared.alike):
+        for at, alike in enumerate(compared.measured):
             odds = config.list_alike * alike + config.list_behind * (alike - first)
             odds += config.list_ahead * float(ahead[at]) - config.list_bias
             least = config.list_first if alike == first else config.list_least
@@ -85,6 +92,7 @@ class OptionComparer:
         return sorted(options, key=lambda one: (one.stretch, -one.chance))
 
     def _vectors(self, form: Form, slot: Slot) -> Vectors:
+        """Returns the vectors of a slot's options, then those of their other words, in order."""
         key = (form.fingerprint, slot.index)
         vectors = self._options.get(key)
         if vectors is None:
@@ -92,7 +100,10 @@ class OptionComparer:
             both = self.load().embed([text for pair in texts for text in pair]).reshape(len(texts), 2, -1).mean(1)
             if len(self._options) >= _CHOICES_KEPT:
                 self._options.pop(next(iter(self._options)))
-            vectors = self._options[key] = both / np.linalg.norm(both, axis=1, keepdims=True)
+            vectors = both / np.linalg.norm(both, axis=1, keepdims=True)
+            if words := [word for own in slot.option_words for word in own]:
+                vectors = np.concatenate([vectors, self.load().embed(words)])
+            self._options[key] = vectors
         return vectors
 
     def prepare(self, form: Form) -> None:
@@ -121,6 +132,46 @@ class OptionComparer:
         """Returns the passages or the sentences of a document, and their vectors."""
         self.read([memory], kind)
         return memory.stretches[kind]
+
+
+def familiarity(memory: Memory) -> float:
+    """Returns how well the encoder knows a document's words, 0 to 1: it was trained on English alone.
+
+    Words in small letters are one word piece each in English texts, and are spelled in pieces in others; the likeness
+    of such texts says little. A text of few such words counts as known.
+    """
+    pieces, text = memory.pieces, memory.passage.text
+    starts = np.flatnonzero(pieces.case != 0)[:_FAMILIAR_WORDS]
+    ends = np.append(starts[1:], len(pieces.case))[: len(starts)]
+    known = spelled = 0
+    for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
+        word = text[pieces.start[first] : pieces.end[last - 1]]
+        if len(word) > 2 and word.isalpha() and word == word.lower():
+            whole = last - first == 1 and pieces.ids[first] != UNKNOWN_ID
+            known, spelled = known + whole, spelled + (not whole)
+    if known + spelled < _FEW_WORDS:
+        return 1.0
+    share = known / (known + spelled)
+    return min(1.0, max(0.0, (share - _FOREIGN) / (_ENGLISH - _FOREIGN)))
+
+
+def _likest(cosines: Vectors, slot: Slot) -> Vectors:
+    """Returns the likeness of S stretches and O options, [S, O], from cosines with options and other words, [S, O + W].
+
+    Texts of one language are alike whatever they mean, so an option's words count by how much more alike they are than
+    the other options' words.
+    """
+    count = len(slot.options)
+    likest = cosines[:, :count].copy()
+    words = [len(own) for own in slot.option_words]
+    if sum(map(bool, words)) < 2:
+        return likest
+    ends = count + np.cumsum(words)
+    best = {at: cosines[:, ends[at] - size : ends[at]].max(1) for at, size in enumerate(words) if size}
+    mean = np.mean([*best.values()], 0)
+    for at, own in best.items():
+        likest[:, at] += own - mean
+    return likest
 
 
 def is_list_of_options(form: Form, array: ArrayNode) -> bool:

@@ -11,7 +11,6 @@ from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.priors.config import PriorConfig
-from cinnabar.engine.models.reader.scoring.column_alignment import rerank_by_column
 from cinnabar.engine.models.reader.scoring.proximity import rerank_by_proximity
 from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.scoring.shared_words import rerank_by_shared_words
@@ -33,20 +32,6 @@ class Reranker(Protocol):
     def __call__(self, slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
         """Changes the answers to these slots."""
         ...
-
-
-def align_columns(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
-    """Reranks each field of a list by the columns in which its values stand in the other rows."""
-    instances = slots.canvas.instances
-    fields: dict[int, list[int]] = {}
-    for k in sorted(slots.asked):
-        if instances[k].row >= 0 and not instances[k].slot.options:
-            fields.setdefault(instances[k].slot.index, []).append(k)
-    for same in fields.values():
-        candidates, logits = [out.candidates[k] for k in same], [out.logits[k] for k in same]
-        absent = [out.absent[k] for k in same]
-        changed = rerank_by_column(candidates, logits, absent, slots.pieces, config.column_alignment)
-        _write(same, slots.asked, changed, out)
 
 
 def gather_objects(slots: RequestSlots, out: Answers, config: PriorConfig) -> None:
@@ -82,7 +67,6 @@ def divide_words(slots: RequestSlots, out: Answers, config: PriorConfig) -> None
 
 #: The rules, in the order in which they are applied.
 RERANKERS: dict[str, Reranker] = {
-    "column_alignment": align_columns,
     "proximity": gather_objects,
     "shared_words": divide_words,
 }

@@ -5,12 +5,21 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.priors.config import PriorConfig, RowConfig
+from cinnabar.engine.models.reader.priors.name_matching import Floats
 from cinnabar.schemas.form.form import Form, enclosing
 
 #: The piece at which an item begins, and the probability that it does.
 Beginning = tuple[int, float]
+
+
+def probabilities(odds: Floats) -> Floats:
+    """Returns the probabilities of these log odds."""
+    found: Floats = np.exp(-np.logaddexp(0.0, -odds))
+    return found
 
 
 def sure_beginnings(places: Iterable[Beginning], config: RowConfig) -> list[Beginning]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cinnabar.engine.canvas import Canvas, SlotInstance
 from cinnabar.engine.models.reader.priors.config import SingleItemConfig
 from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, enclosing
 
@@ -21,26 +20,18 @@ def only_list(form: Form) -> ArrayNode | None:
         return None
     array = form.arrays[outermost[0]]
     alone = all(slot.path.startswith(f"{array.path}/*/") for slot in form.slots)
-    is_list = array.key is None and not array.prefix and isinstance(array.item, ObjectNode)
-    return array if alone and is_list else None
+    return array if alone and is_list_of_objects(array) else None
+
+
+def is_list_of_objects(array: ArrayNode) -> bool:
+    """Returns whether an array has objects as its items: no open properties, and no items before them."""
+    return array.key is None and not array.prefix and isinstance(array.item, ObjectNode)
 
 
 def item_slots(form: Form, array: ArrayNode) -> list[Slot]:
     """Returns the slots of an item of this list, without those of lists within it."""
     begin = len(array.path) + 2
     return [slot for slot in form.slots if "*" not in slot.path[begin:].split("/")]
-
-
-def object_canvas(slots: Sequence[Slot]) -> Canvas:
-    """Returns an empty canvas of these slots, outside of any row."""
-    count = len(slots)
-    return Canvas(
-        instances=[SlotInstance(0, slot, -1) for slot in slots],
-        values=[None] * count,
-        left_out=[False] * count,
-        spans=[()] * count,
-        known=[False] * count,
-    )
 
 
 def single_item_chance(absent: Sequence[float], config: SingleItemConfig) -> float:

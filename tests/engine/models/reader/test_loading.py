@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tiny_network import SIZE, VOCABULARY, tiny_network
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.identity import fingerprint_of, model_folder
 from cinnabar.engine.models.reader.loading import load_model, load_network, save_network
+from cinnabar.engine.models.weights import save_weights
 from cinnabar.schemas.errors import ModelError, UsageError
 
 
@@ -78,3 +80,13 @@ def test_a_device_is_cpu_or_a_cuda_device_that_is_there() -> None:
     if not torch.cuda.is_available():
         with pytest.raises(UsageError, match="for cuda a CUDA device"):
             device_of("cuda")
+
+
+def test_weights_from_before_there_were_tags_point_as_they_did(tmp_path: Path) -> None:
+    network = tiny_network()
+    with torch.no_grad():
+        network.tag_slot.weight.fill_(1.0)
+    kept = {name: weight for name, weight in network.state_dict().items() if not name.startswith("tag_")}
+    save_weights(tmp_path, kept, VOCABULARY, {"name": "before", "size": asdict(network.size)})
+    loaded, _ = load_network(tmp_path)
+    assert not any(weight.any() for name, weight in loaded.state_dict().items() if name.startswith("tag_"))

@@ -29,7 +29,7 @@ FORM = form_of(
 )  # fmt: skip
 GOODS = f"{TABLE}3          C-9              4.00\n"
 PAGE = f"Number: CD-7/21\n\nBuyer\nwater\nstone\n\n{GOODS}\nNotes:\n- paper\n- glass\n"
-OF_ROWS = ("list_prior", "row_smoothing", "doubtful_rows", "single_item")
+OF_ROWS = ("list_prior", "doubtful_rows", "single_item", "bound_tables")
 OF_CHOICES = ("printed_options", "described_options")
 
 
@@ -98,7 +98,7 @@ def test_switching_off_a_rule_of_rows_leaves_the_scores_of_slots(rule: str) -> N
     assert numbers(scores_of(reader())) == numbers(scores_of(reader(rule)))
 
 
-@pytest.mark.parametrize("rule", ["list_prior", "table_prior", "heading_prior", "row_smoothing"])
+@pytest.mark.parametrize("rule", ["list_prior", "table_prior", "heading_prior"])
 def test_switching_off_a_rule_of_rows_changes_the_rows(rule: str) -> None:
     # A list's label scores its items before its heading does.
     before = ["list_prior"] if rule == "heading_prior" else []

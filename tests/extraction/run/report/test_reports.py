@@ -123,7 +123,7 @@ def test_chromium_shows_a_report_without_a_message_or_a_request(tmp_path: Path) 
     assert summary.report is not None
     found = opened(Path(summary.report), tmp_path)
     assert found.console == [] and found.requests == []
-    assert found.dom.count("<svg") == 3 and "That is more than chance explains" in found.dom
+    assert found.dom.count("<svg") == 4 and "That is more than chance explains" in found.dom
 
 
 def test_drift_is_told_in_words_and_chance_is_not(tmp_path: Path) -> None:
@@ -269,6 +269,16 @@ def test_the_commands_name_the_report(tmp_path: Path, capsys: pytest.CaptureFixt
     }
     assert (tmp_path / "r.html").is_file()
     assert run(["report", "none", "--out", str(out)]) == 2
+
+
+def test_a_report_draws_the_risk_of_values_and_of_nulls(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_id = many(out, 10, empty=0.5, confidence=0.8)
+    risks = gather_run(out, run_id, {}).risks
+    assert {kind: len(found) for kind, found in risks.items()} == {"values": 10, "nulls": 5}
+    assert all(risk == pytest.approx(0.2) for found in risks.values() for risk in found)
+    page = reports.write_report(out, run_id).path.read_text()
+    assert "Risk against coverage" in page and "nulls 20.0%" in page
 
 
 @pytest.mark.slow

@@ -14,14 +14,14 @@ from cinnabar.schemas.errors import UsageError
 
 def test_every_rule_of_the_registries_can_be_switched_off_and_has_weights() -> None:
     of_choices = {"printed_options", "described_options"}
-    others = {"absence_prior", "row_smoothing", "doubtful_rows", "single_item"} | of_choices
+    others = {"absence_prior", "doubtful_rows", "single_item", "bound_tables"} | of_choices
     assert set(RULES) == PRIORS.keys() | RERANKERS.keys() | others
     assert len(RULES) == len(PRIORS) + len(RERANKERS) + len(others)
     assert all(hasattr(DEFAULT_PRIORS, rule) for rule in RULES)
 
 
 def test_an_unknown_rule_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"expected some of label_prior, .*described_options, got 'labels'"):
+    with pytest.raises(UsageError, match=r"expected some of label_prior, .*bound_tables, got 'labels'"):
         PriorConfig(without=frozenset({"labels", "proximity"}))
 
 

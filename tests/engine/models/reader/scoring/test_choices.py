@@ -57,6 +57,15 @@ def test_options_are_printed_where_their_names_are() -> None:
     assert printed_options(model.form(FORM), slots["/paid"], text_near(memory, None)[1]) == [False, False]
 
 
+def test_another_word_for_an_option_that_is_printed_counts_as_its_name() -> None:
+    model = reader()
+    words = {"end": ["Kündigung", "kündige"], "claim": "Schaden"}
+    form = form_of(kind={"enum": ["end", "claim"], "x-cinnabar-options": words})
+    (memory,) = model.encode([passage_of("Hiermit kündige ich den Vertrag.")])
+    near = text_near(memory, None)[1]
+    assert printed_options(model.form(form), form.slots[0], near) == [True, False]
+
+
 @pytest.mark.parametrize(("text", "moves"), [(TEXT, True), ("A page about nothing.\nTotal: 3.25\n", False)])
 def test_absence_is_less_likely_if_the_likeliest_option_is_printed(text: str, moves: bool) -> None:
     def likely(config: PriorConfig) -> float:

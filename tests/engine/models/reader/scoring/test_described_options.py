@@ -20,7 +20,7 @@ from cinnabar.engine.models.reader.inputs.sentence_passages import MOST, passage
 from cinnabar.engine.models.reader.memory.passage import Compared
 from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.models.reader.scoring.described_options import OptionComparer, option_texts, weighed
+from cinnabar.engine.models.reader.scoring.described_options import OptionComparer, familiarity, option_texts, weighed
 from cinnabar.engine.models.sentences.encoder import Vectors
 from cinnabar.engine.request import Filled, Request
 from cinnabar.schemas import compile_schema
@@ -114,7 +114,7 @@ def test_the_rule_can_be_switched_off() -> None:
 
 def test_a_clear_meaning_makes_absence_less_likely() -> None:
     config = DEFAULT_PRIORS.described_options
-    flat, clear = (Compared([top, 0.1, 0.1], [(0, 1)] * 3) for top in (0.1, 0.6))
+    flat, clear = (Compared([top, 0.1, 0.1], [(0, 1)] * 3, []) for top in (0.1, 0.6))
     logs, unprinted = [-1.1, -1.1, -1.1], [False] * 3
     (before, _), (after, options) = (weighed(1.0, logs, one, unprinted, config) for one in (flat, clear))
     assert after < before and options.index(max(options)) == 0
@@ -125,7 +125,7 @@ def test_a_clear_meaning_makes_absence_less_likely() -> None:
 def test_the_probabilities_of_options_sum_to_one(seed: int) -> None:
     draw = np.random.default_rng(seed)
     count = int(draw.integers(3, 80))
-    compared = Compared(draw.uniform(-1, 1, count).tolist(), [(0, 1)] * count)
+    compared = Compared(draw.uniform(-1, 1, count).tolist(), [(0, 1)] * count, [])
     logs = np.log(draw.dirichlet(np.full(count, 0.2)) + 1e-30).tolist()
     marks = (draw.random(count) < 0.2).tolist()
     absent, options = weighed(float(draw.normal(0, 5)), logs, compared, marks, DEFAULT_PRIORS.described_options)
@@ -134,7 +134,7 @@ def test_the_probabilities_of_options_sum_to_one(seed: int) -> None:
 
 def test_the_reader_s_absence_counts_only_above_even_odds() -> None:
     config = DEFAULT_PRIORS.described_options
-    compared = Compared([0.3, 0.1, 0.1], [(0, 1)] * 3)
+    compared = Compared([0.3, 0.1, 0.1], [(0, 1)] * 3, [])
     absent = [weighed(at, [-1.1] * 3, compared, [False] * 3, config)[0] for at in (-9.0, -1.0, 2.0)]
     assert absent[0] == absent[1] and absent[2] == pytest.approx(absent[1] + 2 * config.absent)
 
@@ -217,3 +217,38 @@ def test_the_options_of_a_prepared_form_are_read_once() -> None:
     comparer.prepare(form)
     comparer.prepare(form)
     assert read == [text for pair in option_texts(form_questions(form).options[0]) for text in pair]
+
+
+WORDED = form_of(
+    kind={"enum": ["complaint", "quote", "other"], "x-cinnabar-options": {"complaint": ["angry"], "quote": "price"}}
+)
+
+
+def test_another_word_for_an_option_is_compared_with_the_document() -> None:
+    for text, kind in (("I am very angry with you.", "complaint"), ("A price, please: what price?", "quote")):
+        (leaf,) = filled(reader(FakeSentences()), WORDED, text).leaves.values()
+        assert leaf.text == f'"{kind}"'
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("I would like to cancel the contract for my car at the end of this year, please.", 1.0),
+        ("Hiermit möchte ich den Vertrag für mein Auto zum Ende dieses Jahres auflösen und bitte um Bestätigung.", 0.0),
+        ("17 20 33", 1.0),
+        ("From: Jan\nTo: Support\nSubject: VPN\nMy VPN drops since Monday, laptop LT-2231.", 1.0),
+    ],
+)
+def test_texts_of_words_that_the_encoder_spells_in_pieces_are_unfamiliar(text: str, known: float) -> None:
+    (memory,) = reader(None).encode([passage_of(text)])
+    assert familiarity(memory) == pytest.approx(known, abs=0.35)
+
+
+def test_likeness_says_nothing_of_an_unfamiliar_text_but_that_something_is_there() -> None:
+    comparer = OptionComparer(FakeSentences, DEFAULT_PRIORS.described_options)  # type: ignore[arg-type]
+    (known,) = reader(None).encode([passage_of("They are angry about it and about all of this.")])
+    foreign = "angry über grundlosen aufschub, verspätete lieferung bestellter ersatzteile sowie fehlende rückmeldung"
+    (unknown,) = reader(None).encode([passage_of(foreign)])
+    told = comparer.similarities(FORM, FORM.slots[0], known).alike
+    untold = comparer.similarities(FORM, FORM.slots[0], unknown).alike
+    assert max(told) - min(told) > 0.3 and max(untold) - min(untold) < 0.05 and max(untold) > 0.3

@@ -1,0 +1,1 @@
+"""Draws documents with long lists in tables, and their truth, as labelled sets of two parts that share no header."""

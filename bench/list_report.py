@@ -1,0 +1,173 @@
+"""Measures how well long lists are read: rows found, rows exact and lists whole, by set.
+
+    python -m bench.list_layouts /tmp/lists --documents 40 --part held_back
+    python -m bench.list_report /tmp/lists [--limit N] [--model default]
+
+A row is an item of the innermost list, with the scalars of the items around it. It is found if more than half of its
+values, in the truth or in the prediction, are equal to those of its own row in the other; it is exact if all are. A
+list is whole if all its rows are exact and it has no others. F1 is that of `cinnabar eval`. Seconds are those of
+filling, without the parser.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bench.labelled_sets import job_of, read_sets, report_arguments
+from bench.reporting import machine, table
+from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.extraction.learning.evaluation import score_set
+from cinnabar.extraction.learning.matching import is_same
+from cinnabar.extraction.learning.pairing import pair_items
+from cinnabar.extraction.learning.predicting import prediction_of
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.model_sources import sources_of
+from cinnabar.extraction.reading.pipeline import run_batch
+
+#: The scalars of a row by the names above them.
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of lists: of the truth, of the prediction, those found, those exact; and the lists, and whole ones."""
+
+    truth: int = 0
+    predicted: int = 0
+    found: int = 0
+    exact: int = 0
+    lists: int = 0
+    whole: int = 0
+
+    def __add__(self, other: Rows) -> Rows:
+        return Rows(
+            self.truth + other.truth,
+            self.predicted + other.predicted,
+            self.found + other.found,
+            self.exact + other.exact,
+            self.lists + other.lists,
+            self.whole + other.whole,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SetFigures:
+    """A set's documents, those with a record, their rows, F1, and seconds in all."""
+
+    documents: int
+    answered: int
+    rows: Rows
+    f1: float
+    seconds: float
+
+    def shown(self) -> list[str]:
+        """The cells of a table."""
+        rows = self.rows
+        shares = (share(rows.found, rows.truth), share(rows.exact, rows.truth), share(rows.whole, rows.lists))
+        counts = (self.documents, self.answered, rows.truth, rows.predicted)
+        seconds = self.seconds / max(1, self.documents)
+        return [*map(str, counts), *(f"{one:.3f}" for one in (*shares, self.f1)), f"{seconds:.1f}"]
+
+
+def share(part: int, whole: int) -> float:
+    """Returns part / whole; 1 of nothing."""
+    return part / whole if whole else 1.0
+
+
+def rows_of(record: Any, above: Row | None = None, path: str = "") -> Iterator[tuple[str, Row]]:
+    """Yields the rows of a record's innermost lists, each with the name of its list."""
+    if not isinstance(record, dict):
+        return
+    lists = {name: part for name, part in record.items() if isinstance(part, list)}
+    around = dict(above or {}) | {f"{path}/{name}": v for name, v in record.items() if name not in lists}
+    if not lists and above is not None:
+        yield path, around
+    for name, items in lists.items():
+        for item in items:
+            # The scalars of the record itself are no part of a row.
+            yield from rows_of(item, around if above is not None else {}, f"{path}/{name}")
+
+
+def counted(truth: Any, predicted: Any) -> Rows:
+    """Returns the counts of a document's lists."""
+    by_list: dict[str, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+    for side, record in enumerate((truth, predicted)):
+        for name, row in rows_of(record):
+            by_list[name][side].append(row)
+    total = Rows()
+    for true_rows, found_rows in by_list.values():
+        both = pair_items(true_rows, found_rows)
+        pairs = [(i, j) for i, j in both if i is not None and j is not None]
+        found = sum(much_alike(true_rows[i], found_rows[j]) for i, j in pairs)
+        exact = sum(_equal(true_rows[i], found_rows[j]) for i, j in pairs)
+        whole = exact == len(true_rows) == len(found_rows)
+        total += Rows(len(true_rows), len(found_rows), found, exact, 1, int(whole))
+    return total
+
+
+def much_alike(truth: Row, predicted: Row) -> bool:
+    """Returns whether two rows agree in more than half of the values that one of them has."""
+    names = [name for name in {**truth, **predicted} if (truth.get(name), predicted.get(name)) != (None, None)]
+    return 2 * sum(is_same(truth.get(name), predicted.get(name)) for name in names) > len(names)
+
+
+def _equal(truth: Row, predicted: Row) -> bool:
+    return all(is_same(truth.get(name), predicted.get(name)) for name in {**truth, **predicted})
+
+
+def main() -> None:
+    """Prints the figures of each set, the means over the sets, and those of all rows together."""
+    asked = report_arguments(__doc__)
+    source, _ = sources_of(RunPlan.of(model=asked.model, on_missing="guess", device=asked.device), asked.model)
+    filler = source.filler("medium", None)
+    print(machine(load_model(asked.model)), flush=True)
+    by_set: dict[str, SetFigures] = {}
+    for labelled, reads in read_sets(asked.sets, asked.limit):
+        job = job_of(labelled.schema, filler)
+        predictions: dict[str, dict[str, Any]] = {}
+        begun = time.perf_counter()
+        for read in reads:
+            (outcome,) = run_batch([read], job).outcomes
+            predictions[outcome.path] = prediction_of(outcome)
+        seconds = time.perf_counter() - begun
+        rows, answered = Rows(), 0
+        for line in labelled.truths:
+            record = predictions.get(line["file"], {}).get("record")
+            rows += counted(line["truth"], record)
+            answered += record is not None
+        f1 = score_set(labelled, predictions)["f1"]
+        by_set[labelled.name] = SetFigures(len(labelled.truths), answered, rows, f1, seconds)
+        print(f"{labelled.name}: {' '.join(by_set[labelled.name].shown())}", flush=True)
+    heads = ("set", "documents", "records", "rows", "predicted", "found", "exact", "whole", "F1", "s/document")
+    print(table(heads, [(name, *figures.shown()) for name, figures in by_set.items()] + summary(by_set)))
+
+
+def summary(by_set: Mapping[str, SetFigures]) -> list[tuple[str, ...]]:
+    """Returns the lines of means over the sets, and of all rows together."""
+    each = list(by_set.values())
+    rows = sum((one.rows for one in each), Rows())
+    documents, count = sum(one.documents for one in each), max(1, len(each))
+    f1 = sum(one.f1 for one in each) / count
+    together = SetFigures(
+        documents, sum(one.answered for one in each), rows, f1, sum(one.seconds for one in each)
+    ).shown()
+    means = [
+        sum(share(one.rows.found, one.rows.truth) for one in each) / count,
+        sum(share(one.rows.exact, one.rows.truth) for one in each) / count,
+        sum(share(one.rows.whole, one.rows.lists) for one in each) / count,
+        f1,
+    ]
+    pace = sum(one.seconds / max(1, one.documents) for one in each) / count
+    blank = [""] * 4
+    return [
+        ("mean of sets", *blank, *(f"{one:.3f}" for one in means), f"{pace:.1f}"),
+        ("all rows", *together[:7], "", together[8]),
+    ]
+
+
+if __name__ == "__main__":
+    main()

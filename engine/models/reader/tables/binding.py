@@ -1,0 +1,92 @@
+"""Binds the columns of a table to the fields of a list's items, all of them together, each with a probability.
+
+The scores of all pairs become shares that give each field one column or none, and each column to one field at most: the
+balance of Sinkhorn and Knopp (1967), "Concerning nonnegative matrices and doubly stochastic matrices".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cinnabar.engine.models.reader.priors.config import TableConfig
+from cinnabar.engine.models.reader.tables.columns import Floats
+
+#: The rounds of balancing; the shares change by less than a thousandth after them.
+_ROUNDS = 60
+#: How often the order of the columns found so far is looked at again.
+_REORDERED = 4
+#: What keeps a column with hardly any vote from being claimed by one.
+_EVEN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The column of each of F fields, -1 for none, and its probability."""
+
+    columns: tuple[int, ...]
+    chances: tuple[float, ...]
+
+
+def bind(votes: Floats, readable: Floats, alike: Floats, chosen: Floats, config: TableConfig) -> Binding:
+    """Returns the likeliest columns of F fields.
+
+    votes: [F, C + 1], readable, alike: [F, C] (columns.py); chosen: [F] bool, the fields that are choices, for which
+    the network has no votes.
+    """
+    count = readable.shape[1]
+    voted = np.where(chosen[:, None], 1.0 / (count + 1), votes)
+    scores = np.empty_like(voted)
+    scores[:, count] = config.none * np.log(voted[:, count] + config.doubt)
+    pointed = voted[:, :count]
+    apart = alike - alike.mean(1, keepdims=True) - alike.mean(0, keepdims=True) + alike.mean()
+    scores[:, :count] = (
+        config.votes * np.log(pointed + config.doubt)
+        + config.claimed * pointed / (pointed.sum(0) + _EVEN)
+        + config.readable * np.log(readable + config.doubt)
+        + config.alike * alike
+        + config.apart * apart
+        + config.some
+    )
+    shares = _shares(scores)
+    for _ in range(_REORDERED):
+        shares = _shares(scores + config.order * _in_order(shares))
+    columns, chances = [-1] * len(shares), shares[:, count].tolist()
+    free = set(range(count))
+    # Of two fields that share a column the surer one has it.
+    for at in np.argsort(-shares[:, :count], axis=None).tolist():
+        field, column = divmod(at, count)
+        if column in free and columns[field] < 0 and shares[field, column] > chances[field]:
+            columns[field], chances[field] = column, float(shares[field, column])
+            free.remove(column)
+    return Binding(tuple(columns), tuple(chances))
+
+
+def _shares(scores: Floats) -> Floats:
+    return balanced(np.exp(scores - scores.max(1, keepdims=True)))
+
+
+def _in_order(shares: Floats) -> Floats:
+    """Returns how well each column of each field follows the order of the fields around it: [F, C + 1], 0 to 1.
+
+    A schema often has its fields in the order in which a table has its columns. Where the surest columns of
+    neighbouring fields are no neighbours, the order says nothing.
+    """
+    fields, count = shares.shape[0], shares.shape[1] - 1
+    near = np.zeros_like(shares)
+    near[1:, 1:count] += shares[:-1, : count - 1] / 2
+    near[:-1, : count - 1] += shares[1:, 1:count] / 2
+    best, sure = shares[:, :count].argmax(1), shares[:, :count].max(1)
+    pairs = sure[1:] * sure[:-1]
+    kept = float((pairs * (np.diff(best) == 1)).sum() / max(pairs.sum(), 1e-9)) if fields > 1 else 0.0
+    return near * kept
+
+
+def balanced(shares: Floats) -> Floats:
+    """Returns shares [F, C + 1] whose rows sum to one, and whose first C columns to one at most."""
+    shares = shares.copy()
+    for _ in range(_ROUNDS):
+        shares[:, :-1] /= np.maximum(1.0, shares[:, :-1].sum(0))
+        shares /= shares.sum(1, keepdims=True)
+    return shares

@@ -1,0 +1,103 @@
+"""The words of a text by lines, each with its extent across the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+#: The width of a page whose words have boxes, and of a character in a text without, in the units of `Stretch.left` and
+#: `Pieces.left`.
+ACROSS, CHARACTER = 1000, 10
+_WORD = re.compile(r"\S+")
+
+
+Starts = npt.NDArray[np.int32]
+Boxes = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A word, or the words of a line between wide gaps: characters [start, end), and the edges across the page."""
+
+    start: int
+    end: int
+    left: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is not empty: its words from left to right, and the number of empty lines before it.
+
+    `start`, `end` are characters of the text. `boxed`: its words have boxes; otherwise edges are columns of the text.
+    """
+
+    words: tuple[Stretch, ...]
+    cells: tuple[Stretch, ...]
+    blank: int
+    boxed: bool
+
+    @property
+    def start(self) -> int:
+        """The first character of the line's first word."""
+        return self.words[0].start
+
+    @property
+    def end(self) -> int:
+        """The character behind the line's last word."""
+        return max(word.end for word in self.words)
+
+
+def lines_of(text: str, word_start: Starts | None = None, word_box: Boxes | None = None) -> list[Line]:
+    """Returns the lines of a text that have words.
+
+    word_start: [W], the first character of each word with a box, ascending; word_box: [W, 4], (x0, top, x1, bottom) as
+    shares of the page, NaN where none. Two blanks or a tab make a wide gap.
+    """
+    boxes: dict[int, tuple[float, float]] = {}
+    if word_start is not None and word_box is not None and len(word_start):
+        across = (word_box[:, (0, 2)] * ACROSS).tolist()
+        boxes = {at: (x0, x1) for at, (x0, x1) in zip(word_start.tolist(), across, strict=True) if x0 == x0}
+    lines: list[Line] = []
+    begin = blank = 0
+    for printed in text.split("\n"):
+        found = [(match.start(), match.end()) for match in _WORD.finditer(printed)]
+        if found:
+            boxed = all(begin + start in boxes for start, _ in found)
+            words = [_word(start, end, begin, boxes if boxed else {}) for start, end in found]
+            words.sort(key=lambda word: word.left)
+            lines.append(Line(tuple(words), _cells(words, text), blank, boxed))
+            blank = 0
+        else:
+            blank += 1
+        begin += len(printed) + 1
+    return lines
+
+
+def character_width(lines: Sequence[Line]) -> float:
+    """Returns the median width of a character, in the units of `Stretch.left`."""
+    widths = [(w.right - w.left) / (w.end - w.start) for line in lines for w in line.words]
+    return float(np.median(widths)) if widths else CHARACTER
+
+
+def _word(start: int, end: int, begin: int, boxes: Mapping[int, tuple[float, float]]) -> Stretch:
+    """Returns the word at these characters of a line that begins at `begin`."""
+    left, right = boxes.get(begin + start, (start * CHARACTER, end * CHARACTER))
+    return Stretch(begin + start, begin + end, left, max(right, left + 0.1))
+
+
+def _cells(words: Sequence[Stretch], text: str) -> tuple[Stretch, ...]:
+    """Returns the parts of a line between wide gaps."""
+    cells: list[Stretch] = []
+    for word in words:
+        between = text[cells[-1].end : word.start] if cells else ""
+        if cells and word.start >= cells[-1].end and len(between) < 2 and "\t" not in between:
+            last = cells[-1]
+            cells[-1] = Stretch(last.start, word.end, last.left, max(last.right, word.right))
+        else:
+            cells.append(Stretch(word.start, word.end, word.left, word.right))
+    return tuple(cells)

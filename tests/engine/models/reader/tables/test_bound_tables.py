@@ -1,0 +1,96 @@
+"""Lists that stand in tables: columns are bound to fields together, and rows are read by cell."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.engine.models.reader.priors.config import TableConfig
+from cinnabar.engine.models.reader.tables.binding import balanced, bind
+from cinnabar.engine.models.reader.tables.carried import filled_down
+from cinnabar.engine.models.reader.tables.sums import sum_rows
+from cinnabar.engine.request import Filled, Passage, Request
+from cinnabar.engine.tables.table import Table, tables_of, words_of
+from cinnabar.schemas import compile_schema
+
+CONFIG = TableConfig()
+NONE = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 4), np.float32)
+CARS = [(at, ("Ford", "Opel", "Fiat")[at % 3], ("IN", "OR", "DE", "ID")[at % 4], 1000 + 37 * at) for at in range(1, 13)]
+
+
+def table_of(text: str) -> Table:
+    (table,) = tables_of(text)
+    return table
+
+
+def listed(headings: bool) -> str:
+    """Cars in a table with a total below, and with the depot in headings between rows."""
+    lines = ["Schedule of cars", "", "No    Make    State     Value"]
+    for number, make, state, value in CARS:
+        if headings and number in (1, 7):
+            lines.append(f"Depot: {'Salem' if number == 1 else 'Boise'}")
+        lines.append(f"{number:<6}{make:8}{state:6}{value:>9,}")
+    return "\n".join([*lines, f"{'Total':20}{sum(car[3] for car in CARS):>9,}", ""])
+
+
+@given(arrays(np.float64, (4, 6), elements=st.floats(0.01, 1.0)))
+def test_each_field_has_one_column_or_none_and_each_column_one_field_at_most(shares: Any) -> None:
+    whole = balanced(shares)
+    assert np.allclose(whole.sum(1), 1.0) and (whole[:, :-1].sum(0) < 1.05).all()
+    found = bind(shares, shares[:, :-1], shares[:, :-1], np.zeros(4, bool), CONFIG)
+    taken = [column for column in found.columns if column >= 0]
+    assert len(set(taken)) == len(taken) and all(0 <= chance <= 1 for chance in found.chances)
+
+
+def test_the_order_of_fields_and_columns_decides_where_votes_are_alike() -> None:
+    votes = np.full((4, 5), 0.05)
+    votes[[0, 1, 3], [0, 1, 3]] = 0.9
+    votes[2, [0, 2]] = 0.4
+    readable, alike = np.ones((4, 4)), np.zeros((4, 4))
+    assert bind(votes, readable, alike, np.zeros(4, bool), CONFIG).columns == (0, 1, 2, 3)
+
+
+def test_rows_that_are_sums_of_those_above_are_found() -> None:
+    text = "Name     Paid   Due\nAnna      10     20\nBen       15     30\nCarl       1      2\n"
+    text += "Part      26     52\nDora       4      5\nEmil       6      7\nPart      10     12\nAll       36     64\n"
+    assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 7}
+
+
+def test_a_merged_cell_stands_for_the_rows_below_it_unless_its_field_may_be_empty_in_the_middle() -> None:
+    text = "Depot   Car     Note    Km\n"
+    rows = [("North", "A1", "", 5), ("", "A2", "old", 6), ("", "A3", "", 7), ("South", "B1", "", 8), ("", "B2", "", 9)]
+    text += "".join(f"{a:8}{b:8}{c:8}{d:>2}\n" for a, b, c, d in rows)
+    table = table_of(text)
+    assert len(table.rows) == 5
+    depots = [words_of(cell, text) for cell in filled_down(table, 0, True, text, CONFIG)]
+    assert depots == ["North", "North", "North", "South", "South"]
+    notes = [words_of(cell, text) for cell in filled_down(table, 2, True, text, CONFIG)]
+    assert notes == ["", "old", "", "", ""]
+
+
+@pytest.mark.parametrize("headings", [False, True])
+def test_a_list_in_a_table_is_read_whole_by_cell_without_its_total(headings: bool) -> None:
+    kinds = {"no": "integer", "make": "string", "state": "string", "value": "number"}
+    kinds |= {"depot": "string"} if headings else {}
+    item = {"type": "object", "required": [*kinds], "properties": {name: {"type": one} for name, one in kinds.items()}}
+    cars = {"type": "array", "items": item | {"additionalProperties": False}}
+    schema = {"type": "object", "required": ["cars"], "properties": {"cars": cars}, "additionalProperties": False}
+    text = listed(headings)
+    form = compile_schema(schema).form
+    (filled,) = Engine(load_model("default"), "medium").fill([Request("a", form, Passage("a", text, 0, *NONE))])
+    assert isinstance(filled, Filled)
+    found = json.loads(filled.record)["cars"]
+    assert [(car["no"], car["make"], car["state"], car["value"]) for car in found] == CARS
+    if headings:
+        assert [car["depot"] for car in found] == ["Salem"] * 6 + ["Boise"] * 6
+    leaf = filled.leaves["/cars/2/state"]
+    assert [text[start:end] for start, end in leaf.spans] == ["ID"]

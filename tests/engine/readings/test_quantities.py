@@ -1,0 +1,90 @@
+"""Quantities that are more than digits, and the years of ranges."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.readings.quantities import quantities
+from cinnabar.engine.readings.readings import readings
+from cinnabar.engine.readings.scan import scan
+
+UNKNOWN, GERMAN = Locale(), Locale(day_first=True, decimal_comma=True)
+
+
+def numbers(span: str, locale: Locale = UNKNOWN, before: str = "") -> list[str | bool]:
+    return [reading.value for reading in readings(span, locale, before) if reading.kind == "number"]
+
+
+@pytest.mark.parametrize(
+    ("span", "number"),
+    [
+        ("19 1/4", "19.25"), ("19 1/4 in.", "19.25"), ("3-1/2", "3.5"), ("2 and 3/8", "2.375"), ("1/2", "0.5"),
+        ("12 3/16\"", "12.1875"), ("$1.2 million", "1200000"), ("3 Mio.", "3000000"), ("$5k", "5000"),
+        ("€2.5bn", "2500000000"), ("4 thousand", "4000"), ("5 ft 3 in", "63"), ("5' 3\"", "63"), ("2 lbs 3 oz", "35"),
+        ("ca. 1850", "1850"), ("about 1,200", "1200"), ("6 Yrs", "6"), ("16 in.", "16"),
+    ],
+)  # fmt: skip
+def test_a_quantity_is_read_as_its_number(span: str, number: str) -> None:
+    assert numbers(span)[0] == number
+
+
+def test_a_scale_takes_the_decimal_comma_of_the_document() -> None:
+    assert numbers("2,5 Mrd.", GERMAN)[0] == "2500000000"
+
+
+@pytest.mark.parametrize(
+    "span",
+    ["9/11", "24/7", "2019/20", "7/4", "A1/2", "5 m", "3 lbs 2 in", "12/12", "01/12", "4/5", "2020-1/2", "48°51'24\"",
+     "€ 1,99 B", "20 mn", "5 mil", "5\n1/2", "5' 15\""],
+)  # fmt: skip
+def test_what_only_looks_like_a_quantity_is_none(span: str) -> None:
+    assert quantities(span, UNKNOWN) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("-$1.2 million", "-1200000"), ("Loss: ($1.2 million)", "-1200000"), ("$1.2 million", "1200000")],
+)
+def test_a_loss_of_millions_keeps_its_sign(text: str, number: str) -> None:
+    start = text.index("1")
+    end = text.index("n", start) + 1 if "million" not in text else text.index("million") + 7
+    found = readings(text[start:end], UNKNOWN, text[:start], text[end:])
+    assert next(reading.value for reading in found if reading.kind == "number") == number
+
+
+@given(st.decimals("0.1", "9999999", places=1), st.sampled_from(["k", "million", "bn", "trillion", "Mrd."]))
+def test_a_scaled_number_of_any_size_is_read(digits: Decimal, scale: str) -> None:
+    value = quantities(f"${digits} {scale}" if len(scale) > 1 else f"${digits}{scale}", Locale(decimal_comma=False))
+    assert value and Decimal(value[0]) % 10 == 0
+
+
+def test_the_second_year_of_a_range_has_the_century_of_the_first() -> None:
+    assert numbers("43", before="lived 1939–")[0] == "1943"
+    assert numbers("20", before="season 2019/")[-1] == "2020"
+    assert "1943" in numbers("43", before="1939-")[1:]
+
+
+@pytest.mark.parametrize(
+    ("digits", "before"),
+    [("12", "1939-"), ("31", "Mai 2024 - "), ("36", "SKU 1204-"), ("10", "Order 4500/"), ("24", "A2023-")],
+)
+def test_two_digits_behind_other_numbers_are_no_year(digits: str, before: str) -> None:
+    found = numbers(digits, before=before)
+    assert found[0] == digits and not any(len(str(value).lstrip("-")) > 2 for value in found)
+
+
+@pytest.mark.parametrize("text", ["H: 19 1/4 in.", "cost $1.2 million", "is 5 ft 3 in tall"])
+def test_a_quantity_in_a_text_is_a_mention_as_a_whole(text: str) -> None:
+    spans = {text[mention.start : mention.end] for mention in scan(text, UNKNOWN)}
+    assert {"19 1/4", "1.2 million", "5 ft 3 in"} & spans
+
+
+@given(st.integers(0, 999), st.integers(1, 15))
+def test_a_mixed_number_is_the_sum_of_its_parts(whole: int, above: int) -> None:
+    (value,) = quantities(f"{whole} {above}/16", UNKNOWN)
+    assert float(value) == pytest.approx(whole + above / 16)

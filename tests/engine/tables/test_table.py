@@ -1,0 +1,127 @@
+"""Tables: columns by the gaps that all rows leave, heads, rows over several lines, and what stands between rows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cinnabar.engine.tables import grid
+from cinnabar.engine.tables.lines import lines_of
+from cinnabar.engine.tables.table import Table, tables_of, words_of
+
+
+def tables_in(text: str) -> list[Table]:
+    return tables_of(text)
+
+
+def heads_of(table: Table, text: str) -> list[str]:
+    return [table.head(column, text) for column in range(len(table.heads))]
+
+
+def rows_of(table: Table, text: str) -> list[list[str]]:
+    return [[words_of(cell, text) for cell in row.cells] for row in table.rows]
+
+
+FLEET = """\
+Fleet list
+
+Unit  Vehicle             Value
+      Make     Model
+Depot North
+1     Ford     T          1,200
+2     VW       Golf GTI
+                estate      900
+Page 1 of 2
+
+Unit  Vehicle             Value
+      Make     Model
+3     Opel     X             55
+Depot South
+4     Fiat     Panda         70
+Total                     2,225
+"""
+
+
+def test_a_table_has_its_heads_rows_and_the_lines_in_between() -> None:
+    (table,) = tables_in(FLEET)
+    assert heads_of(table, FLEET) == ["Unit", "Vehicle Make", "Model", "Value"]
+    assert rows_of(table, FLEET) == [
+        ["1", "Ford", "T", "1,200"], ["2", "VW", "Golf GTI estate", "900"], ["3", "Opel", "X", "55"],
+        ["4", "Fiat", "Panda", "70"],
+    ]  # fmt: skip
+    between = [(FLEET[line.start : line.end].split("  ")[0], line.rows) for line in table.between]
+    assert between == [("Depot North", 0), ("Page 1 of 2", 2), ("Depot South", 3), ("Total", 4)]
+
+
+def test_running_text_has_no_table() -> None:
+    text = "One may write  wide gaps\nin a text that goes on and on\nand has no columns at all,\nwhatever  happens.\n"
+    assert tables_in(text) == []
+
+
+def test_columns_are_told_by_all_lines_where_one_has_a_narrow_gap() -> None:
+    text = "".join(f"AB{at:02d} {'T' * (at % 3 + 1):4}{at * 7:>6} x\n" for at in range(20))
+    text = "Code Kind  Size y\n" + text
+    (table,) = tables_in(text)
+    assert [row[:3] for row in rows_of(table, text)[:2]] == [["AB00", "T", "0"], ["AB01", "TT", "7"]]
+
+
+def test_places_on_the_page_count_where_words_have_boxes() -> None:
+    text = "No Name Sum\n" + "".join(f"{at} Anna Lee {at}.50\n" for at in range(1, 6))
+    starts, boxes = [], []
+    begin = 0
+    for line in text.splitlines(keepends=True):
+        words = line.split()
+        places = [0.1, 0.3, 0.8] if len(words) == 3 else [0.1, 0.3, 0.35, 0.8]
+        at = begin
+        for word, left in zip(words, places, strict=True):
+            at = text.index(word, at)
+            starts.append(at)
+            boxes.append((left, 0.0, left + 0.01 * len(word), 0.1))
+            at += len(word)
+        begin += len(line)
+    # The text has single blanks alone, so that only the boxes tell the columns.
+    lines = lines_of(text, np.asarray(starts, np.int32), np.asarray(boxes, np.float32))
+    assert {line.boxed for line in lines} == {True}
+    assert [len(line.words) for line in lines] == [3, 4, 4, 4, 4, 4]
+
+
+@given(
+    st.lists(st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=3, max_size=3), min_size=3, max_size=20)
+)
+def test_the_cells_of_a_plain_table_are_found_whatever_their_words(cells: list[list[str]]) -> None:
+    text = "".join("".join(cell.ljust(12) for cell in row).rstrip() + "\n" for row in [["aa", "bb", "cc"], *cells])
+    (table,) = tables_in(text)
+    found = rows_of(table, text)
+    # A row that repeats the head is left out.
+    assert found == [row for row in cells if row != ["aa", "bb", "cc"]]
+    assert heads_of(table, text) == ["aa", "bb", "cc"]
+
+
+@given(st.text(alphabet="ab1.  \n\t€", max_size=300))
+def test_any_text_has_tables_whose_cells_are_words_of_it_in_order(text: str) -> None:
+    for table in tables_in(text):
+        assert 0 <= table.start <= table.end <= len(text)
+        for row in table.rows:
+            assert len(row.cells) == len(table.heads)
+            spans = sorted(span for cell in row.cells for span in cell)
+            assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)
+            assert all(one[1] <= two[0] for one, two in pairwise(spans))
+
+
+def test_lines_that_share_no_columns_are_not_tried_again_for_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    stairs = lines_of("".join(f"{' ' * at}a  b\n" for at in range(300)))
+    runs = 0
+    grown = grid._grown
+
+    def counted(*given: Any) -> list[int]:
+        nonlocal runs
+        runs += 1
+        return grown(*given)
+
+    monkeypatch.setattr(grid, "_grown", counted)
+    assert grid.grids_of(stairs) == [] and runs < 20
