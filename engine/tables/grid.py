@@ -24,17 +24,14 @@ _GAP, _GAP_OF_MANY, _MANY = 1.2, 0.35, 12
 _FREE, _YOUNG = 0.6, 6
 #: A line of fewer cells than this share of the gaps is no line of the grid.
 _FILLED = 0.4
-#: A line of this share of the cells of the fullest ones tells the edges of columns.
-_FULL = 0.6
-#: The share of lines, by more than so many of them, that may cross a gap between columns.
-_CROSSED = 0.02
+#: A line that fills this share of the columns that most lines fill tells the gaps between columns.
+_FULL = 0.75
+#: The share of these lines that may cross a gap between columns, and the share of all lines at first.
+_CROSSED, _CROSSED_AT_FIRST = 0.02, 0.2
 
 #: A line that was in so many runs without common columns begins no other: time stays in proportion to the lines.
 _REFUSED = 4
-#: The most lines above a grid that may be its head.
-_ABOVE = 3
-
-_Gap = tuple[float, float]
+Gap = tuple[float, float]
 Bools = npt.NDArray[np.bool_]
 
 
@@ -43,19 +40,27 @@ class Grid:
     """Lines with common columns.
 
     first, until: the lines [first, until) from its first to its last one; `lines`: those of them that fit the columns.
-    edges: the C - 1 places across the page between its C columns. above: the lines of several cells right above it,
-    which may be a head that does not fit.
+    gaps: the C - 1 stretches across the page between its C columns.
     """
 
     first: int
     until: int
     lines: tuple[int, ...]
-    edges: tuple[float, ...]
-    above: tuple[int, ...] = ()
+    gaps: tuple[Gap, ...]
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The middles of the gaps."""
+        return tuple((left + right) / 2 for left, right in self.gaps)
 
     def column(self, middle: float) -> int:
         """Returns the column of a place across the page."""
-        return bisect_right(self.edges, middle)
+        return bisect_right(self.gaps, middle, key=sum_halved)
+
+
+def sum_halved(gap: Gap) -> float:
+    """Returns the middle of a gap."""
+    return (gap[0] + gap[1]) / 2
 
 
 def grids_of(lines: Sequence[Line]) -> list[Grid]:
@@ -68,28 +73,14 @@ def grids_of(lines: Sequence[Line]) -> list[Grid]:
         if taken[seed] or refused[seed] >= _REFUSED or len(lines[seed].cells) < 2:
             continue
         fitting = _grown(lines, seed, width, taken)
-        edges = _edges([lines[at] for at in fitting], width) if len(fitting) >= LINES else ()
-        if not edges:
+        gaps = _gaps([lines[at] for at in fitting], width) if len(fitting) >= LINES else ()
+        if not gaps:
             refused[fitting] += 1
             continue
         first, until = fitting[0], fitting[-1] + 1
-        above = _above(lines, first, taken)
-        grids.append(Grid(first, until, tuple(fitting), edges, above))
-        taken[first - len(above) : until] = True
+        grids.append(Grid(first, until, tuple(fitting), gaps))
+        taken[first:until] = True
     return sorted(grids, key=lambda grid: grid.first)
-
-
-def _above(lines: Sequence[Line], first: int, taken: Bools) -> tuple[int, ...]:
-    """Returns the lines of several cells right above a grid that begins at this line."""
-    above: list[int] = []
-    for at in range(first - 1, max(-1, first - 1 - _ABOVE), -1):
-        line = lines[at]
-        # One empty line may part the head from the rows.
-        apart = lines[at + 1].blank > (at == first - 1)
-        if taken[at] or apart or len(line.cells) < 2 or line.boxed != lines[first].boxed:
-            break
-        above.insert(0, at)
-    return tuple(above)
 
 
 def _grown(lines: Sequence[Line], seed: int, width: float, taken: Bools) -> list[int]:
@@ -116,9 +107,9 @@ def _grown(lines: Sequence[Line], seed: int, width: float, taken: Bools) -> list
     return sorted(fitting)
 
 
-def _left_free(gaps: Sequence[_Gap], line: Line, least: float) -> list[_Gap]:
+def _left_free(gaps: Sequence[Gap], line: Line, least: float) -> list[Gap]:
     """Returns what a line's words leave of the gaps: of each gap the widest part, if it is wide enough."""
-    free: list[_Gap] = []
+    free: list[Gap] = []
     words = line.words
     at = 0
     for left, right in gaps:
@@ -139,27 +130,32 @@ def _left_free(gaps: Sequence[_Gap], line: Line, least: float) -> list[_Gap]:
     return free
 
 
-def _edges(lines: Sequence[Line], width: float) -> tuple[float, ...]:
-    """Returns the middles of the gaps that nearly all of these lines leave free."""
-    counts = sorted(len(line.cells) for line in lines)
-    # Lines of few cells say little of the columns, and a heading among them would hide some.
-    full = [line for line in lines if len(line.cells) >= _FULL * counts[int(0.9 * (len(counts) - 1))]]
-    least = _GAP_OF_MANY if len(full) >= _MANY else _GAP
-    if not lines[0].boxed:
-        least = 1.0 if len(full) >= _MANY else 2.0
-    crossed = _CROSSED * len(full)
-    gaps = [gap for gap in _free_of_all(full, crossed) if gap[1] - gap[0] >= least * width - 0.01]
-    return tuple((left + right) / 2 for left, right in gaps)
+def _gaps(lines: Sequence[Line], width: float) -> tuple[Gap, ...]:
+    """Returns the gaps that nearly all of the lines leave free that fill most columns.
+
+    Which lines these are is told by the gaps that most lines leave free: headings and sums cross them, and fill few.
+    """
+    many = len(lines) >= _MANY
+    least = (_GAP_OF_MANY if many else _GAP) if lines[0].boxed else (1.0 if many else 2.0)
+
+    def free(some: Sequence[Line], crossed: float) -> list[Gap]:
+        found = _free_of_all(some, crossed * len(some))
+        return [gap for gap in found if gap[1] - gap[0] >= least * width - 0.01]
+
+    edges = [sum(gap) / 2 for gap in free(lines, _CROSSED_AT_FIRST)]
+    filled = [len({bisect_right(edges, (word.left + word.right) / 2) for word in line.words}) for line in lines]
+    usual = sorted(filled)[len(filled) * 3 // 4]
+    return tuple(free([line for line, count in zip(lines, filled, strict=True) if count >= _FULL * usual], _CROSSED))
 
 
-def _free_of_all(lines: Iterable[Line], crossed: float) -> list[_Gap]:
+def _free_of_all(lines: Iterable[Line], crossed: float) -> list[Gap]:
     """Returns the stretches across the page that at most so many lines have words on."""
     bounds: list[tuple[float, int]] = []
     for line in lines:
         for cell in _joined(line):
             bounds += (cell[0], 1), (cell[1], -1)
     bounds.sort()
-    free: list[_Gap] = []
+    free: list[Gap] = []
     over, since = 0, None
     for place, step in bounds:
         over += step
@@ -171,9 +167,9 @@ def _free_of_all(lines: Iterable[Line], crossed: float) -> list[_Gap]:
     return free
 
 
-def _joined(line: Line) -> list[_Gap]:
+def _joined(line: Line) -> list[Gap]:
     """Returns the stretches that a line's words cover."""
-    covered: list[_Gap] = []
+    covered: list[Gap] = []
     for word in line.words:
         if covered and word.left <= covered[-1][1]:
             covered[-1] = covered[-1][0], max(covered[-1][1], word.right)

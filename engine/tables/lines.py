@@ -34,12 +34,15 @@ class Line:
     """A line that is not empty: its words from left to right, and the number of empty lines before it.
 
     `start`, `end` are characters of the text. `boxed`: its words have boxes; otherwise edges are columns of the text.
+    top, bottom: the edges of the words with boxes down the page, as shares of its height.
     """
 
     words: tuple[Stretch, ...]
     cells: tuple[Stretch, ...]
     blank: int
     boxed: bool
+    top: float = 0.0
+    bottom: float = 0.0
 
     @property
     def start(self) -> int:
@@ -58,10 +61,9 @@ def lines_of(text: str, word_start: Starts | None = None, word_box: Boxes | None
     word_start: [W], the first character of each word with a box, ascending; word_box: [W, 4], (x0, top, x1, bottom) as
     shares of the page, NaN where none. Two blanks or a tab make a wide gap.
     """
-    boxes: dict[int, tuple[float, float]] = {}
+    boxes: dict[int, Sequence[float]] = {}
     if word_start is not None and word_box is not None and len(word_start):
-        across = (word_box[:, (0, 2)] * ACROSS).tolist()
-        boxes = {at: (x0, x1) for at, (x0, x1) in zip(word_start.tolist(), across, strict=True) if x0 == x0}
+        boxes = {at: box for at, box in zip(word_start.tolist(), word_box.tolist(), strict=True) if box[0] == box[0]}
     lines: list[Line] = []
     begin = blank = 0
     for printed in text.split("\n"):
@@ -70,7 +72,9 @@ def lines_of(text: str, word_start: Starts | None = None, word_box: Boxes | None
             boxed = all(begin + start in boxes for start, _ in found)
             words = [_word(start, end, begin, boxes if boxed else {}) for start, end in found]
             words.sort(key=lambda word: word.left)
-            lines.append(Line(tuple(words), _cells(words, text), blank, boxed))
+            down = [boxes[begin + start][1::2] for start, _ in found] if boxed else [(0.0, 0.0)]
+            top, bottom = min(box[0] for box in down), max(box[1] for box in down)
+            lines.append(Line(tuple(words), cells_of(words, text), blank, boxed, top, bottom))
             blank = 0
         else:
             blank += 1
@@ -84,13 +88,15 @@ def character_width(lines: Sequence[Line]) -> float:
     return float(np.median(widths)) if widths else CHARACTER
 
 
-def _word(start: int, end: int, begin: int, boxes: Mapping[int, tuple[float, float]]) -> Stretch:
+def _word(start: int, end: int, begin: int, boxes: Mapping[int, Sequence[float]]) -> Stretch:
     """Returns the word at these characters of a line that begins at `begin`."""
-    left, right = boxes.get(begin + start, (start * CHARACTER, end * CHARACTER))
+    left, right = float(start * CHARACTER), float(end * CHARACTER)
+    if begin + start in boxes:
+        left, _, right, _ = (edge * ACROSS for edge in boxes[begin + start])
     return Stretch(begin + start, begin + end, left, max(right, left + 0.1))
 
 
-def _cells(words: Sequence[Stretch], text: str) -> tuple[Stretch, ...]:
+def cells_of(words: Sequence[Stretch], text: str) -> tuple[Stretch, ...]:
     """Returns the parts of a line between wide gaps."""
     cells: list[Stretch] = []
     for word in words:

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from statistics import median
 
-from cinnabar.engine.tables.grid import Grid, grids_of
-from cinnabar.engine.tables.lines import Boxes, Line, Starts, Stretch, lines_of
+from cinnabar.engine.tables.grid import LINES, Gap, Grid, grids_of
+from cinnabar.engine.tables.heads import Cells, Forms, Span, crosses, head_lines, heads_of, is_figure, words_of
+from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of
+from cinnabar.engine.tables.pages import whole_lines
 
 #: The share of a column's cells with a figure from which on it is a column of figures.
 _FIGURES = 0.7
-#: The share of the usual columns that a row fills; a column is usual if this share of the fullest lines fills it.
-_FILLED, _USUAL = 0.5, 0.6
-#: The most lines of a table's head.
-_HEAD = 4
-#: How much farther from its middle a column more of a group may be, in the group's width.
-_MIDDLE = 0.02
-
-Span = tuple[int, int]
-#: The spans of each column's cell in a line or a row, one a line of the text; () where it is empty.
-Cells = tuple[tuple[Span, ...], ...]
+#: The share of the usual columns that a row fills; a column is usual if this share of the fullest lines fills it, and a
+#: line is one of the fullest with this share of the columns that these fill.
+_FILLED, _USUAL, _FULL = 0.5, 0.6, 0.7
+#: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
+_FITTING = 0.6
+#: A gap of at most so many blanks, in this share of the rows, is one within a column.
+_BLANKS, _WITHIN = 1.5, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +64,44 @@ class Table:
         return words_of(self.heads[column], text)
 
 
-def words_of(spans: Sequence[Span], text: str) -> str:
-    """Returns the text of some spans in one line."""
-    return " ".join(text[start:end] for start, end in spans)
-
-
 def tables_of(text: str, word_start: Starts | None = None, word_box: Boxes | None = None) -> list[Table]:
     """Returns the tables of a text in their order; its words and their boxes as in `lines_of`."""
-    lines = lines_of(text, word_start, word_box)
-    tables = [_table(lines, grid, text) for grid in grids_of(lines)]
-    return [table for table in tables if len(table.rows) > 1]
+    lines = whole_lines(lines_of(text, word_start, word_box), text)
+    tables: list[Table] = []
+    taken = [False] * len(lines)
+    # The longer of two tables has the lines between them that may be its head.
+    for grid in sorted(grids_of(lines), key=lambda grid: -len(grid.lines)):
+        own = [at for at in grid.lines if not taken[at]]
+        if len(own) < LINES:
+            continue
+        floor = next((at + 1 for at in range(own[0] - 1, -1, -1) if taken[at]), 0)
+        begin, table = _table(lines, replace(grid, first=own[0], until=own[-1] + 1, lines=tuple(own)), floor, text)
+        taken[begin : own[-1] + 1] = [True] * (own[-1] + 1 - begin)
+        tables.append(table)
+    return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
 
 
-def _words(line: Line, text: str) -> tuple[str, ...]:
-    return tuple(text[word.start : word.end] for word in line.words)
-
-
-def _table(lines: Sequence[Line], grid: Grid, text: str) -> Table:
-    cells = {at: _cells(lines[at], grid, text) for at in range(grid.first, grid.until)}
+def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, Table]:
+    """Returns the first line of a grid's table, which is `floor` or below, and the table."""
+    head, first = _head(lines, grid, floor, text)
+    grid = _fitted(lines, grid, head, text)
+    begin = min([grid.first, *head])
+    cells = {at: _cells(lines[at], grid, text) for at in range(begin, grid.until)}
     fitting = {*grid.lines}
-    figures, usual = _columns(cells, grid, text)
-    head = _head(lines, grid, cells, figures, text)
-    upper = grid.above
-    printed = {_words(lines[at], text) for at in (*upper, *head)}
+    own_cells = [cells[at] for at in grid.lines]
+    figures, usual = _columns(own_cells, text)
+    forms = Forms(own_cells, figures, text)
+    printed = {_words(lines[at], text) for at in head}
     rows: list[Row] = []
     between: list[Between] = []
     last = -1
-    for at in range(grid.first, grid.until):
+    for at in range(begin, grid.until):
         line, own = lines[at], cells[at]
         if at in head or _words(line, text) in printed:
             continue
         filled = {column for column, spans in enumerate(own) if spans}
-        if at in fitting and len(filled & usual) > _FILLED * len(usual):
+        is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _filled(own, figures))
+        if at >= first and is_row and len(filled & usual) > _FILLED * len(usual):
             rows.append(Row(line.start, own))
             last = at
         elif rows and last == at - 1 and not line.blank and _continues(filled, rows[-1], figures, line, grid):
@@ -105,14 +110,116 @@ def _table(lines: Sequence[Line], grid: Grid, text: str) -> Table:
             last = at
         else:
             between.append(Between(line.start, line.end, len(rows)))
-    heads = _heads(lines, grid, [*upper, *head], cells, text)
+    heads = heads_of(lines, grid, head, cells, text)
     end = max(lines[at].end for at in range(grid.first, grid.until))
-    return Table(lines[min([*upper, grid.first])].start, end, heads, tuple(rows), tuple(between), figures)
+    return begin, Table(lines[begin].start, end, heads, tuple(rows), tuple(between), figures)
+
+
+def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[list[int], int]:
+    """Returns the lines of a table's head, which may all stand above its grid, and the line of its first row."""
+    cells = {at: _cells(lines[at], grid, text) for at in range(floor, grid.until)}
+    fitting = [cells[at] for at in grid.lines]
+    figures, _ = _columns(fitting, text)
+    forms = Forms(fitting, figures, text)
+    # In a table without figures the first line is the head.
+    first = next((at for at in grid.lines if 2 * forms.matches(cells[at]) > _filled(cells[at], figures)), None)
+    if first is None:
+        first = grid.lines[1]
+        return (head, grid.first) if (head := _above(lines, grid, floor, cells, forms)) else ([grid.first], first)
+    return head_lines(lines, grid, first, floor, cells.__getitem__, forms), first
+
+
+def _above(lines: Sequence[Line], grid: Grid, floor: int, cells: Mapping[int, Cells], forms: Forms) -> list[int]:
+    return head_lines(lines, grid, grid.first, floor, cells.__getitem__, forms)
+
+
+def _filled(cells: Cells, columns: frozenset[int]) -> int:
+    return sum(bool(cells[column]) for column in columns)
+
+
+def _fitted(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -> Grid:
+    """Returns a grid whose gaps leave the words of the head whole, without those within a column.
+
+    A column without a head belongs to one beside it if only a blank parts them in nearly all rows that fill both: to
+    that one whose cells keep a common edge with it.
+    """
+    if not head:
+        return grid
+    grid = replace(grid, gaps=tuple(_beside(gap, lines[head[-1]]) for gap in grid.gaps))
+    blank = _BLANKS * _blank([lines[at] for at in grid.lines], text)
+    column = 0
+    while column <= len(grid.gaps):
+        if not any(_cells(lines[at], grid, text)[column] for at in head):
+            beside = [gap for gap in (column - 1, column) if 0 <= gap < len(grid.gaps)]
+            sides = [gap for gap in beside if _is_within(lines, grid, gap, blank)]
+            if sides:
+                best = max(sides, key=lambda gap: _aligned(lines, _without(grid, gap), gap))
+                grid, column = _without(grid, best), max(0, column - 1)
+                continue
+        column += 1
+    return grid
+
+
+def _without(grid: Grid, gap: int) -> Grid:
+    return replace(grid, gaps=(*grid.gaps[:gap], *grid.gaps[gap + 1 :]))
+
+
+def _is_within(lines: Sequence[Line], grid: Grid, gap: int, blank: float) -> bool:
+    """Returns whether a gap is at most so wide in nearly all rows that have words on both of its sides."""
+    widths = []
+    for at in grid.lines:
+        left, right = _extent(lines[at], grid, gap), _extent(lines[at], grid, gap + 1)
+        if left is not None and right is not None:
+            widths.append(right[0] - left[1])
+    return bool(widths) and sum(width <= blank for width in widths) >= _WITHIN * len(widths)
+
+
+def _aligned(lines: Sequence[Line], grid: Grid, column: int) -> float:
+    """Returns the share of a column's cells that have the commonest left edge, or right edge if that is more."""
+    extents = [extent for at in grid.lines if (extent := _extent(lines[at], grid, column)) is not None]
+    times = [Counter(round(extent[side]) for extent in extents).most_common(1)[0][1] for side in (0, 1)]
+    return max(times) / len(extents)
+
+
+def _extent(line: Line, grid: Grid, column: int) -> Gap | None:
+    """Returns the edges of a line's words in a column."""
+    own = [word for word in line.words if grid.column((word.left + word.right) / 2) == column]
+    return (own[0].left, own[-1].right) if own else None
+
+
+def _beside(gap: Gap, head: Line) -> Gap:
+    """Returns the widest part of a gap that the words of the head leave free, the whole gap if they leave nothing."""
+    best, begin = (gap[0], gap[0]), gap[0]
+    for word in [*head.words, None]:
+        left, right = (word.left, word.right) if word is not None else (gap[1], gap[1])
+        if right <= gap[0]:
+            continue
+        best = max(best, (begin, min(left, gap[1])), key=lambda one: one[1] - one[0])
+        begin = max(begin, right)
+        if left >= gap[1]:
+            break
+    return best if best[1] > best[0] else gap
+
+
+def _blank(lines: Sequence[Line], text: str) -> float:
+    """Returns the usual width of a blank between two words of a line."""
+    widths = [
+        two.left - one.right
+        for line in lines
+        for one, two in zip(line.words, line.words[1:], strict=False)
+        if text[one.end : two.start] == " "
+    ]
+    narrow = sorted(widths)
+    return median(narrow[: max(1, len(narrow) // 2)]) if narrow else 0.0
+
+
+def _words(line: Line, text: str) -> tuple[str, ...]:
+    return tuple(text[word.start : word.end] for word in line.words)
 
 
 def _cells(line: Line, grid: Grid, text: str) -> Cells:
     """Returns the spans of a line's words in each column: words with nothing but blanks between them are one span."""
-    cells: list[list[Span]] = [[] for _ in range(len(grid.edges) + 1)]
+    cells: list[list[Span]] = [[] for _ in range(len(grid.gaps) + 1)]
     for word in line.words:
         own = cells[grid.column((word.left + word.right) / 2)]
         if own and own[-1][1] <= word.start and not text[own[-1][1] : word.start].strip():
@@ -122,13 +229,11 @@ def _cells(line: Line, grid: Grid, text: str) -> Cells:
     return tuple(tuple(own) for own in cells)
 
 
-def _columns(
-    cells: Mapping[int, Cells], grid: Grid, text: str
-) -> tuple[frozenset[int], frozenset[int]]:
+def _columns(fitting: Sequence[Cells], text: str) -> tuple[frozenset[int], frozenset[int]]:
     """Returns the columns of figures, and those that the fullest lines usually fill."""
-    counts = sorted(sum(map(bool, cells[at])) for at in grid.lines)
-    full = [cells[at] for at in grid.lines if sum(map(bool, cells[at])) >= 0.7 * counts[int(0.9 * (len(counts) - 1))]]
-    figures = [[c for c, spans in enumerate(own) if _has_figures(spans, text)] for own in full]
+    counts = sorted(sum(map(bool, own)) for own in fitting)
+    full = [own for own in fitting if sum(map(bool, own)) >= _FULL * counts[int(0.9 * (len(counts) - 1))]]
+    figures = [[c for c, spans in enumerate(own) if is_figure(spans, text)] for own in full]
     # A line without any figure is most likely a head.
     rows = [own for own, columns in zip(full, figures, strict=True) if columns]
     filled = Counter(column for own in full for column, spans in enumerate(own) if spans)
@@ -138,99 +243,9 @@ def _columns(
     return frozenset(c for c, count in with_figures.items() if count >= _FIGURES * in_rows[c]), usual
 
 
-def _has_figures(spans: Sequence[Span], text: str) -> bool:
-    return any(letter.isdigit() for start, end in spans for letter in text[start:end])
-
-
-def _head(
-    lines: Sequence[Line], grid: Grid, cells: Mapping[int, Cells], figures: frozenset[int], text: str
-) -> list[int]:
-    """Returns the lines at the grid's beginning that are its head: without figures in columns of figures.
-
-    They may all stand above it.
-    """
-    head: list[int] = []
-    for at in range(grid.first, min(grid.until, grid.first + _HEAD)):
-        own = cells[at]
-        if any(_has_figures(own[column], text) for column in figures):
-            break
-        if head and lines[at].blank:
-            break
-        head.append(at)
-    else:
-        # In a table without figures the first line is the head.
-        head = [grid.first]
-    if not figures:
-        head = [] if grid.above else [grid.first]
-    # A heading of the first rows is no part of the head: it begins at the left, or crosses columns.
-    while head and len(lines[head[-1]].cells) == 1 and (_crosses(lines[head[-1]], grid) or cells[head[-1]][0]):
-        head.pop()
-    return head
-
-
-def _crosses(line: Line, grid: Grid) -> bool:
-    """Returns whether a cell of a line reaches into another column."""
-    return any(grid.column(cell.left + 0.1) != grid.column(cell.right - 0.1) for cell in line.cells)
-
-
-def _heads(lines: Sequence[Line], grid: Grid, head: Sequence[int], cells: Mapping[int, Cells], text: str) -> Cells:
-    """Returns the spans of each column's head, from top to bottom; a cell over several columns is the head of each."""
-    heads: list[list[Span]] = [[] for _ in range(len(grid.edges) + 1)]
-    for at in head:
-        own = lines[at].cells
-        if at in cells and (at == head[-1] or len(own) >= len(lines[head[-1]].cells)):
-            for column, spans in enumerate(cells[at]):
-                heads[column] += spans
-            continue
-        if len(own) >= _FILLED * len(heads):
-            for column, spans in enumerate(_cells(lines[at], grid, text)):
-                heads[column] += spans
-            continue
-        repeated = _repeated(cells.get(head[-1], ()), text)
-        edges = [float("-inf"), *((one.right + two.left) / 2 for one, two in pairwise(own)), float("inf")]
-        for cell, left, right in zip(own, edges, edges[1:], strict=False):
-            for column in _under(cell, left, right, grid, lines[grid.lines[0]], repeated):
-                heads[column].append((cell.start, cell.end))
-    return tuple(tuple(own) for own in heads)
-
-
-def _repeated(own: Cells, text: str) -> frozenset[int]:
-    """Returns the columns whose heads in this line stand over other columns too: only a group tells these apart."""
-    words = [words_of(spans, text) for spans in own]
-    times = Counter(words)
-    return frozenset(column for column, word in enumerate(words) if word and times[word] > 1)
-
-
-def _under(
-    cell: Stretch, left: float, right: float, grid: Grid, below: Line, repeated: frozenset[int]
-) -> range:
-    """Returns the columns under the head of a group: those that it stands on, and more if it is their middle then.
-
-    left, right: its room, halfway to its neighbours; below: a line of the columns; repeated: the columns that may be
-    more.
-    """
-    first, last = grid.column(cell.left + 0.1), grid.column(cell.right - 0.1)
-    extent = [(float("inf"), float("-inf"))] * (len(grid.edges) + 1)
-    for word in below.words:
-        column = grid.column((word.left + word.right) / 2)
-        extent[column] = min(extent[column][0], word.left), max(extent[column][1], word.right)
-    best, columns = float("inf"), range(first, last + 1)
-    for a in range(first, -1, -1):
-        if a < first and (extent[a][0] < left or a not in repeated):
-            break
-        for b in range(last, len(extent)):
-            if b > last and (extent[b][1] > right or b not in repeated):
-                break
-            off = abs((extent[a][0] + extent[b][1] - cell.left - cell.right) / 2) / (extent[b][1] - extent[a][0])
-            # Of two ranges that it is as well the middle of, the wider one.
-            if off - _MIDDLE * (b - a) < best:
-                best, columns = off - _MIDDLE * (b - a), range(a, b + 1)
-    return columns
-
-
 def _continues(filled: set[int], row: Row, figures: frozenset[int], line: Line, grid: Grid) -> bool:
     """Returns whether a line continues the cells of the row above: figures that it has were missing there."""
     above = {column for column, cell in enumerate(row.cells) if cell}
     if not filled or filled & figures & above or (filled - figures) - above:
         return False
-    return not _crosses(line, grid)
+    return not crosses(line, grid)

@@ -17,15 +17,18 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum."""
     columns = sorted(table.figures)
     numbers = [[_number(row.cells[column], reader) for column in columns] for row in table.rows]
+    filled = [sum(bool(row.cells[column]) for column in columns) for row in table.rows]
     whole = [0.0] * len(columns)
     part = [0.0] * len(columns)
     found: set[int] = set()
     rows = since = 0
     for at, own in enumerate(numbers):
         known = [(c, number) for c, number in enumerate(own) if number]
-        if known and rows >= _FEWEST:
-            of_all = sum(_is(number, whole[c]) for c, number in known)
-            of_part = sum(_is(number, part[c]) for c, number in known) if since >= _FEWEST else 0
+        # A sum of one row repeats it, and lacks what is no number that one can sum.
+        fewer = at > 0 and len(known) > 1 and filled[at] < filled[at - 1]
+        if known and rows:
+            of_all = sum(_is(number, whole[c]) for c, number in known) if rows >= _FEWEST or fewer else 0
+            of_part = sum(_is(number, part[c]) for c, number in known) if since >= _FEWEST or (fewer and since) else 0
             if max(of_all, of_part) >= max(1.0, _SUMS * len(known)):
                 found.add(at)
                 part, since = [0.0] * len(columns), 0

@@ -1,0 +1,145 @@
+"""The head of a table: the lines above its first row whose words stand over its columns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from cinnabar.engine.tables.grid import Grid
+from cinnabar.engine.tables.lines import Line, Stretch
+
+Span = tuple[int, int]
+#: The spans of each column's cell in a line or a row, one a line of the text; () where it is empty.
+Cells = tuple[tuple[Span, ...], ...]
+
+#: The most lines of a head, the most headings between it and the first row, and the most empty lines.
+_LINES, _HEADINGS, _EMPTY = 4, 3, 2
+#: The share of the columns that a head names at least; a line that names this share stands over single columns.
+_NAMED, _SINGLE = 0.5, 0.4
+#: The share of a column's cells of a form from which on a cell of that form is no head.
+_USUAL = 0.03
+#: How much farther from its middle a column more of a group may be, in the group's width.
+_MIDDLE = 0.02
+_DIGITS, _LETTERS = re.compile(r"\d+(?:[.,'’  ]\d+)*"), re.compile(r"[^\W\d_]+")
+
+
+def form_of(words: str) -> str:
+    """Returns the form of some words: each number as 0, each run of letters as a."""
+    return _LETTERS.sub("a", _DIGITS.sub("0", words))
+
+
+def words_of(spans: Sequence[Span], text: str) -> str:
+    """Returns the text of some spans in one line."""
+    return " ".join(text[start:end] for start, end in spans)
+
+
+def is_figure(spans: Sequence[Span], text: str) -> bool:
+    """Returns whether a cell has digits, and as many of them as letters."""
+    words = words_of(spans, text)
+    digits = sum(map(str.isdigit, words))
+    return 0 < digits >= sum(map(str.isalpha, words))
+
+
+class Forms:
+    """The forms of the cells of columns of figures, by which a row is told from a head."""
+
+    def __init__(self, rows: Sequence[Cells], figures: frozenset[int], text: str) -> None:
+        self._text = text
+        self._usual: dict[int, frozenset[str]] = {}
+        for column in figures:
+            forms = Counter(form_of(words_of(row[column], text)) for row in rows if row[column])
+            least = _USUAL * sum(forms.values())
+            self._usual[column] = frozenset(form for form, times in forms.items() if "0" in form and times > least)
+
+    def matches(self, cells: Cells) -> int:
+        """Returns the number of a line's cells that have a form of figures that is usual in their column."""
+        of = self._text
+        return sum(
+            form_of(words_of(cells[column], of)) in usual for column, usual in self._usual.items() if cells[column]
+        )
+
+
+def head_lines(
+    lines: Sequence[Line], grid: Grid, first: int, floor: int, cells: Callable[[int], Cells], forms: Forms
+) -> list[int]:
+    """Returns the lines that are the head of a table whose first row is the line `first`, ascending.
+
+    floor: the first line that may be one. Headings of the first rows may lie between the head and these.
+    """
+    block: list[int] = []
+    headings = 0
+    for at in range(first - 1, floor - 1, -1):
+        line, empty = lines[at], lines[at + 1].blank
+        if line.boxed != lines[first].boxed or empty > (0 if block else _EMPTY) or len(block) == _LINES:
+            break
+        own = cells(at)
+        few, alone = sum(map(bool, own)) < _SINGLE * len(own), len(line.cells) == 1
+        left = grid.column(line.words[0].left) == 0
+        is_heading = ((few or alone) and crosses(line, grid)) or (alone and left and not block)
+        if is_heading and not block and headings < _HEADINGS:
+            headings += 1
+            continue
+        if forms.matches(own) or (is_heading and left):
+            break
+        block.insert(0, at)
+    named = {column for at in block for column, spans in enumerate(cells(at)) if spans}
+    return block if len(named) >= max(2, _NAMED * (len(grid.edges) + 1)) else []
+
+
+def crosses(line: Line, grid: Grid) -> bool:
+    """Returns whether a cell of a line reaches into another column."""
+    return any(grid.column(cell.left + 0.1) != grid.column(cell.right - 0.1) for cell in line.cells)
+
+
+def heads_of(lines: Sequence[Line], grid: Grid, head: Sequence[int], cells: Mapping[int, Cells], text: str) -> Cells:
+    """Returns the spans of each column's head, from top to bottom; a cell over several columns is the head of each.
+
+    cells: those of each line of the head.
+    """
+    heads: list[list[Span]] = [[] for _ in range(len(grid.edges) + 1)]
+    for at in head:
+        own = lines[at].cells
+        if at == head[-1] or sum(map(bool, cells[at])) >= _SINGLE * len(heads):
+            for column, spans in enumerate(cells[at]):
+                heads[column] += spans
+            continue
+        repeated = _repeated(cells[head[-1]], text)
+        edges = [float("-inf"), *((one.right + two.left) / 2 for one, two in pairwise(own)), float("inf")]
+        for cell, left, right in zip(own, edges, edges[1:], strict=False):
+            for column in _under(cell, left, right, grid, lines[grid.lines[0]], repeated):
+                heads[column].append((cell.start, cell.end))
+    return tuple(tuple(own) for own in heads)
+
+
+def _repeated(own: Cells, text: str) -> frozenset[int]:
+    """Returns the columns whose heads in this line stand over other columns too: only a group tells these apart."""
+    words = [words_of(spans, text) for spans in own]
+    times = Counter(words)
+    return frozenset(column for column, word in enumerate(words) if word and times[word] > 1)
+
+
+def _under(cell: Stretch, left: float, right: float, grid: Grid, below: Line, repeated: frozenset[int]) -> range:
+    """Returns the columns under the head of a group: those that it stands on, and more if it is their middle then.
+
+    left, right: its room, halfway to its neighbours; below: a line of the columns; repeated: the columns that may be
+    more.
+    """
+    first, last = grid.column(cell.left + 0.1), grid.column(cell.right - 0.1)
+    extent = [(float("inf"), float("-inf"))] * (len(grid.edges) + 1)
+    for word in below.words:
+        column = grid.column((word.left + word.right) / 2)
+        extent[column] = min(extent[column][0], word.left), max(extent[column][1], word.right)
+    best, columns = float("inf"), range(first, last + 1)
+    for a in range(first, -1, -1):
+        if a < first and (extent[a][0] < left or a not in repeated):
+            break
+        for b in range(last, len(extent)):
+            if b > last and (extent[b][1] > right or b not in repeated):
+                break
+            off = abs((extent[a][0] + extent[b][1] - cell.left - cell.right) / 2) / (extent[b][1] - extent[a][0])
+            # Of two ranges that it is as well the middle of, the wider one.
+            if off - _MIDDLE * (b - a) < best:
+                best, columns = off - _MIDDLE * (b - a), range(a, b + 1)
+    return columns
