@@ -17,8 +17,8 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (15, "198351e163caa344"),
-    "reader": (15, "5a7369534ae90ee6"),
+    "engine": (16, "2451ccf68ff0909b"),
+    "reader": (16, "864df129ccbe3c60"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),
     "remote": (11, "f5f85898a680c1ba"),

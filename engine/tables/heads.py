@@ -53,12 +53,12 @@ class Forms:
             least = _USUAL * sum(forms.values())
             self._usual[column] = frozenset(form for form, times in forms.items() if "0" in form and times > least)
 
-    def matches(self, cells: Cells) -> int:
-        """Returns the number of a line's cells that have a form of figures that is usual in their column."""
-        of = self._text
-        return sum(
-            form_of(words_of(cells[column], of)) in usual for column, usual in self._usual.items() if cells[column]
-        )
+    def matches(self, cells: Cells, first: int = 0) -> int:
+        """Returns the number of a line's cells, from this column on, in a form of figures usual in their column."""
+        found = 0
+        for column, usual in self._usual.items():
+            found += column >= first and form_of(words_of(cells[column], self._text)) in usual
+        return found
 
 
 def head_lines(

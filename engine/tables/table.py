@@ -38,11 +38,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A line that is no row: its characters [start, end), and the number of rows before it."""
+    """A line that is no row: its characters [start, end), the number of rows before it, and whether it may be a sum.
+
+    Such a line ends with a figure of its column.
+    """
 
     start: int
     end: int
     rows: int
+    is_sum: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,9 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
             rows[-1] = Row(rows[-1].start, joined)
             last = at
         else:
-            between.append(Between(line.start, line.end, len(rows)))
+            last_column = grid.column((line.words[-1].left + line.words[-1].right) / 2)
+            is_sum = forms.matches(own, last_column) > 0
+            between.append(Between(line.start, line.end, len(rows), is_sum))
     heads = heads_of(lines, grid, head, cells, text)
     end = max(lines[at].end for at in range(grid.first, grid.until))
     return begin, Table(lines[begin].start, end, heads, tuple(rows), tuple(between), figures)

@@ -54,7 +54,8 @@ from cinnabar.engine.models.reader.scoring.single_item import (
     only_list,
     single_item_chance,
 )
-from cinnabar.engine.models.reader.tables.lists import bound_list, write_cell
+from cinnabar.engine.models.reader.tables.columns import Asked
+from cinnabar.engine.models.reader.tables.lists import bound_list, fields_of, leave_taken, write_cell
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
@@ -283,10 +284,11 @@ class Reader:
         if not self.config.applies("bound_tables"):
             return {}
         config, read = self.config.bound_tables, self.form(form)
-        lists = {
-            array.index: bound_list(form, array, read, memory, self._window_scores, self.sentences, config)
-            for array in form.arrays
-        }
+        lists = {}
+        for array in form.arrays:
+            slots = fields_of(form, array)
+            asked = Asked(form, read, slots, self._window_scores, self.encode, self.sentences, config)
+            lists[array.index] = bound_list(asked, memory)
         return {array: rows for array, rows in lists.items() if rows}
 
     def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:
@@ -313,6 +315,7 @@ class Reader:
         requests: list[FormRequest] = []
         judged: list[FormRequest] = []
         listed: dict[int, ListedOption] = {}
+        beside: dict[int, BoundRow] = {}
         for form, memory, rows_of_form, slots, unread in zip(forms, memories, rows, own, asked, strict=True):
             if not slots or not len(memory.pieces):
                 continue
@@ -321,7 +324,11 @@ class Reader:
             # The slots of an item that is the whole passage are asked for as those outside of rows.
             at = {k: row for k, row in rowed if rows_of_form[row].anchor != WHOLE}
             places = {k: row_at[row] for k, row in at.items()}
-            slots = self._unbound(form, memory, slots, at, rows_of_form, canvas, out)
+            bound = self._bound_rows(form, memory, at, rows_of_form, canvas)
+            slots = [
+                k for k in slots if k not in bound or not write_cell(k, canvas.instances[k].slot, bound[k], memory, out)
+            ]
+            beside |= {k: bound[k] for k in slots if k in bound}
             requests.append(FormRequest(form, self.form(form), memory, canvas, slots, places))
             mixed = [k for k in slots if isinstance(canvas.instances[k].slot, MixedSlot)]
             if mixed:
@@ -332,27 +339,24 @@ class Reader:
                 self._answer(request, scores, out)
             for request, scores in zip(judged, self._window_scores(judged), strict=True):
                 self._settle_mixed(request, scores, canvas, out)
+        for k, bound_row in beside.items():
+            leave_taken(k, bound_row, out)
         for k, one in listed.items():
             if not canvas.known or not canvas.known[k]:
                 write_listed(k, canvas.instances[k].slot, one, out)
         return out.scores(self.device)
 
-    def _unbound(
-        self, form: Form, memory: Memory, slots: Sequence[int], at: Mapping[int, int], rows: Sequence[Row],
-        canvas: Canvas, out: Answers,
-    ) -> list[int]:  # fmt: skip
-        """Writes the answers of the slots whose cells are bound, and returns the others."""
-        bound = memory.bound.get(form.fingerprint)
-        if not bound:
-            return [*slots]
-        left = []
-        for k in slots:
-            row, slot = -1 if canvas.known and canvas.known[k] else at.get(k, -1), canvas.instances[k].slot
-            own = bound.get(rows[row].array, {}).get(rows[row].anchor) if row >= 0 else None
-            cell = own.cells.get(slot.index) if own is not None else None
-            if cell is None or not write_cell(k, slot, *cell, self.form(form), memory, out):
-                left.append(k)
-        return left
+    def _bound_rows(
+        self, form: Form, memory: Memory, at: Mapping[int, int], rows: Sequence[Row], canvas: Canvas
+    ) -> dict[int, BoundRow]:
+        """Returns the rows of bound tables in which slots stand, but for slots that are known."""
+        bound = memory.bound.get(form.fingerprint, {})
+        found: dict[int, BoundRow] = {}
+        for k, row in at.items() if bound else ():
+            own = bound.get(rows[row].array, {}).get(rows[row].anchor)
+            if own is not None and not (canvas.known and canvas.known[k]):
+                found[k] = own
+        return found
 
     def _answer(self, request: FormRequest, scores: Mapping[int, WindowScores], out: Answers) -> None:
         """Writes the answers of one request from its scores in each window, and reranks them against each other."""

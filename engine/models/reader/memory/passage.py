@@ -44,10 +44,17 @@ class ListedOption:
 
 @dataclass(frozen=True, slots=True)
 class BoundRow:
-    """A row of a table whose columns are bound: the cells of fields that have one, by the slot's index, with their
-    probability."""
+    """A row of a table whose columns are bound.
+
+    cells: those of fields that have one, by the slot's index, with their probability; codes: the options (JSON) that
+    the cells of choices stand for. taken: the characters of bound columns, which are no value of another field;
+    is_full: no other column has words.
+    """
 
     cells: Mapping[int, tuple[tuple[tuple[int, int], ...], float]]
+    codes: Mapping[int, Mapping[str, str]]
+    taken: tuple[tuple[int, int], ...]
+    is_full: bool
     chance: float
 
 

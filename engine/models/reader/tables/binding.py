@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.tables.columns import Floats
+from cinnabar.engine.models.reader.tables.columns import Floats, Signs
 
 #: The rounds of balancing; the shares change by less than a thousandth after them.
 _ROUNDS = 60
@@ -29,14 +30,14 @@ class Binding:
     chances: tuple[float, ...]
 
 
-def bind(votes: Floats, readable: Floats, alike: Floats, chosen: Floats, config: TableConfig) -> Binding:
+def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Binding:
     """Returns the likeliest columns of F fields.
 
-    votes: [F, C + 1], readable, alike: [F, C] (columns.py); chosen: [F] bool, the fields that are choices, for which
-    the network has no votes.
+    chosen: [F], the fields that are choices, for which the network has no votes.
     """
+    readable, alike = signs.readable, signs.alike
     count = readable.shape[1]
-    voted = np.where(chosen[:, None], 1.0 / (count + 1), votes)
+    voted = np.where(chosen[:, None], 1.0 / (count + 1), signs.votes)
     scores = np.empty_like(voted)
     scores[:, count] = config.none * np.log(voted[:, count] + config.doubt)
     pointed = voted[:, :count]
@@ -47,6 +48,7 @@ def bind(votes: Floats, readable: Floats, alike: Floats, chosen: Floats, config:
         + config.readable * np.log(readable + config.doubt)
         + config.alike * alike
         + config.apart * apart
+        + config.total * signs.total
         + config.some
     )
     shares = _shares(scores)

@@ -1,31 +1,89 @@
-"""What tells which column holds which field: the network's votes, the cells' readings, and the words of the head."""
+"""What tells which column holds which field: the network's votes, the cells' readings, the words of the head, sums.
+
+The network is asked about a few rows as it reads best: each row as a card with a line for each cell, behind the words
+of its column's head. So a head tells as much in the last row of the last page as right below it, and the time for a
+table does not grow with its length.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.models.reader.inputs.questions import form_questions, plain_words
+from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
-from cinnabar.engine.models.reader.scoring.choices import printed_options
+from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import WindowScores
+from cinnabar.engine.models.reader.tables.codes import options_of_cells
+from cinnabar.engine.models.reader.tables.sums import sum_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
-from cinnabar.engine.tables.table import Row, Span, Table, words_of
+from cinnabar.engine.request import Passage
+from cinnabar.engine.tables.heads import Span, words_of
+from cinnabar.engine.tables.table import Row, Table
 from cinnabar.schemas.form.form import Form, Slot
 
 Floats = npt.NDArray[np.float64]
 #: Scores the slots of requests in the windows that they look at.
 Score = Callable[[Sequence[FormRequest]], list[dict[int, WindowScores]]]
+#: Reads passages.
+Encode = Callable[[Sequence[Passage]], list[Memory]]
 
 #: The rows of a table that the network is asked about, and those whose cells are read as values of each field.
 ASKED, READ = 10, 60
+#: The characters before and behind a table in which its codes may be explained.
+_AROUND = 3000
+#: What a field is like that holds a sum of others, and how sharply that tells fields apart.
+_SUM, _APART = ("total of all amounts", "sum of the parts", "total"), 0.1
+#: What is added to a field's share of being the sum.
+_DOUBT = 0.02
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The fields of a list, and what they are looked for with: the network, and the encoder of sentences if any."""
+
+    form: Form
+    questions: FormMemory
+    slots: Sequence[Slot]
+    score: Score
+    encode: Encode
+    encoder: Callable[[], SentenceEncoder] | None
+    config: TableConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What tells the columns of F fields in a table of C columns.
+
+    votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
+    value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums. codes: for each
+    field and column the options that the cells stand for.
+    """
+
+    votes: Floats
+    readable: Floats
+    alike: Floats
+    total: Floats
+    codes: list[list[dict[str, str]]]
+
+
+def signs_of(asked: Asked, table: Table, memory: Memory) -> Signs:
+    """Returns all that tells the columns of a table."""
+    rows = spread(table.rows, READ)
+    codes = [[_codes(slot, asked.questions, table, c, memory) for c in range(len(table.heads))] for slot in asked.slots]
+    readable = _readable(asked.slots, table, rows, codes, memory)
+    return Signs(_votes(asked, table, memory), readable, *_meanings(asked, table, rows, readable, memory), codes)
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:
@@ -34,26 +92,46 @@ def spread(rows: Sequence[Row], most: int) -> list[Row]:
     return [max((rows[at] for at in group), key=lambda row: sum(map(bool, row.cells))) for group in groups]
 
 
-def votes(
-    form: Form, questions: FormMemory, slots: Sequence[Slot], table: Table, memory: Memory, score: Score
-) -> Floats:
-    """Returns the mean share of each field's value that the network gives to each column: [F, C + 1].
+def cards_of(table: Table, rows: Sequence[Row], text: str) -> tuple[str, list[Row]]:
+    """Returns rows as cards: a line for each filled cell behind the head of its column; and the rows in this text."""
+    written: list[str] = []
+    placed: list[Row] = []
+    at = 0
+    for row in rows:
+        start, cells = at, list[tuple[Span, ...]]()
+        for column, cell in enumerate(row.cells):
+            head, words = table.head(column, text), words_of(cell, text)
+            lead = f"{head}: " if head else ""
+            cells.append(((at + len(lead), at + len(lead) + len(words)),) if words else ())
+            written.append(f"{lead}{words}\n" if words else "")
+            at += len(written[-1])
+        written.append("\n")
+        at += 1
+        placed.append(Row(start, tuple(cells)))
+    return "".join(written), placed
 
-    The last column is the share of its absence. A choice points at nothing: its shares are 0.
+
+def _votes(asked: Asked, table: Table, memory: Memory) -> Floats:
+    """Returns the mean share of each field's value that the network gives to each column, and to none: [F, C + 1].
+
+    A choice points at nothing: its shares are 0.
     """
-    rows = spread(table.rows, ASKED)
-    instances = [SlotInstance(0, slot, at) for at in range(len(rows)) for slot in slots]
-    count = len(instances)
-    canvas = Canvas.open(instances)
-    begins = [memory.pieces.at(row.start) for row in table.rows]
-    until = dict(zip(begins, [*begins[1:], memory.pieces.at(table.end - 1) + 1], strict=True))
-    anchors = [memory.pieces.at(row.start) for row in rows]
-    places = {k: Place(anchors[one.row], until[anchors[one.row]]) for k, one in enumerate(instances)}
-    (scores,) = score([FormRequest(form, questions, memory, canvas, range(count), places)])
-    shares = np.zeros((len(slots), len(table.heads) + 1))
+    text, rows = cards_of(table, spread(table.rows, ASKED), memory.passage.text)
+    words = [match.span() for match in _WORD.finditer(text)]
+    begins, ends = np.array(words, np.int32).reshape(-1, 2).T
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    boxes = np.full((len(words), 4), np.nan, np.float32)
+    (cards,) = asked.encode([Passage(digest, text, 0, begins, ends, boxes)])
+    instances = [SlotInstance(0, slot, at) for at in range(len(rows)) for slot in asked.slots]
+    anchors = [cards.pieces.at(row.start) for row in rows]
+    until = [*anchors[1:], len(cards.pieces)]
+    places = {k: Place(anchors[one.row], until[one.row]) for k, one in enumerate(instances)}
+    request = FormRequest(asked.form, asked.questions, cards, Canvas.open(instances), range(len(instances)), places)
+    (scores,) = asked.score([request])
+    shares = np.zeros((len(asked.slots), len(table.heads) + 1))
     for k, one in enumerate(instances):
         if not one.slot.options:
-            shares[k % len(slots)] += _shares(scores[k], rows[one.row], memory) / len(rows)
+            shares[k % len(asked.slots)] += _shares(scores[k], rows[one.row], cards) / len(rows)
     return shares
 
 
@@ -78,14 +156,32 @@ def _column(row: Row, character: int) -> int:
     return next((c for c, cell in enumerate(row.cells) for start, end in cell if start <= character < end), -1)
 
 
-def readable(slots: Sequence[Slot], questions: FormMemory, table: Table, memory: Memory) -> Floats:
+def _codes(slot: Slot, questions: FormMemory, table: Table, column: int, memory: Memory) -> dict[str, str]:
+    """Returns the options that the cells of a column stand for."""
+    if not slot.options:
+        return {}
+    text = memory.passage.text
+    cells = [words_of(row.cells[column], text) for row in table.rows if is_filled(row.cells[column], text)]
+    lines = [(one.start, one.end) for one in table.between]
+    spans = [(max(0, table.start - _AROUND), table.start), *lines, (table.end, table.end + _AROUND)]
+    around = "\n".join(text[start:end] for start, end in spans)
+    return options_of_cells(slot, questions, cells, around)
+
+
+def _readable(
+    slots: Sequence[Slot], table: Table, rows: Sequence[Row], codes: list[list[dict[str, str]]], memory: Memory
+) -> Floats:
     """Returns the share of the filled cells of each column that are a value of each field: [F, C]; 0 if none is."""
-    rows = spread(table.rows, READ)
+    text = memory.passage.text
     shares = np.zeros((len(slots), len(table.heads)))
     for column in range(len(table.heads)):
-        cells = [row.cells[column] for row in rows if is_filled(row.cells[column], memory.passage.text)]
+        cells = [row.cells[column] for row in rows if is_filled(row.cells[column], text)]
         for at, slot in enumerate(slots):
-            read = sum(reads(slot, questions, cell, memory) for cell in cells)
+            own = codes[at][column]
+            read = sum(
+                words_of(cell, text) in own if slot.options else memory.reader.read(slot, *cell) is not None
+                for cell in cells
+            )
             shares[at, column] = read / len(cells) if cells else 0.0
     return shares
 
@@ -95,23 +191,26 @@ def is_filled(cell: Sequence[Span], text: str) -> bool:
     return any(letter.isalnum() for start, end in cell for letter in text[start:end])
 
 
-def reads(slot: Slot, questions: FormMemory, cell: Sequence[Span], memory: Memory) -> bool:
-    """Returns whether a whole cell is a value that a slot accepts."""
-    if slot.options:
-        return sum(printed_options(questions, slot, words_in(cell, memory.passage.text))) == 1
-    return memory.reader.read(slot, *cell) is not None
+def _meanings(
+    asked: Asked, table: Table, rows: Sequence[Row], readable: Floats, memory: Memory
+) -> tuple[Floats, Floats]:
+    """Returns how alike each field and each head are in meaning, and which fields may be which sums: twice [F, C].
 
-
-def words_in(cell: Sequence[Span], text: str) -> str:
-    """Returns the words of a cell as options are looked for in it."""
-    return plain_words(words_of(cell, text))
-
-
-def alike(form: Form, slots: Sequence[Slot], table: Table, text: str, encoder: SentenceEncoder) -> Floats:
-    """Returns how alike each field and each head are in meaning: [F, C] cosines, 0 for a column without a head."""
-    heads = [table.head(column, text) for column in range(len(table.heads))]
-    asked = form_questions(form).slots
-    fields = [": ".join(part for part in (asked[s.index].label, asked[s.index].note) if part) for s in slots]
-    vectors = encoder.embed([*fields, *(head or "-" for head in heads)])
-    cosines = vectors[: len(fields)] @ vectors[len(fields) :].T
-    return np.where([bool(head) for head in heads], cosines, 0.0).astype(np.float64)
+    The cosine is 0 for a column without a head, the log odds of a sum are 0 for a column that is none.
+    """
+    alike, total = np.zeros_like(readable), np.zeros_like(readable)
+    if asked.encoder is None:
+        return alike, total
+    heads = [table.head(column, memory.passage.text) for column in range(len(table.heads))]
+    told = form_questions(asked.form).slots
+    fields = [": ".join(part for part in (told[s.index].label, told[s.index].note) if part) for s in asked.slots]
+    vectors = asked.encoder().embed([*fields, *_SUM, *(head or "-" for head in heads)])
+    of_fields, of_sums, of_heads = np.split(vectors, [len(fields), len(fields) + len(_SUM)])
+    alike = np.where([bool(head) for head in heads], of_fields @ of_heads.T, 0.0).astype(np.float64)
+    like_sum = (of_fields @ of_sums.T).max(1).astype(np.float64)
+    for column in np.flatnonzero(sum_columns(table, rows, memory.reader)).tolist():
+        may = np.array([not slot.options for slot in asked.slots]) & (readable[:, column] > 0.5)
+        if may.sum() > 1:
+            odds = np.exp((like_sum[may] - like_sum[may].max()) / _APART)
+            total[may, column] = np.log((odds / odds.sum() + _DOUBT) * may.sum())
+    return alike, total

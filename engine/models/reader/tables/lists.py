@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot
-from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.passage import BoundRow, Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.scoring.single_item import is_list_of_objects
 from cinnabar.engine.models.reader.tables.binding import Binding, bind
-from cinnabar.engine.models.reader.tables.carried import carried, filled_down
-from cinnabar.engine.models.reader.tables.columns import Score, alike, is_filled, readable, votes, words_in
+from cinnabar.engine.models.reader.tables.carried import filled_down, told_above
+from cinnabar.engine.models.reader.tables.columns import Asked, Signs, is_filled, signs_of
 from cinnabar.engine.models.reader.tables.sums import sum_rows
-from cinnabar.engine.models.sentences.encoder import SentenceEncoder
-from cinnabar.engine.tables.table import Span, Table, tables_of
+from cinnabar.engine.tables.headings import with_headings
+from cinnabar.engine.tables.heads import Span, words_of
+from cinnabar.engine.tables.table import Table, tables_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 
 #: The log probability that is left to what a bound cell does not say.
@@ -46,68 +44,56 @@ def tables_in(memory: Memory) -> list[Table]:
     return memory.tables
 
 
-def bound_list(
-    form: Form,
-    array: ArrayNode,
-    questions: FormMemory,
-    memory: Memory,
-    score: Score,
-    encoder: Callable[[], SentenceEncoder] | None,
-    config: TableConfig,
-) -> dict[int, BoundRow]:
-    """Returns the rows of the list by their first characters, if it stands in tables that are bound surely enough."""
-    slots = fields_of(form, array)
+def bound_list(asked: Asked, memory: Memory) -> dict[int, BoundRow]:
+    """Returns the rows of a list by their first characters, if it stands in tables that are bound surely enough."""
+    config, slots = asked.config, asked.slots
     if len(slots) < 2:
         return {}
-    found: list[tuple[Table, Binding]] = []
     chosen = np.array([bool(slot.options) for slot in slots])
     large = [one for one in tables_in(memory) if len(one.rows) >= config.rows and len(one.heads) <= _COLUMNS]
+    found: list[tuple[Table, Signs, Binding]] = []
     for table in sorted(large, key=lambda one: -len(one.rows))[:_TABLES]:
-        likeness = (
-            np.zeros((len(slots), len(table.heads)))
-            if encoder is None
-            else alike(form, slots, table, memory.passage.text, encoder())
-        )
-        voted = votes(form, questions, slots, table, memory, score)
-        found.append((table, bind(voted, readable(slots, questions, table, memory), likeness, chosen, config)))
-    sure = sorted(((table, own) for table, own in found if _is_sure(own, config)), key=lambda one: one[0].start)
+        whole = with_headings(table, memory.passage.text)
+        signs = signs_of(asked, whole, memory)
+        found.append((whole, signs, bind(signs, chosen, config)))
     rows: dict[int, BoundRow] = {}
     before = 0
-    for table, binding in sure:
-        rows |= _rows(table, binding, form, questions, slots, before, memory, score, config)
-        before = table.end
+    for table, signs, binding in sorted(found, key=lambda one: one[0].start):
+        if _is_sure(binding, config):
+            rows |= _rows(asked, table, signs, binding, before, memory)
+            before = table.end
     return rows
 
 
 def _rows(
-    table: Table,
-    binding: Binding,
-    form: Form,
-    questions: FormMemory,
-    slots: Sequence[Slot],
-    above: int,
-    memory: Memory,
-    score: Score,
-    config: TableConfig,
+    asked: Asked, table: Table, signs: Signs, binding: Binding, above: int, memory: Memory
 ) -> dict[int, BoundRow]:
     """Returns the rows of a bound table by their first characters, without those that are sums."""
+    text, config = memory.passage.text, asked.config
     cells: list[dict[int, tuple[tuple[Span, ...], float]]] = [{} for _ in table.rows]
-    doubtful = []
-    for slot, column, chance in zip(slots, binding.columns, binding.chances, strict=True):
+    codes: dict[int, dict[str, str]] = {}
+    doubtful, bound = list[Slot](), set[int]()
+    for at, (slot, column, chance) in enumerate(zip(asked.slots, binding.columns, binding.chances, strict=True)):
         if column < 0 or chance < config.column:
             doubtful.append(slot)
             continue
-        own = filled_down(table, column, slot.nullable, memory.passage.text, config)
-        for row, cell in zip(cells, own, strict=True):
-            row[slot.index] = cell, chance
-    for index, values in carried(form, questions, doubtful, table, above, memory, score, config).items():
-        for row, value in zip(cells, values, strict=True):
-            if value is not None:
-                row[index] = value
-    sums, bound = sum_rows(table, memory.reader), _bound(binding, config)
-    mean = sum(bound) / len(bound)
-    kept = [(at, row) for at, row in enumerate(table.rows) if at not in sums]
-    return {row.start: BoundRow(cells[at], mean) for at, row in kept}
+        bound.add(column)
+        codes[slot.index] = signs.codes[at][column]
+        own = filled_down(table, column, slot.nullable, text, config)
+        for known, cell in zip(cells, own, strict=True):
+            known[slot.index] = cell, chance
+    for index, value in told_above(asked, doubtful, table, above, memory).items():
+        for known in cells:
+            known[index] = value
+    sums, chances = sum_rows(table, memory.reader), _bound(binding, config)
+    mean = sum(chances) / len(chances)
+    rows: dict[int, BoundRow] = {}
+    for at, row in enumerate(table.rows):
+        if at not in sums:
+            taken = tuple(span for column in bound for span in row.cells[column])
+            is_full = not any(is_filled(cell, text) for c, cell in enumerate(row.cells) if c not in bound)
+            rows[row.start] = BoundRow(cells[at], codes, taken, is_full, mean)
+    return rows
 
 
 def _is_sure(binding: Binding, config: TableConfig) -> bool:
@@ -122,20 +108,24 @@ def _bound(binding: Binding, config: TableConfig) -> list[float]:
     return [chance for column, chance in both if column >= 0 and chance >= config.column]
 
 
-def write_cell(
-    k: int, slot: Slot, cell: tuple[Span, ...], chance: float, questions: FormMemory, memory: Memory, out: Answers
-) -> bool:
-    """Writes what a cell says as the answer of its slot; returns False if it says nothing that the slot accepts."""
-    text = memory.passage.text
+def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) -> bool:
+    """Writes what a bound row says as the answer of a slot; returns False if it says nothing that the slot accepts."""
+    text, own = memory.passage.text, row.cells.get(slot.index)
+    if own is None:
+        if slot.options or not row.is_full:
+            return False
+        # All words of the row belong to other fields.
+        out.candidates[k], out.logits[k], out.absent[k] = [], [], math.log(max(row.chance - _LEAST, _LEAST))
+        return True
+    cell, chance = own
     sure, doubt = math.log(max(chance - _LEAST, _LEAST)), math.log(max(1.0 - chance, _LEAST))
     if not is_filled(cell, text):
         out.candidates[k], out.logits[k], out.absent[k] = [], [], sure
         return True
     if slot.options:
-        printed = printed_options(questions, slot, words_in(cell, text))
-        if sum(printed) != 1:
+        option = row.codes.get(slot.index, {}).get(words_of(cell, text))
+        if option is None:
             return False
-        option = slot.options[printed.index(True)]
         rest = math.log(_LEAST / len(slot.options))
         others = [Candidate(other.encode(), (), "chosen") for other in slot.options if other != option]
         out.candidates[k] = [Candidate(option.encode(), cell, "chosen"), *others]
@@ -148,3 +138,17 @@ def write_cell(
         return False
     out.candidates[k], out.logits[k], out.absent[k] = [Candidate(read, cell)], [sure], doubt
     return True
+
+
+def leave_taken(k: int, row: BoundRow, out: Answers) -> None:
+    """Drops the candidates of a slot that are words of columns bound to other fields: their probability is absence."""
+    kept, gone = list[int](), [out.absent[k]]
+    for at, (candidate, log) in enumerate(zip(out.candidates[k], out.logits[k], strict=True)):
+        if any(a < end and start < b for a, b in candidate.spans for start, end in row.taken):
+            gone.append(log)
+        else:
+            kept.append(at)
+    if len(gone) > 1:
+        out.candidates[k] = [out.candidates[k][at] for at in kept]
+        out.logits[k] = [out.logits[k][at] for at in kept]
+        out.absent[k] = min(0.0, float(np.logaddexp.reduce(gone)))

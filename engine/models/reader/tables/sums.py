@@ -1,16 +1,26 @@
-"""Rows of a table that are sums of the rows above them."""
+"""Arithmetic in tables: rows that are sums of the rows above them, and columns that are sums of others."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.tables.table import Span, Table
+from cinnabar.engine.tables.heads import Span
+from cinnabar.engine.tables.table import Row, Table
 
 #: The share of a row's numbers that are sums of those above, for the row to be a sum; the fewest rows that it sums.
 _SUMS, _FEWEST = 0.6, 2
+#: The share of the rows in which a column is the sum of others, and in which at least two of these have a number; the
+#: most columns of numbers that are tried, and the most that are summed.
+_HOLDS, _TOGETHER, _COLUMNS, _SUMMED = 0.9, 0.3, 12, 4
+#: How far a sum may be from what is printed, for numbers rounded to two places.
+_ROUNDED = 0.011
 
 
 def sum_rows(table: Table, reader: MentionReader) -> set[int]:
@@ -37,6 +47,28 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
         for c, number in known:
             whole[c] += number
             part[c] += number
+    return found
+
+
+def sum_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:
+    """Returns the columns whose number is the sum of two to four others in nearly all of these rows: [C].
+
+    None of the others is negative: in a difference the column that it is taken from would be a sum as well.
+    """
+    found = np.zeros(len(table.heads), bool)
+    columns = sorted(table.figures)[:_COLUMNS]
+    if not rows:
+        return found
+    numbers = np.array([[_number(row.cells[column], reader) for row in rows] for column in columns])
+    for at, column in enumerate(columns):
+        others = [k for k in range(len(columns)) if k != at and numbers[k].any() and (numbers[k] >= 0).all()]
+        for count in range(2, _SUMMED + 1):
+            for some in combinations(others, count):
+                parts = numbers[list(some)]
+                holds = np.abs(parts.sum(0) - numbers[at]) < _ROUNDED
+                together = (parts != 0).sum(0) > 1
+                if holds.mean() >= _HOLDS and together.mean() >= _TOGETHER:
+                    found[column] = True
     return found
 
 

@@ -1,0 +1,160 @@
+"""What stands once above many rows: headings between the rows of a table, as further columns.
+
+Headings of one kind share words ("POL Izmir / POD Cork", "POL Riga / POD Cork"): these are the heads of columns, and
+what lies between them are cells, which hold for each row below until the next heading of the kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from cinnabar.engine.tables.heads import Span
+from cinnabar.engine.tables.table import Between, Row, Table
+
+#: The most words of a heading, and of one that is the only one of its kind; the share of the headings of a kind that
+#: fill a column, at least.
+_WORDS, _ALONE, _FILLED = 14, 5, 0.5
+#: The share of numbers that are counts of rows, or of pages, for all of them to be such.
+_COUNTED = 0.8
+#: The characters above a table in which the first heading may stand, above the table's head.
+_ABOVE = 500
+#: A word, a sign, or a wide gap, which parts the words beside it.
+_WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|[ \t]{2,}")
+#: The words of a heading, from left to right.
+_Words = tuple[Span, ...]
+
+
+def with_headings(table: Table, text: str) -> Table:
+    """Returns a table with a column more for each part of its headings that is not the same in all of a kind."""
+    heads, columns = list(table.heads), list[list[tuple[Span, ...]]]()
+    for kind in _kinds(table, text):
+        leads, parts = _parts([words for _, words in kind], text)
+        for lead, cells in zip(leads, parts, strict=True):
+            filled = [text[cell[0][0] : cell[-1][1]] for cell in cells if cell]
+            if len(filled) < _FILLED * len(cells) or not any(map(_has_word, filled)):
+                continue
+            if _are_pages(filled) or _are_counts([line.rows for line, _ in kind], filled, len(cells)):
+                continue
+            heads.append(lead)
+            own = {line.rows: cell for (line, _), cell in zip(kind, cells, strict=True) if cell}
+            standing: tuple[Span, ...] = ()
+            columns.append([standing := own.get(row, standing) for row in range(len(table.rows))])
+    rows = [Row(row.start, (*row.cells, *(column[at] for column in columns))) for at, row in enumerate(table.rows)]
+    return replace(table, heads=tuple(heads), rows=tuple(rows)) if columns else table
+
+
+def _kinds(table: Table, text: str) -> list[list[tuple[Between, _Words]]]:
+    """Returns the headings above rows by their kind: those that begin with the same word, and all others."""
+    lines = [(line, _words(line, text)) for line in table.between if not line.is_sum]
+    lines = [(line, words) for line, words in lines if 0 < len(words) <= _WORDS]
+    firsts = Counter(_text(words[0], text) for _, words in lines)
+    above = [(line, words) for line in _lines_above(table, text) if (words := _words(line, text))]
+    lines = [(line, words) for line, words in above if _text(words[0], text) in firsts] + lines
+    firsts.update(_text(words[0], text) for _, words in lines[: len(lines) - sum(firsts.values())])
+    kinds: dict[str, list[tuple[Between, _Words]]] = {}
+    times = Counter(text[line.start : line.end] for line, _ in lines)
+    seen = list[str]()
+    for line, words in lines:
+        whole = text[line.start : line.end]
+        # A heading that has another one whole within it says again what stands already.
+        if any(one != whole and one in whole for one in seen):
+            continue
+        seen += [whole] if whole not in seen else []
+        first = _text(words[0], text)
+        if firsts[first] > 1 and len(words) > 1:
+            kinds.setdefault(first, []).append((line, words))
+        elif not any(not text[start:end].strip() for start, end in words):
+            kinds.setdefault("", []).append((line, words))
+    # A line without others of its kind that stands again and again is the title of each page.
+    alone = {id(kind[0][0]): times[text[kind[0][0].start : kind[0][0].end]] for kind in kinds.values()}
+    return [k for k in kinds.values() if len(k) > 1 or (len(k[0][1]) <= _ALONE and alone[id(k[0][0])] == 1)]
+
+
+def _lines_above(table: Table, text: str) -> list[Between]:
+    """Returns the lines right above a table, as headings of its first row."""
+    begin = max(0, table.start - _ABOVE)
+    lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text[begin : table.start])]
+    return [Between(begin + start, begin + end, 0) for start, end in lines[1 if begin else 0 :]]
+
+
+def _words(line: Between, text: str) -> _Words:
+    found = tuple(match.span() for match in _WORD.finditer(text, line.start, line.end))
+    return found[1:] if found and not text[found[0][0] : found[0][1]].strip() else found
+
+
+def _text(word: Span, text: str) -> str:
+    """Returns a word; all wide gaps are alike."""
+    return text[word[0] : word[1]].strip()
+
+
+def _parts(lines: Sequence[_Words], text: str) -> tuple[list[tuple[Span, ...]], list[list[tuple[Span, ...]]]]:
+    """Returns the words that all lines share before each part that they do not share, in the first line, and the parts.
+
+    The parts are spans, of each line in its own order, () where a line has nothing there.
+    """
+    distinct = list({tuple(_text(word, text) for word in words): words for words in lines}.values())
+    shared = [_text(word, text) for word in lines[0]]
+    for words in distinct[1:]:
+        shared = _common(shared, [_text(word, text) for word in words])
+    if len(distinct) == 1 and len(lines) > 1:
+        # The same line again and again: the name of a page, not of a group.
+        return [], []
+    split = [_split(words, shared if len(distinct) > 1 else [], text) for words in lines]
+    leads: list[tuple[Span, ...]] = []
+    before: tuple[Span, ...] = ()
+    for at in range(len(shared) + 1 if len(distinct) > 1 else 1):
+        leads.append(before)
+        if any(parts[at] for parts, _ in split):
+            before = ()
+        if at < len(split[0][1]) and _text(split[0][1][at], text):
+            before = (*before, split[0][1][at])
+    return leads, [[parts[at] for parts, _ in split] for at in range(len(leads))]
+
+
+def _common(one: Sequence[str], two: Sequence[str]) -> list[str]:
+    """Returns the longest common subsequence of two lists of words."""
+    best: list[list[list[str]]] = [[[] for _ in range(len(two) + 1)] for _ in range(len(one) + 1)]
+    for i in range(len(one) - 1, -1, -1):
+        for j in range(len(two) - 1, -1, -1):
+            same = [one[i], *best[i + 1][j + 1]] if one[i] == two[j] else []
+            best[i][j] = max(same, best[i + 1][j], best[i][j + 1], key=len)
+    return best[0][0]
+
+
+def _split(words: _Words, shared: Sequence[str], text: str) -> tuple[list[tuple[Span, ...]], list[Span]]:
+    """Returns the parts of a line before, between and behind its shared words, each as one span, and these words."""
+    parts, own = [list[Span]()], list[Span]()
+    for word in words:
+        if len(own) < len(shared) and _text(word, text) == shared[len(own)]:
+            own.append(word)
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [((part[0][0], part[-1][1]),) if part else () for part in parts], own
+
+
+def _are_pages(values: Sequence[str]) -> bool:
+    """Returns whether values are numbers of pages: most of them are one more than the one before."""
+    if len(values) < 2 or not all(value.isdecimal() for value in values):
+        return False
+    return sum(int(two) == int(one) + 1 for one, two in pairwise(values)) >= _COUNTED * (len(values) - 1)
+
+
+def _are_counts(rows: Sequence[int], values: Sequence[str], lines: int) -> bool:
+    """Returns whether values count the rows above them: those since the line of the kind before, or all of them.
+
+    rows: the number of rows above each of these lines.
+    """
+    if len(values) < lines or not all(value.isdecimal() for value in values):
+        return False
+    since = [two - one for one, two in pairwise([0, *rows])]
+    told = [int(value) in (count, whole) for value, count, whole in zip(values, since, rows, strict=True)]
+    return sum(told) >= _COUNTED * len(told)
+
+
+def _has_word(value: str) -> bool:
+    return any(map(str.isalnum, value))
