@@ -48,13 +48,13 @@ class BoundRow:
 
     cells: those of fields that have one, by the slot's index, with their probability; codes: the options (JSON) that
     the cells of choices stand for. taken: the characters of bound columns, which are no value of another field;
-    is_full: no other column has words.
+    is_closed: no field but those in `cells` has a value.
     """
 
     cells: Mapping[int, tuple[tuple[tuple[int, int], ...], float]]
     codes: Mapping[int, Mapping[str, str]]
     taken: tuple[tuple[int, int], ...]
-    is_full: bool
+    is_closed: bool
     chance: float
 
 

@@ -306,8 +306,10 @@ class TableConfig:
     some: float = 2.16
     #: The weight of the order of the columns of the fields around it.
     order: float = 5.5
-    #: The least probability of a field's column; below it the field is read row by row.
-    column: float = 0.4
+    #: The least probability of a field's column, and in a long table, whose rows the network itself reads worse; below
+    #: it the field has no column.
+    column: float = 0.7
+    long_column: float = 0.25
     #: The least probability of a value that stands once for many rows; the largest share of filled cells in a column of
     #: merged ones.
     carried: float = 0.7
@@ -315,7 +317,14 @@ class TableConfig:
     #: The least number of rows of a table that is bound, and the least share of the fields that have such a column:
     #: below it the network finds the rows.
     rows: int = 8
-    fields: float = 0.3
+    fields: float = 0.4
+    long_fields: float = 0.3
+    #: The least number of rows of a long table.
+    long: int = 40
+
+    def least(self, rows: int) -> tuple[float, float]:
+        """Returns the least probability of a column of a table of so many rows, and the least share of fields."""
+        return (self.long_column, self.long_fields) if rows >= self.long else (self.column, self.fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def bound_list(asked: Asked, memory: Memory) -> dict[int, BoundRow]:
     rows: dict[int, BoundRow] = {}
     before = 0
     for table, signs, binding in sorted(found, key=lambda one: one[0].start):
-        if _is_sure(binding, config):
+        if _is_sure(table, binding, config):
             rows |= _rows(asked, table, signs, binding, before, memory)
             before = table.end
     return rows
@@ -73,9 +73,12 @@ def _rows(
     cells: list[dict[int, tuple[tuple[Span, ...], float]]] = [{} for _ in table.rows]
     codes: dict[int, dict[str, str]] = {}
     doubtful, bound = list[Slot](), set[int]()
+    least, is_long = config.least(len(table.rows))[0], len(table.rows) >= config.long
     for at, (slot, column, chance) in enumerate(zip(asked.slots, binding.columns, binding.chances, strict=True)):
-        if column < 0 or chance < config.column:
+        if column < 0 or chance < least:
             doubtful.append(slot)
+            for known in cells if is_long else ():
+                known[slot.index] = (), chance if column < 0 else 1.0 - chance
             continue
         bound.add(column)
         codes[slot.index] = signs.codes[at][column]
@@ -85,58 +88,63 @@ def _rows(
     for index, value in told_above(asked, doubtful, table, above, memory).items():
         for known in cells:
             known[index] = value
-    sums, chances = sum_rows(table, memory.reader), _bound(binding, config)
+    sums, chances = sum_rows(table, memory.reader), _bound(table, binding, config)
     mean = sum(chances) / len(chances)
     rows: dict[int, BoundRow] = {}
     for at, row in enumerate(table.rows):
         if at not in sums:
             taken = tuple(span for column in bound for span in row.cells[column])
-            is_full = not any(is_filled(cell, text) for c, cell in enumerate(row.cells) if c not in bound)
-            rows[row.start] = BoundRow(cells[at], codes, taken, is_full, mean)
+            # The network reads no rows of a long table: it takes what stands beside the field's column for its value.
+            rows[row.start] = BoundRow(cells[at], codes, taken, is_long, mean)
     return rows
 
 
-def _is_sure(binding: Binding, config: TableConfig) -> bool:
-    """Returns whether enough of the fields have a column surely enough."""
-    bound = _bound(binding, config)
-    return len(bound) >= max(2, config.fields * len(binding.columns))
+def _is_sure(table: Table, binding: Binding, config: TableConfig) -> bool:
+    """Returns whether enough of the fields have a column surely enough.
+
+    In a table without heads and with fewer columns than fields a cell has the words of several.
+    """
+    if not any(table.heads) and len(table.heads) < len(binding.columns):
+        return False
+    bound = _bound(table, binding, config)
+    return len(bound) >= max(2, config.least(len(table.rows))[1] * len(binding.columns))
 
 
-def _bound(binding: Binding, config: TableConfig) -> list[float]:
+def _bound(table: Table, binding: Binding, config: TableConfig) -> list[float]:
     """Returns the probabilities of the columns that are sure enough."""
+    least, _ = config.least(len(table.rows))
     both = zip(binding.columns, binding.chances, strict=True)
-    return [chance for column, chance in both if column >= 0 and chance >= config.column]
+    return [chance for column, chance in both if column >= 0 and chance >= least]
 
 
 def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) -> bool:
-    """Writes what a bound row says as the answer of a slot; returns False if it says nothing that the slot accepts."""
-    text, own = memory.passage.text, row.cells.get(slot.index)
-    if own is None:
-        if slot.options or not row.is_full:
-            return False
-        # All words of the row belong to other fields.
-        out.candidates[k], out.logits[k], out.absent[k] = [], [], math.log(max(row.chance - _LEAST, _LEAST))
-        return True
-    cell, chance = own
+    """Writes what a bound row says as the answer of a slot; returns False if the network is to be asked for it."""
+    text = memory.passage.text
+    cell, chance = row.cells.get(slot.index, ((), row.chance))
+    if slot.index not in row.cells and not row.is_closed:
+        return False
     sure, doubt = math.log(max(chance - _LEAST, _LEAST)), math.log(max(1.0 - chance, _LEAST))
     if not is_filled(cell, text):
-        out.candidates[k], out.logits[k], out.absent[k] = [], [], sure
-        return True
+        return _write_absent(k, sure, out)
     if slot.options:
         option = row.codes.get(slot.index, {}).get(words_of(cell, text))
         if option is None:
-            return False
+            return row.is_closed and _write_absent(k, doubt, out)
         rest = math.log(_LEAST / len(slot.options))
         others = [Candidate(other.encode(), (), "chosen") for other in slot.options if other != option]
         out.candidates[k] = [Candidate(option.encode(), cell, "chosen"), *others]
         out.logits[k], out.absent[k] = [sure, *[rest] * len(others)], doubt
         return True
-    if isinstance(slot, MixedSlot):
-        return False
-    read = memory.reader.read(slot, *cell)
+    read = None if isinstance(slot, MixedSlot) else memory.reader.read(slot, *cell)
     if read is None:
-        return False
+        return row.is_closed and _write_absent(k, doubt, out)
     out.candidates[k], out.logits[k], out.absent[k] = [Candidate(read, cell)], [sure], doubt
+    return True
+
+
+def _write_absent(k: int, log: float, out: Answers) -> bool:
+    """Writes that a slot has no value, with the logarithm of its probability."""
+    out.candidates[k], out.logits[k], out.absent[k] = [], [], log
     return True
 
 
