@@ -37,8 +37,8 @@ _TEMPORARY = ".part-"
 class Packing(Protocol):
     """A model whose memories can be stored."""
 
-    def pack(self, memory: Any) -> dict[str, torch.Tensor]:
-        """Returns the tensors of a memory that only another reading could give."""
+    def pack(self, memory: Any) -> dict[str, torch.Tensor] | None:
+        """Returns the tensors of a memory that only another reading could give; None if it is not read as a whole."""
         ...
 
     def unpack(self, passage: Passage, packed: Mapping[str, torch.Tensor]) -> Any | None:
@@ -155,7 +155,9 @@ class Remembering:
         missing = [at for at, memory in enumerate(memories) if memory is None]
         self.encodings.found += len(passages) - len(missing)
         for at, memory in zip(missing, self._model.encode([passages[at] for at in missing]), strict=True):
-            self.encodings.put(key_of(passages[at], self.fingerprint), self._packing.pack(memory))
+            packed = self._packing.pack(memory)
+            if packed is not None:
+                self.encodings.put(key_of(passages[at], self.fingerprint), packed)
             self.encodings.made += 1
             memories[at] = memory
         return memories

@@ -165,4 +165,3 @@ class Decoder(nn.Module):
         """hidden: [..., D]; returns [..., V] in the dtype of the weights."""
         scores: torch.Tensor = self.lm_head(hidden)
         return scores
-

@@ -24,6 +24,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory.form import FormMemory, read_form
 from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.kept_questions import KeptQuestions
+from cinnabar.engine.models.reader.memory.late_states import LateStates
 from cinnabar.engine.models.reader.memory.passage import BoundRow, ListedOption, Memory
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import WindowStates
@@ -55,10 +56,11 @@ from cinnabar.engine.models.reader.scoring.single_item import (
     single_item_chance,
 )
 from cinnabar.engine.models.reader.tables.columns import Asked
-from cinnabar.engine.models.reader.tables.lists import bound_list, fields_of, leave_taken, write_cell
+from cinnabar.engine.models.reader.tables.lists import bound_list, fields_of, leave_taken, outside_of, write_cell
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
+from cinnabar.engine.tables.table import Table, tables_of
 from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.form.form import Form, Slot
 
@@ -138,7 +140,10 @@ class Reader:
             memories: dict[int, Memory] = {}
             for places in self._together(read):
                 own = [read[p] for p in places]
-                memories.update(zip(places, self._memories(own, self._states(own)), strict=True))
+                if len(own[0].windows) > _WINDOWS_PROJECTED and (tables := self._long_tables(own[0])):
+                    memories[places[0]] = self._listed(own[0], tables)
+                else:
+                    memories.update(zip(places, self._memories(own, self._states(own)), strict=True))
             return [memories[p] for p in range(len(read))]
 
     def _together(self, read: Sequence[_Read]) -> list[list[int]]:
@@ -149,10 +154,36 @@ class Reader:
             by_width.setdefault((padded(one.windows), p if alone else -1), []).append(p)
         return list(by_width.values())
 
+    def _long_tables(self, one: _Read) -> list[Table]:
+        """Returns the tables of a passage if long ones make up most of it, an empty list otherwise."""
+        if not self.config.applies("bound_tables"):
+            return []
+        passage, long = one.passage, self.config.bound_tables.long
+        tables = tables_of(passage.text, passage.word_start, passage.word_box)
+        covered = sum(table.end - table.start for table in tables if len(table.rows) >= long)
+        return tables if covered > len(passage.text) / 2 else []
+
+    def _listed(self, one: _Read, tables: list[Table]) -> Memory:
+        """Returns the memory of a passage that is mostly a list: its windows are read when they are looked at."""
+
+        @torch.inference_mode()
+        def encode(windows: Sequence[int]) -> Tensor:
+            with self.decoder.casts_kept():
+                return self._encoded([(one.pieces, one.windows[w]) for w in windows], shape[1])
+
+        shape = len(one.windows), padded(one.windows), self.network.size.hidden
+        reader, columns = MentionReader(one.passage.text), Columns(one.pieces)
+        states = LateStates(shape, encode)
+        return Memory(one.passage, one.pieces, one.windows, states, None, reader, columns, tables=tables)
+
     def _states(self, read: Sequence[_Read]) -> Tensor:
         """Returns the states of all windows of some passages: [W, T, H]."""
         windows = [(one.pieces, window) for one in read for window in one.windows]
-        states = torch.zeros(len(windows), padded(read[0].windows), self.network.size.hidden, device=self.device)
+        return self._encoded(windows, padded(read[0].windows))
+
+    def _encoded(self, windows: Sequence[tuple[Pieces, Window]], longest: int) -> Tensor:
+        """Returns the states of windows, padded to the same length: [W, T, H]."""
+        states = torch.zeros(len(windows), longest, self.network.size.hidden, device=self.device)
         by_width: dict[int, list[int]] = {}
         for w, (_, window) in enumerate(windows):
             by_width.setdefault(padded([window]), []).append(w)
@@ -196,8 +227,13 @@ class Reader:
                 projected[at : at + together] = self.network.project_windows(part).projected
         return WindowStates(states, projected, first.sizes)
 
-    def pack(self, memory: Memory) -> dict[str, Tensor]:
-        """Returns the states in the precision of their use, so that unpacked states give the same scores to the bit."""
+    def pack(self, memory: Memory) -> dict[str, Tensor] | None:
+        """Returns the states in the precision of their use, so that unpacked states give the same scores to the bit.
+
+        None for a long list, of which only some windows are read.
+        """
+        if isinstance(memory.states, LateStates):
+            return None
         states = memory.states.cpu()
         return {"states": states.bfloat16() if self.decoder.low_precision else states}
 
@@ -289,7 +325,10 @@ class Reader:
             slots = fields_of(form, array)
             asked = Asked(form, read, slots, self._window_scores, self.encode, self.sentences, config)
             lists[array.index] = bound_list(asked, memory)
-        return {array: rows for array, rows in lists.items() if rows}
+        found = {array: rows for array, rows in lists.items() if rows}
+        if found:
+            memory.promising[form.fingerprint] = outside_of(found, memory)
+        return found
 
     def _single_item(self, form: Form, memory: Memory, slots: Sequence[Slot]) -> float:
         """Returns the probability that the whole passage is one item with these slots; 0 if it has too few of them."""

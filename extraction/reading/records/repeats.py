@@ -110,7 +110,9 @@ def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
     united = list(rows)
     having: dict[Hashable, list[int]] = defaultdict(list)
     for at in range(len(rows)):
-        near = dict.fromkeys(other for mark in read[at].marks() for other in having[mark][:_COMPARED])
+        # A place that so many rows have is that of their group: it tells nothing of a row.
+        marks = [mark for mark in read[at].marks() if count[mark] <= _COMPARED or read[at].words]
+        near = dict.fromkeys(other for mark in marks for other in having[mark][:_COMPARED])
         first = next((other for other in sorted(near) if _same(read[other], read[at], count)), None)
         if first is None:
             kept.append(at)

@@ -5,6 +5,8 @@ Enumerating them applies the constraint; the model decides which of them is the 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,15 +31,14 @@ class MentionReader:
         self.locale: Locale = document_locale(text)
         self._mentions: list[Mention] | None = None
         self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
-        self._typed: dict[_Key, list[Typed]] = {}
-        self._starting: dict[_Key, dict[int, list[tuple[int, bytes]]]] = {}
-        self._places: dict[_Key, npt.NDArray[np.int64]] = {}
+        self._typed: dict[_Key, dict[int, bytes | None]] = {}
+        self._pieces: npt.NDArray[np.int64] | None = None
 
     @property
     def mentions(self) -> list[Mention]:
         """All stretches that look like a number, a date, a time or a code."""
         if self._mentions is None:
-            self._mentions = scan(self.text, self.locale)
+            self._mentions = sorted(scan(self.text, self.locale), key=_start)
         return self._mentions
 
     def readings(self, *spans: tuple[int, int]) -> tuple[bytes, ...]:
@@ -64,11 +65,12 @@ class MentionReader:
 
     def typed(self, slot: Slot) -> list[Typed]:
         """Returns all mentions that the slot accepts in some reading: (start, end, canonical text), in order."""
-        key = _key(slot)
-        if key not in self._typed:
-            readings = [(m.start, m.end, self.read(slot, (m.start, m.end))) for m in self.mentions]
-            self._typed[key] = [(a, b, text) for a, b, text in readings if text is not None]
-        return self._typed[key]
+        found = []
+        for at, mention in enumerate(self.mentions):
+            text = self._accepted(slot, at)
+            if text is not None:
+                found.append((mention.start, mention.end, text))
+        return found
 
     def starting(self, slot: Slot, start: int) -> list[tuple[int, bytes]]:
         """Returns the accepted mentions that start at this character: (end, canonical text).
@@ -76,22 +78,35 @@ class MentionReader:
         A mention may begin with a sign or a bracket one character before its first piece, or start one character after
         it.
         """
-        key = _key(slot)
-        if key not in self._starting:
-            # A list of thousands of rows asks thousands of times.
-            by_start = self._starting[key] = {}
-            for a, b, text in self.typed(slot):
-                by_start.setdefault(a, []).append((b, text))
-        known = self._starting[key]
-        return known.get(start) or known.get(start + 1) or known.get(start - 1) or []
+        for begin in (start, start + 1, start - 1):
+            first = bisect_left(self.mentions, begin, key=_start)
+            last = bisect_right(self.mentions, begin, first, key=_start)
+            found = [(self.mentions[at].end, text) for at in range(first, last) if (text := self._accepted(slot, at))]
+            if found:
+                return found
+        return []
 
-    def places(self, slot: Slot, pieces: Pieces) -> npt.NDArray[np.int64]:
-        """Returns the pieces at which the slot's mentions start, ascending; they are computed once for all windows."""
-        key = _key(slot)
-        if key not in self._places:
-            starts = {pieces.at(start) for start, _, _ in self.typed(slot)}
-            self._places[key] = np.array(sorted(starts), np.int64)
-        return self._places[key]
+    def places(self, slot: Slot, pieces: Pieces, first: int = 0, last: int | None = None) -> npt.NDArray[np.int64]:
+        """Returns the pieces of [first, last) at which the slot's mentions start, ascending.
+
+        pieces: those of the reader's text.
+        """
+        if self._pieces is None:
+            self._pieces = np.array([pieces.at(mention.start) for mention in self.mentions], np.int64)
+        begin, end = np.searchsorted(self._pieces, (first, len(pieces) if last is None else last)).tolist()
+        taken = [at for at in range(begin, end) if self._accepted(slot, at) is not None]
+        return np.unique(self._pieces[taken])
+
+    def _accepted(self, slot: Slot, at: int) -> bytes | None:
+        """Returns what the slot accepts of a mention. A long text has many that nobody asks for."""
+        known = self._typed.setdefault(_key(slot), {})
+        if at not in known:
+            known[at] = self.read(slot, (self.mentions[at].start, self.mentions[at].end))
+        return known[at]
+
+
+def _start(mention: Mention) -> int:
+    return mention.start
 
 
 def _key(slot: Slot) -> _Key:

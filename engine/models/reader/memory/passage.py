@@ -13,6 +13,7 @@ from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.windows import Window
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
+from cinnabar.engine.models.reader.memory.late_states import LateStates
 from cinnabar.engine.models.reader.network.states import WindowStates
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Passage
@@ -77,7 +78,7 @@ class Memory:
     passage: Passage
     pieces: Pieces
     windows: list[Window]
-    states: Tensor
+    states: Tensor | LateStates
     projected: WindowStates | None
     reader: MentionReader
     columns: Columns

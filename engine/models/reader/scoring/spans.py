@@ -70,9 +70,7 @@ def start_masks(
             continue
         if id(slot.automaton) not in known:
             mask = np.zeros(width, bool)
-            places = reader.places(slot, pieces)
-            first, last = np.searchsorted(places, (window.first, window.last))
-            mask[places[first:last] - window.first + 1] = True
+            mask[reader.places(slot, pieces, window.first, window.last) - window.first + 1] = True
             known[id(slot.automaton)] = mask & words
         rows.append(known[id(slot.automaton)])
     return np.stack(rows)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from cinnabar.engine.canvas import Canvas, SlotInstance
-from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.answering import answer
 from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.tables.columns import READ, Asked, is_filled, spread
+from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import Table
 from cinnabar.schemas.form.form import Slot
@@ -51,25 +54,28 @@ def told_above(asked: Asked, slots: Sequence[Slot], table: Table, above: int, me
 
     above: the first character of the lines that may tell one.
     """
-    above, config, at = max(above, table.start - _ABOVE), asked.config, memory.pieces.at
+    above = max(above, table.start - _ABOVE)
     slots = [slot for slot in slots if not slot.options]
-    if not slots or above >= table.start:
+    if not slots or not memory.passage.text[above : table.start].strip():
         return {}
-    instances = [SlotInstance(0, slot, 0) for slot in slots]
+    (lines,) = asked.encode([_part(memory.passage, above, table.start)])
+    instances = [SlotInstance(0, slot, -1) for slot in slots]
     canvas, own = Canvas.open(instances), range(len(slots))
-    until = table.rows[1].start if len(table.rows) > 1 else table.end
-    place = Place(at(above), max(at(above) + 1, at(until - 1) + 1))
-    (scores,) = asked.score([FormRequest(asked.form, asked.questions, memory, canvas, own, dict.fromkeys(own, place))])
+    (scores,) = asked.score([FormRequest(asked.form, asked.questions, lines, canvas, own, {})])
     out = Answers(len(slots))
     told: dict[int, Value] = {}
     for k, slot in enumerate(slots):
-        answer(k, scores[k], memory, canvas, out)
-        within = [
-            (spans, math.exp(log))
-            for candidate, log in zip(out.candidates[k], out.logits[k], strict=True)
-            if (spans := candidate.spans) and above <= spans[0][0] and spans[-1][1] <= table.start
-        ]
-        best = max(within, key=lambda one: one[1], default=None)
-        if best is not None and best[1] >= config.carried:
-            told[slot.index] = best
+        answer(k, scores[k], lines, canvas, out)
+        found = zip(out.candidates[k], out.logits[k], strict=True)
+        best = max(((one.spans, log) for one, log in found if one.spans), key=lambda one: one[1], default=None)
+        if best is not None and math.exp(best[1]) >= asked.config.carried:
+            told[slot.index] = tuple((above + start, above + end) for start, end in best[0]), math.exp(best[1])
     return told
+
+
+def _part(passage: Passage, start: int, end: int) -> Passage:
+    """Returns the characters [start, end) of a passage as one of their own."""
+    first, last = np.searchsorted(passage.word_start, (start, end))
+    begins, ends = passage.word_start[first:last] - start, np.minimum(passage.word_end[first:last], end) - start
+    digest = hashlib.sha256(f"{passage.digest} {start} {end}".encode()).hexdigest()
+    return Passage(digest, passage.text[start:end], 0, begins, ends, passage.word_box[first:last])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.code_choices import MixedSlot
+from cinnabar.engine.models.reader.inputs.windows import LONGEST
 from cinnabar.engine.models.reader.memory.passage import BoundRow, Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import Answers
@@ -63,6 +66,21 @@ def bound_list(asked: Asked, memory: Memory) -> dict[int, BoundRow]:
             rows |= _rows(asked, table, signs, binding, before, memory)
             before = table.end
     return rows
+
+
+def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> list[int]:
+    """Returns the windows that are not all within the rows of bound lists: other fields have their values there.
+
+    The first and the last row of a list lie beside what stands above and below it.
+    """
+    rows = sorted(start for own in lists.values() for start in own)
+    pieces = [memory.pieces.at(start) for start in rows[1:-1]]
+    # Between two rows no further apart than a window there are only headings and sums.
+    runs = [(one, two) for one, two in pairwise(pieces) if two - one <= LONGEST]
+    inside = np.zeros(len(memory.pieces) + 1, bool)
+    for one, two in runs:
+        inside[one:two] = True
+    return [w for w, window in enumerate(memory.windows) if not inside[window.first : window.last].all()]
 
 
 def _rows(
