@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-_HUB = re.compile(
-    r"(?:(?:https?://)?(?:www\.)?(?:huggingface|hf)\.co/)?(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)/?"
-)
+_HUB = re.compile(r"(?:(?:https?://)?(?:www\.)?(?:huggingface|hf)\.co/)?(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)/?")
 _OLLAMA = re.compile(r"(?:[a-z0-9][\w.-]*/)?[a-z0-9][\w.-]*:[\w.-]+", re.IGNORECASE)
 _SERVED = re.compile(r"(?:gpt|chatgpt|o[1-9]|claude|gemini|mistral|command)-[\w.-]+", re.IGNORECASE)
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".h5", ".npz")

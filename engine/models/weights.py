@@ -153,4 +153,6 @@ def check_files(folder: Path, files: Mapping[str, str]) -> None:
             with path.open("rb") as file:
                 actual = hashlib.file_digest(file, "sha256").hexdigest()
         if actual != digest:
-            raise ModelError(f"{path}: expected SHA-256 {digest}, found {actual}; the model is incomplete or altered")
+            raise ModelError(
+                f"{path}: expected SHA-256 {digest}, found {actual}; the model is incomplete or altered"
+            )

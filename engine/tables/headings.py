@@ -21,8 +21,12 @@ _WORDS, _ALONE, _FILLED = 14, 5, 0.5
 #: The share of numbers that are counts of rows, or of pages, for all of them to be such.
 _COUNTED = 0.8
 #: The characters above a table in which the first heading may stand, above the table's head.
-_ABOVE = 500
+_ABOVE = 1500
+#: The most labelled values above a table that are columns of it.
+_PAIRS = 12
 #: A word, a sign, or a wide gap, which parts the words beside it.
+#: A part of a line between wide gaps.
+_PART = re.compile(r"\S+(?:[ \t]\S+)*")
 _WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|[ \t]{2,}")
 #: The words of a heading, from left to right.
 _Words = tuple[Span, ...]
@@ -43,8 +47,32 @@ def with_headings(table: Table, text: str) -> Table:
             own = {line.rows: cell for (line, _), cell in zip(kind, cells, strict=True) if cell}
             standing: tuple[Span, ...] = ()
             columns.append([standing := own.get(row, standing) for row in range(len(table.rows))])
+    for label, value in _labelled(table, text):
+        heads.append((label,))
+        columns.append([(value,)] * len(table.rows))
     rows = [Row(row.start, (*row.cells, *(column[at] for column in columns))) for at, row in enumerate(table.rows)]
     return replace(table, heads=tuple(heads), rows=tuple(rows)) if columns else table
+
+
+def _labelled(table: Table, text: str) -> list[tuple[Span, Span]]:
+    """Returns the labels and values of the lines above a table: behind a colon, or one beside the other."""
+    found: list[tuple[Span, Span]] = []
+    for line in (*_lines_above(table, text), *(one for one in table.between if not one.rows)):
+        parts = [match.span() for match in _PART.finditer(text, line.start, line.end)]
+        labels = [text.find(":", start, end) for start, end in parts]
+        if not any(colon >= 0 for colon in labels):
+            # In a line of pairs each label stands left of its value.
+            found += zip(parts[::2], parts[1::2], strict=True) if len(parts) % 2 == 0 else ()
+            continue
+        for at, ((start, end), colon) in enumerate(zip(parts, labels, strict=True)):
+            value = colon + 1 + len(text[colon + 1 : end]) - len(text[colon + 1 : end].lstrip()) if colon >= 0 else end
+            if start < colon < end - 1 and value < end:
+                found.append(((start, colon), (value, end)))
+            elif colon == end - 1 and at + 1 < len(parts) and labels[at + 1] < 0:
+                found.append(((start, colon), parts[at + 1]))
+    return [
+        (label, value) for label, value in found if _has_word(text[slice(*label)]) and _has_word(text[slice(*value)])
+    ][-_PAIRS:]
 
 
 def _kinds(table: Table, text: str) -> list[list[tuple[Between, _Words]]]:

@@ -167,7 +167,9 @@ class PagedCache:
     def _zeros(self, pages: int) -> torch.Tensor:
         layers, two, heads, width = self._shape
         with torch.inference_mode(False):
-            return torch.zeros(layers, two, pages * self.size, heads, width, dtype=self._dtype, device=self._device)
+            return torch.zeros(
+                layers, two, pages * self.size, heads, width, dtype=self._dtype, device=self._device
+            )
 
 
 def page_size(traits: Traits, page: int = PAGE) -> int:

@@ -165,3 +165,4 @@ class Decoder(nn.Module):
         """hidden: [..., D]; returns [..., V] in the dtype of the weights."""
         scores: torch.Tensor = self.lm_head(hidden)
         return scores
+

@@ -18,7 +18,9 @@ from cinnabar.engine.models.language.traits import ExpertTraits
 class FeedForward(nn.Module):
     """The gated feed-forward net, by default with SiLU (SwiGLU)."""
 
-    def __init__(self, width: int, inner: int, activation: Callable[[torch.Tensor], torch.Tensor] = F.silu) -> None:
+    def __init__(
+        self, width: int, inner: int, activation: Callable[[torch.Tensor], torch.Tensor] = F.silu
+    ) -> None:
         super().__init__()
         self.activation = activation
         self.gate_proj = nn.Linear(width, inner, bias=False)

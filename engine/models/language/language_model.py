@@ -34,7 +34,9 @@ class LanguageModel:
         return self.decoder.traits
 
 
-def load_language_model(folder: str | Path, device: str = "auto", precision: Precision | None = None) -> LanguageModel:
+def load_language_model(
+    folder: str | Path, device: str = "auto", precision: Precision | None = None
+) -> LanguageModel:
     """Returns the language model of a folder in Hugging Face form, on this device.
 
     Without a `precision` it has the one of language models (engine/precision.py). Raises UsageError if the folder is

@@ -73,7 +73,9 @@ class Passes:
     are captured. `captures` counts the passes that were, `replays` how often one ran.
     """
 
-    def __init__(self, decoder: Decoder, cache: PagedCache, stepped: bool | None = None, captured: bool = True) -> None:
+    def __init__(
+        self, decoder: Decoder, cache: PagedCache, stepped: bool | None = None, captured: bool = True
+    ) -> None:
         self._decoder, self._cache = decoder, cache
         device = decoder.device
         self._stepped = device.type != "cpu" if stepped is None else stepped
@@ -206,7 +208,9 @@ def packed_numbers(pieces: Sequence[Piece], cache: PagedCache, stepped: bool) ->
     shapes = [(len(rows), max(sizes[at] for at in rows), max(pages[at] for at in rows)) for rows in groups]
     tokens, picks = many, wanted
     if stepped:
-        shapes = [(step(rows, LEAST_ROWS), step(length, 1), step(count, LEAST_PAGES)) for rows, length, count in shapes]
+        shapes = [
+            (step(rows, LEAST_ROWS), step(length, 1), step(count, LEAST_PAGES)) for rows, length, count in shapes
+        ]
         # One token more is the padding that others point to.
         tokens, picks = step(many + 1, LEAST_TOKENS), step(wanted, LEAST_TOKENS)
     head = np.zeros((4, tokens), np.int64)

@@ -87,7 +87,8 @@ class Calibration:
                 absence = round(min(leaf.absence / rest, 1.0) * (1.0 - sure), 4)
                 leaves[pointer] = replace(leaf, confidence=sure, absence=absence)
         rows = {
-            pointer: (anchor, self.rows.confidence(signs.rows[pointer])) for pointer, (anchor, _) in filled.rows.items()
+            pointer: (anchor, self.rows.confidence(signs.rows[pointer]))
+            for pointer, (anchor, _) in filled.rows.items()
         }
         scale = self.lists
         lists = {} if scale is None else {at: scale.confidence(own) for at, own in signs.lists.items()}
@@ -234,7 +235,9 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
         fitted_for, notes = str(content["model"]), dict(content["about"])
         calibration = Calibration(**scales, model=fitted_for, about=notes, values_version=version)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"{path}: expected a calibration, found something else ({error!r}); {advice}") from error
+        raise ModelError(
+            f"{path}: expected a calibration, found something else ({error!r}); {advice}"
+        ) from error
     if calibration.model != model:
         raise ModelError(f"{path}: fitted for the weights {calibration.model}, found the weights {model}; {advice}")
     return calibration

@@ -53,7 +53,9 @@ def once_more(answer: str, problems: Sequence[str]) -> list[Message]:
     return [{"role": "assistant", "content": answer}, {"role": "user", "content": f"{_WRONG}\n{named}"}]
 
 
-def body_of(served: Served, effort: str, wire: Wire, messages: Sequence[Message], max_tokens: int) -> dict[str, Any]:
+def body_of(
+    served: Served, effort: str, wire: Wire, messages: Sequence[Message], max_tokens: int
+) -> dict[str, Any]:
     """Returns the body of a request for a chat completion."""
     schema = {"name": "record", "strict": wire.strict, "schema": wire.schema}
     body: dict[str, Any] = {

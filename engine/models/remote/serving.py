@@ -97,7 +97,9 @@ class Settings:
         if self.budget is not None and not (self.budget.is_finite() and self.budget >= 0):
             raise UsageError(f"--budget: expected dollars, 0 or more, got {self.budget}")
         if not 0 < self.timeout < 86_400:
-            raise UsageError(f"--timeout: expected seconds, more than 0 and less than a day, got {self.timeout}")
+            raise UsageError(
+                f"--timeout: expected seconds, more than 0 and less than a day, got {self.timeout}"
+            )
 
 
 def served(name: str, settings: Settings) -> Served:
@@ -127,7 +129,9 @@ def _checked(url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if not url.isprintable() or " " in url:
-        raise UsageError("--base-url: expected an address without blanks and line ends, such as https://host/v1")
+        raise UsageError(
+            "--base-url: expected an address without blanks and line ends, such as https://host/v1"
+        )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError("--base-url: expected an address such as https://host/v1")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:

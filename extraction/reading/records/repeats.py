@@ -110,8 +110,9 @@ def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
     united = list(rows)
     having: dict[Hashable, list[int]] = defaultdict(list)
     for at in range(len(rows)):
-        # A place that so many rows have is that of their group: it tells nothing of a row.
-        marks = [mark for mark in read[at].marks() if count[mark] <= _COMPARED or read[at].words]
+        # A place or a text that so many rows have is that of their group: it tells nothing of a row.
+        marks = [*read[at].marks()]
+        marks = [mark for mark in marks if count[mark] <= _COMPARED] or marks
         near = dict.fromkeys(other for mark in marks for other in having[mark][:_COMPARED])
         first = next((other for other in sorted(near) if _same(read[other], read[at], count)), None)
         if first is None:

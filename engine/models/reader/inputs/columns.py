@@ -50,7 +50,8 @@ class Columns:
         if not beside or not through or kept[-1] != until or any(self._under(c, left, right) for c in beside):
             return whole
         return tuple(
-            (int(start[max(first, self.first[cell])]), int(end[min(last, self.first[cell + 1] - 1)])) for cell in kept
+            (int(start[max(first, self.first[cell])]), int(end[min(last, self.first[cell + 1] - 1)]))
+            for cell in kept
         )
 
     def below(self, cell: int) -> list[int]:

@@ -17,7 +17,9 @@ NAMED = 4
 #: The characters of a description that are searched; the encoder reads no more (QUESTION_PIECES).
 _LOOKED_THROUGH = 240
 #: Words in quotation marks, and codes in capital letters: the texts that a description names.
-_QUOTED = re.compile(r"(?<!\w)(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|[“„«‘]([^”“»’]{1,40})[”“»’])(?!\w)")
+_QUOTED = re.compile(
+    r"(?<!\w)(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|[“„«‘]([^”“»’]{1,40})[”“»’])(?!\w)"
+)
 _CODE = re.compile(r"\b[A-Z]{2,8}(?:/[A-Z]{1,3})?\b")
 
 

@@ -126,7 +126,8 @@ def _array_question(array: ArrayNode, names: dict[str, str]) -> Question:
 def _options(slot: Slot, asked: Question) -> tuple[Question, ...]:
     notes = slot.option_notes or ("",) * len(slot.options)
     return tuple(
-        Question(words_of(_plain(o)) or "empty", note, asked.label) for o, note in zip(slot.options, notes, strict=True)
+        Question(words_of(_plain(o)) or "empty", note, asked.label)
+        for o, note in zip(slot.options, notes, strict=True)
     )
 
 

@@ -291,28 +291,30 @@ class TableConfig:
 
     #: The weight of the logarithm of the network's votes, and of that for no column; what is added to a vote, which may
     #: be mistaken; the weight of a field's share of all votes for a column.
-    votes: float = 1.56
-    none: float = 0.86
+    votes: float = 1.34
+    none: float = 2.85
     doubt: float = 0.02
-    claimed: float = 2.29
+    claimed: float = 2.27
     #: The weight of the logarithm of the share of a column's cells that are values of the field.
-    readable: float = 1.16
+    readable: float = 1.87
     #: The weights of the likeness of head and field, and of how much it is above that of other heads and fields.
-    alike: float = 1.98
-    apart: float = 1.23
+    alike: float = 2.15
+    apart: float = 1.71
     #: The weight of the log odds of a field to be the sum that a column is.
-    total: float = 1.3
+    total: float = 1.0
+    #: What a column has behind the others if all of its cells are the same.
+    constant: float = 2.0
     #: What every column has ahead of none.
-    some: float = 2.16
+    some: float = 2.08
     #: The weight of the order of the columns of the fields around it.
-    order: float = 5.5
+    order: float = 3.0
     #: The least probability of a field's column, and in a long table, whose rows the network itself reads worse; below
     #: it the field has no column.
     column: float = 0.7
     long_column: float = 0.25
     #: The least probability of a value that stands once for many rows; the largest share of filled cells in a column of
     #: merged ones.
-    carried: float = 0.7
+    carried: float = 0.5
     merged: float = 0.7
     #: The least number of rows of a table that is bound, and the least share of the fields that have such a column:
     #: below it the network finds the rows.

@@ -160,7 +160,11 @@ def _block_scores(
     pieces = columns.pieces
     scores = {path: np.zeros(len(pieces), np.float32) for path in objects}
     rivals = {
-        path: {other for other in objects if other != path and own.is_rival(objects[other], config.same_names)}
+        path: {
+            other
+            for other in objects
+            if other != path and own.is_rival(objects[other], config.same_names)
+        }
         for path, own in objects.items()
     }
 

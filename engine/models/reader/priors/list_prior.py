@@ -21,7 +21,9 @@ from cinnabar.engine.models.reader.priors.name_matching import Floats, Page
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 
 #: The bullets and numbers of items. "A. Smith" has none.
-_MARK = re.compile(r"\s*(?:[-–—•*·▪◦‣○●□■]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,4}|[IVX]{2,4})[.)]|\(?[A-Z]\))\s+")
+_MARK = re.compile(
+    r"\s*(?:[-–—•*·▪◦‣○●□■]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,4}|[IVX]{2,4})[.)]|\(?[A-Z]\))\s+"
+)
 #: A comma between two figures separates nothing.
 _SEPARATOR = re.compile(r"(?<!\d),|,(?!\d)|[;()\[\]]")
 _AND = re.compile(r"\s(?:and|&|or|und|oder|et|ou|y|en)\s+")

@@ -24,7 +24,9 @@ def table_prior(given: PriorInput) -> PriorScores:
     return PriorScores(values=_field_scores(tables, given.pieces, config), rows=rows)
 
 
-def _field_scores(tables: Mapping[str, Sequence[Table]], pieces: int, config: TablePriorConfig) -> dict[str, Floats]:
+def _field_scores(
+    tables: Mapping[str, Sequence[Table]], pieces: int, config: TablePriorConfig
+) -> dict[str, Floats]:
     """Returns the scores of each field, by its path: [T], -others to own."""
     scores: dict[str, Floats] = {}
     for own in tables.values():

@@ -92,7 +92,9 @@ def _answers_of(
     )
 
 
-def _write(chosen: Sequence[int], asked: Collection[int], changed: Sequence[list[float]], out: Answers) -> None:
+def _write(
+    chosen: Sequence[int], asked: Collection[int], changed: Sequence[list[float]], out: Answers
+) -> None:
     """Writes the changed log probabilities of the asked ones among these slots."""
     for k, logits in zip(chosen, changed, strict=True):
         if k in asked:

@@ -28,14 +28,18 @@ def sure_beginnings(places: Iterable[Beginning], config: RowConfig) -> list[Begi
     return _apart(sure, config.apart, len(sure))
 
 
-def refused_beginnings(places: Sequence[Beginning], begun: Sequence[Beginning], config: RowConfig) -> list[Beginning]:
+def refused_beginnings(
+    places: Sequence[Beginning], begun: Sequence[Beginning], config: RowConfig
+) -> list[Beginning]:
     """Returns the likeliest places, ascending, that could begin an item and are not near one of `begun`."""
     near = {piece + step for piece, _ in begun for step in range(1 - config.apart, config.apart)}
     left = [(piece, chance) for piece, chance in places if chance >= config.refused and piece not in near]
     return _apart(left, config.apart, config.most_refused)
 
 
-def doubtful_beginnings(places: Sequence[Beginning], fields: int, pieces: int, config: PriorConfig) -> list[Beginning]:
+def doubtful_beginnings(
+    places: Sequence[Beginning], fields: int, pieces: int, config: PriorConfig
+) -> list[Beginning]:
     """Returns the likeliest places, ascending, for an array without a sure beginning.
 
     fields: the number of fields of an item; pieces: the number of pieces of the text.

@@ -52,7 +52,9 @@ def settle_signs(
     stated = [asks_unsigned(canvas.instances[k].slot.description) for k in signed]
     odds = unsigned_odds(network, torch.stack([scores[k].likeliest_state() for k in signed]))
     odds = odds.masked_fill(torch.tensor(stated, device=odds.device), _STATED)
-    for k, unsigned, negative in zip(signed, F.logsigmoid(odds).tolist(), F.logsigmoid(-odds).tolist(), strict=True):
+    for k, unsigned, negative in zip(
+        signed, F.logsigmoid(odds).tolist(), F.logsigmoid(-odds).tolist(), strict=True
+    ):
         slot = canvas.instances[k].slot
         merged = Merged()
         for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):

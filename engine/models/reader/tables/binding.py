@@ -49,6 +49,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         + config.alike * alike
         + config.apart * apart
         + config.total * signs.total
+        - config.constant * signs.constant
         + config.some
     )
     shares = _shares(scores)

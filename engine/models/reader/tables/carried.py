@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cinnabar.engine.canvas import Canvas, SlotInstance
+from cinnabar.engine.models.reader.inputs.views import Place
 from cinnabar.engine.models.reader.memory.form_request import FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
@@ -59,9 +60,11 @@ def told_above(asked: Asked, slots: Sequence[Slot], table: Table, above: int, me
     if not slots or not memory.passage.text[above : table.start].strip():
         return {}
     (lines,) = asked.encode([_part(memory.passage, above, table.start)])
-    instances = [SlotInstance(0, slot, -1) for slot in slots]
+    # Asked for as the values of a row that all lines are.
+    instances = [SlotInstance(0, slot, 0) for slot in slots]
     canvas, own = Canvas.open(instances), range(len(slots))
-    (scores,) = asked.score([FormRequest(asked.form, asked.questions, lines, canvas, own, {})])
+    places = dict.fromkeys(own, Place(0, len(lines.pieces)))
+    (scores,) = asked.score([FormRequest(asked.form, asked.questions, lines, canvas, own, places)])
     out = Answers(len(slots))
     told: dict[int, Value] = {}
     for k, slot in enumerate(slots):

@@ -67,14 +67,15 @@ class Signs:
     """What tells the columns of F fields in a table of C columns.
 
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
-    value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums. codes: for each
-    field and column the options that the cells stand for.
+    value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
+    whether all cells are the same. codes: for each field and column the options that the cells stand for.
     """
 
     votes: Floats
     readable: Floats
     alike: Floats
     total: Floats
+    constant: npt.NDArray[np.bool_]
     codes: list[list[dict[str, str]]]
 
 
@@ -83,7 +84,9 @@ def signs_of(asked: Asked, table: Table, memory: Memory) -> Signs:
     rows = spread(table.rows, READ)
     codes = [[_codes(slot, asked.questions, table, c, memory) for c in range(len(table.heads))] for slot in asked.slots]
     readable = _readable(asked.slots, table, rows, codes, memory)
-    return Signs(_votes(asked, table, memory), readable, *_meanings(asked, table, rows, readable, memory), codes)
+    alike, total = _meanings(asked, table, rows, readable, memory)
+    same = [len({words_of(row.cells[c], memory.passage.text) for row in rows}) == 1 for c in range(len(table.heads))]
+    return Signs(_votes(asked, table, memory), readable, alike, total, np.array(same), codes)
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:
