@@ -47,7 +47,10 @@ def with_headings(table: Table, text: str) -> Table:
             own = {line.rows: cell for (line, _), cell in zip(kind, cells, strict=True) if cell}
             standing: tuple[Span, ...] = ()
             columns.append([standing := own.get(row, standing) for row in range(len(table.rows))])
+    known = {text[one[0][0] : one[-1][1]].rstrip(" :") for one in heads if one}
     for label, value in _labelled(table, text):
+        if text[slice(*label)] in known:
+            continue
         heads.append((label,))
         columns.append([(value,)] * len(table.rows))
     rows = [Row(row.start, (*row.cells, *(column[at] for column in columns))) for at, row in enumerate(table.rows)]

@@ -22,6 +22,8 @@ _FIGURES = 0.7
 #: The share of the usual columns that a row fills; a column is usual if this share of the fullest lines fills it, and a
 #: line is one of the fullest with this share of the columns that these fill.
 _FILLED, _USUAL, _FULL = 0.5, 0.6, 0.7
+#: The share of rows with a sign between two columns, or a colon behind the first one, that makes them labels.
+_LABELS = 0.6
 #: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
 _FITTING = 0.6
 #: A gap of at most so many blanks, in this share of the rows, is one within a column.
@@ -83,6 +85,19 @@ def tables_of(text: str, word_start: Starts | None = None, word_box: Boxes | Non
         taken[begin : own[-1] + 1] = [True] * (own[-1] + 1 - begin)
         tables.append(table)
     return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
+
+
+def has_labels(table: Table, text: str) -> bool:
+    """Returns whether the rows of a table are labels with their values: a column of signs, or first cells with a colon.
+
+    Such lines tell one thing; the rows of a list tell one thing each.
+    """
+    columns = [[words_of(row.cells[c], text) for row in table.rows] for c in range(len(table.heads))]
+    signs = [sum(bool(cell) and not any(map(str.isalnum, cell)) for cell in column) for column in columns]
+    colons = sum(cell.endswith((":", "=")) for cell in columns[0])
+    # A dash is no value, where a column has others.
+    alone = [count for count, column in zip(signs, columns, strict=True) if len({*column}) <= 2]
+    return max([*alone, colons]) >= _LABELS * len(table.rows)
 
 
 def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, Table]:

@@ -56,7 +56,8 @@ from cinnabar.engine.models.reader.scoring.single_item import (
     single_item_chance,
 )
 from cinnabar.engine.models.reader.tables.columns import Asked
-from cinnabar.engine.models.reader.tables.lists import bound_list, fields_of, leave_taken, outside_of, write_cell
+from cinnabar.engine.models.reader.tables.joined import grouped
+from cinnabar.engine.models.reader.tables.lists import bound_lists, leave_taken, list_fields, outside_of, write_cell
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
@@ -320,12 +321,21 @@ class Reader:
         if not self.config.applies("bound_tables"):
             return {}
         config, read = self.config.bound_tables, self.form(form)
-        lists = {}
-        for array in form.arrays:
-            slots = fields_of(form, array)
-            asked = Asked(form, read, slots, self._window_scores, self.encode, self.sentences, config)
-            lists[array.index] = bound_list(asked, memory)
-        found = {array: rows for array, rows in lists.items() if rows}
+        lists = {array.index: list_fields(form, array) for array in form.arrays}
+        asked = {
+            index: Asked(form, read, slots, self._window_scores, self.encode, self.sentences, config)
+            for index, (slots, _) in lists.items()
+            if slots
+        }
+        found: dict[int, dict[int, BoundRow]] = {}
+        for index, rows in zip(asked, bound_lists([*asked.values()], memory), strict=True):
+            _, inner = lists[index]
+            if inner >= 0:
+                found[inner], begin = rows, f"{form.arrays[inner].path}/"
+                outer = [slot for slot in asked[index].slots if not slot.path.startswith(begin)]
+                rows = grouped(rows, outer, memory.passage.text)
+            found[index] = rows
+        found = {array: rows for array, rows in found.items() if rows}
         if found:
             memory.promising[form.fingerprint] = outside_of(found, memory)
         return found

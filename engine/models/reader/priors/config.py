@@ -307,7 +307,7 @@ class TableConfig:
     #: What every column has ahead of none.
     some: float = 2.08
     #: The weight of the order of the columns of the fields around it.
-    order: float = 3.0
+    order: float = 5.5
     #: The least probability of a field's column, and in a long table, whose rows the network itself reads worse; below
     #: it the field has no column.
     column: float = 0.7

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -18,25 +19,33 @@ from cinnabar.engine.models.reader.scoring.single_item import is_list_of_objects
 from cinnabar.engine.models.reader.tables.binding import Binding, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down, told_above
 from cinnabar.engine.models.reader.tables.columns import Asked, Signs, is_filled, signs_of
+from cinnabar.engine.models.reader.tables.joined import joined
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
-from cinnabar.engine.tables.table import Table, tables_of
+from cinnabar.engine.tables.table import Table, has_labels, tables_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
 
 #: The log probability that is left to what a bound cell does not say.
 _LEAST = 1e-4
-#: The most tables of a passage that are bound, the longest ones, and the most columns of one.
-_TABLES, _COLUMNS = 40, 200
+#: The most columns of a table that is bound.
+_COLUMNS = 200
 
 
-def fields_of(form: Form, array: ArrayNode) -> list[Slot]:
-    """Returns the slots of a list's items, without those of lists within them; none if it is no list of objects."""
-    if enclosing(form)[array.index] >= 0 or not is_list_of_objects(array):
-        return []
+def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:
+    """Returns the slots of a list's items, with those of a list within them, and this inner list's index or -1.
+
+    None for a list of anything but objects, for one within another, and for one with several lists within it.
+    """
+    around = enclosing(form)
+    if around[array.index] >= 0 or not is_list_of_objects(array):
+        return [], -1
+    inner = [one for one in form.arrays if around[one.index] == array.index]
+    deeper = any(around[one.index] in {own.index for own in inner} for one in form.arrays)
+    if len(inner) > 1 or deeper or not all(map(is_list_of_objects, inner)):
+        return [], -1
     begin = f"{array.path}/*/"
-    own = [slot for slot in form.slots if slot.path.startswith(begin)]
-    return own if not any("*" in slot.path[len(begin) :].split("/") for slot in own) else []
+    return [slot for slot in form.slots if slot.path.startswith(begin)], inner[0].index if inner else -1
 
 
 def tables_in(memory: Memory) -> list[Table]:
@@ -47,25 +56,46 @@ def tables_in(memory: Memory) -> list[Table]:
     return memory.tables
 
 
-def bound_list(asked: Asked, memory: Memory) -> dict[int, BoundRow]:
-    """Returns the rows of a list by their first characters, if it stands in tables that are bound surely enough."""
-    config, slots = asked.config, asked.slots
-    if len(slots) < 2:
-        return {}
-    chosen = np.array([bool(slot.options) for slot in slots])
-    large = [one for one in tables_in(memory) if len(one.rows) >= config.rows and len(one.heads) <= _COLUMNS]
-    found: list[tuple[Table, Signs, Binding]] = []
-    for table in sorted(large, key=lambda one: -len(one.rows))[:_TABLES]:
-        whole = with_headings(table, memory.passage.text)
-        signs = signs_of(asked, whole, memory)
-        found.append((whole, signs, bind(signs, chosen, config)))
-    rows: dict[int, BoundRow] = {}
-    before = 0
-    for table, signs, binding in sorted(found, key=lambda one: one[0].start):
-        if _is_sure(table, binding, config):
-            rows |= _rows(asked, table, signs, binding, before, memory)
-            before = table.end
-    return rows
+@dataclass(frozen=True, slots=True)
+class BoundTable:
+    """A table whose columns are bound to the fields of a list."""
+
+    table: Table
+    signs: Signs
+    binding: Binding
+
+    def bound(self, config: TableConfig) -> list[float]:
+        """Returns the probabilities of the columns that are sure enough."""
+        least, _ = config.least(len(self.table.rows))
+        both = zip(self.binding.columns, self.binding.chances, strict=True)
+        return [chance for column, chance in both if column >= 0 and chance >= least]
+
+    def share(self, config: TableConfig) -> float:
+        """Returns the share of the list's fields that have a column; 0 if these are too few for a list.
+
+        In a table without heads and with fewer columns than fields a cell has the words of several.
+        """
+        count = len(self.binding.columns)
+        if not any(self.table.heads) and len(self.table.heads) < count:
+            return 0.0
+        bound = self.bound(config)
+        _, least = config.least(len(self.table.rows))
+        return sum(bound) / count if len(bound) >= max(2, least * count) else 0.0
+
+
+def bound_lists(lists: Sequence[Asked], memory: Memory) -> list[dict[int, BoundRow]]:
+    """Returns for each list its rows by their first characters, if it stands in tables that are bound surely enough.
+
+    A table belongs to the list that has most of its fields in it.
+    """
+    by_list: list[list[BoundTable]] = [[] for _ in lists]
+    for table in tables_in(memory):
+        tried = [_tried(asked, table, memory) for asked in lists]
+        shares = [0.0 if one is None else one.share(asked.config) for one, asked in zip(tried, lists, strict=True)]
+        best = max(range(len(lists)), key=shares.__getitem__, default=-1)
+        if best >= 0 and (own := tried[best]) is not None and shares[best] > 0:
+            by_list[best].append(own)
+    return [_all_rows(asked, own, memory) for asked, own in zip(lists, by_list, strict=True)]
 
 
 def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> list[int]:
@@ -83,30 +113,52 @@ def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> l
     return [w for w, window in enumerate(memory.windows) if not inside[window.first : window.last].all()]
 
 
-def _rows(
-    asked: Asked, table: Table, signs: Signs, binding: Binding, above: int, memory: Memory
-) -> dict[int, BoundRow]:
+def _tried(asked: Asked, table: Table, memory: Memory) -> BoundTable | None:
+    """Returns a table bound to the fields of a list, None if it is too small or too wide, or there are too few."""
+    if len(asked.slots) < 2 or len(table.rows) < asked.config.rows or len(table.heads) > _COLUMNS:
+        return None
+    if has_labels(table, memory.passage.text):
+        return None
+    whole = with_headings(table, memory.passage.text)
+    signs = signs_of(asked, whole, memory)
+    chosen = np.array([bool(slot.options) for slot in asked.slots])
+    return BoundTable(whole, signs, bind(signs, chosen, asked.config))
+
+
+def _all_rows(asked: Asked, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:
+    """Returns the rows of a list in its tables; those that add to the rows of an earlier table are joined to them."""
+    rows: dict[int, BoundRow] = {}
+    before = 0
+    for one in tables:
+        own = _rows(asked, one, before, memory)
+        rows = joined(rows, own, asked.slots, memory.passage.text)
+        before = one.table.end
+    return rows
+
+
+def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int, BoundRow]:
     """Returns the rows of a bound table by their first characters, without those that are sums."""
-    text, config = memory.passage.text, asked.config
+    text, config, table = memory.passage.text, asked.config, one.table
     cells: list[dict[int, tuple[tuple[Span, ...], float]]] = [{} for _ in table.rows]
     codes: dict[int, dict[str, str]] = {}
     doubtful, bound = list[Slot](), set[int]()
     least, is_long = config.least(len(table.rows))[0], len(table.rows) >= config.long
-    for at, (slot, column, chance) in enumerate(zip(asked.slots, binding.columns, binding.chances, strict=True)):
+    both = zip(asked.slots, one.binding.columns, one.binding.chances, strict=True)
+    for at, (slot, column, chance) in enumerate(both):
         if column < 0 or chance < least:
             doubtful.append(slot)
             for known in cells if is_long else ():
                 known[slot.index] = (), chance if column < 0 else 1.0 - chance
             continue
         bound.add(column)
-        codes[slot.index] = signs.codes[at][column]
+        codes[slot.index] = one.signs.codes[at][column]
         own = filled_down(table, column, slot.nullable, text, config)
         for known, cell in zip(cells, own, strict=True):
             known[slot.index] = cell, chance
     for index, value in told_above(asked, doubtful, table, above, memory).items():
         for known in cells:
             known[index] = value
-    sums, chances = sum_rows(table, memory.reader), _bound(table, binding, config)
+    sums, chances = sum_rows(table, memory.reader), one.bound(config)
     mean = sum(chances) / len(chances)
     rows: dict[int, BoundRow] = {}
     for at, row in enumerate(table.rows):
@@ -115,24 +167,6 @@ def _rows(
             # The network reads no rows of a long table: it takes what stands beside the field's column for its value.
             rows[row.start] = BoundRow(cells[at], codes, taken, is_long, mean)
     return rows
-
-
-def _is_sure(table: Table, binding: Binding, config: TableConfig) -> bool:
-    """Returns whether enough of the fields have a column surely enough.
-
-    In a table without heads and with fewer columns than fields a cell has the words of several.
-    """
-    if not any(table.heads) and len(table.heads) < len(binding.columns):
-        return False
-    bound = _bound(table, binding, config)
-    return len(bound) >= max(2, config.least(len(table.rows))[1] * len(binding.columns))
-
-
-def _bound(table: Table, binding: Binding, config: TableConfig) -> list[float]:
-    """Returns the probabilities of the columns that are sure enough."""
-    least, _ = config.least(len(table.rows))
-    both = zip(binding.columns, binding.chances, strict=True)
-    return [chance for column, chance in both if column >= 0 and chance >= least]
 
 
 def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) -> bool:

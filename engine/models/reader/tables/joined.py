@@ -1,0 +1,66 @@
+"""Rows of several tables: those that tell more of the same things, and those in groups that are items themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from cinnabar.engine.models.reader.memory.passage import BoundRow
+from cinnabar.engine.tables.heads import words_of
+from cinnabar.schemas.form.form import Slot
+
+#: The share of the values of a key that are distinct in both tables, and of those of the second that the first has.
+_DISTINCT, _KNOWN = 0.95, 0.7
+
+
+def joined(
+    first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], slots: Sequence[Slot], text: str
+) -> dict[int, BoundRow]:
+    """Returns the rows of two tables of a list by their first characters.
+
+    Where both have a field whose values tell rows apart, and the second has mostly values of the first, a row of the
+    second adds its fields to that of the first with its value; where both have a value that of the first stays.
+    """
+    key = next((slot.index for slot in slots if _is_key(slot.index, first, second, text)), None)
+    if key is None:
+        return {**first, **second}
+    rows = dict(first)
+    start_of = {_value(row, key, text): start for start, row in first.items()}
+    for start, row in second.items():
+        own = start_of.get(_value(row, key, text))
+        if own is None:
+            rows[start] = row
+            continue
+        known = rows[own]
+        added = {index: cell for index, cell in row.cells.items() if cell[0] and not known.cells.get(index, ((), 0))[0]}
+        codes = {**known.codes, **{index: row.codes[index] for index in added if index in row.codes}}
+        rows[own] = replace(known, cells={**known.cells, **added}, codes=codes)
+    return rows
+
+
+def _is_key(index: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], text: str) -> bool:
+    """Returns whether a field's values tell the rows of both tables apart, and the second has mostly known ones."""
+    values = [[_value(row, index, text) for row in rows.values()] for rows in (first, second)]
+    if not all(own and all(own) and len(set(own)) >= _DISTINCT * len(own) for own in values):
+        return False
+    known = set(values[0])
+    return sum(value in known for value in values[1]) >= _KNOWN * len(values[1])
+
+
+def _value(row: BoundRow, index: int, text: str) -> str:
+    cell, _ = row.cells.get(index, ((), 0.0))
+    return words_of(cell, text)
+
+
+def grouped(rows: Mapping[int, BoundRow], outer: Sequence[Slot], text: str) -> dict[int, BoundRow]:
+    """Returns for the rows of an inner list the items around them: one where the values of these fields change.
+
+    Empty if no row has a value of them.
+    """
+    groups: dict[int, BoundRow] = {}
+    last: tuple[str, ...] | None = None
+    for start, row in sorted(rows.items()):
+        own = tuple(_value(row, slot.index, text) for slot in outer)
+        if own != last and any(own):
+            groups[start], last = row, own
+    return groups
