@@ -29,6 +29,9 @@ _FULL = 0.75
 #: The share of these lines that may cross a gap between columns, and the share of all lines at first.
 _CROSSED, _CROSSED_AT_FIRST = 0.02, 0.2
 
+#: The lines of a run that tells columns, and the share of all lines that such runs must have.
+_RUN, _MOST = 4, 0.6
+
 #: A line that was in so many runs without common columns begins no other: time stays in proportion to the lines.
 _REFUSED = 4
 Gap = tuple[float, float]
@@ -135,6 +138,7 @@ def _gaps(lines: Sequence[Line], width: float) -> tuple[Gap, ...]:
 
     Which lines these are is told by the gaps that most lines leave free: headings and sums cross them, and fill few.
     """
+    lines = _together(lines)
     many = len(lines) >= _MANY
     least = (_GAP_OF_MANY if many else _GAP) if lines[0].boxed else (1.0 if many else 2.0)
 
@@ -146,6 +150,17 @@ def _gaps(lines: Sequence[Line], width: float) -> tuple[Gap, ...]:
     filled = [len({bisect_right(edges, (word.left + word.right) / 2) for word in line.words}) for line in lines]
     usual = sorted(filled)[len(filled) * 3 // 4]
     return tuple(free([line for line, count in zip(lines, filled, strict=True) if count >= _FULL * usual], _CROSSED))
+
+
+def _together(lines: Sequence[Line]) -> Sequence[Line]:
+    """Returns the lines that stand with others, without empty ones in between; all if these are few."""
+    runs: list[list[Line]] = []
+    for line in lines:
+        if line.blank or not runs:
+            runs.append([])
+        runs[-1].append(line)
+    kept = [line for run in runs if len(run) >= _RUN for line in run]
+    return kept if len(kept) >= _MOST * len(lines) else lines
 
 
 def _free_of_all(lines: Iterable[Line], crossed: float) -> list[Gap]:

@@ -19,7 +19,7 @@ _LINES, _HEADINGS, _EMPTY = 4, 3, 2
 #: The share of the columns that a head names at least; a line that names this share stands over single columns.
 _NAMED, _SINGLE = 0.5, 0.4
 #: The share of a column's cells of a form from which on a cell of that form is no head.
-_USUAL = 0.03
+_USUAL = 0.1
 #: How much farther from its middle a column more of a group may be, in the group's width.
 _MIDDLE = 0.02
 _DIGITS, _LETTERS = re.compile(r"\d+(?:[.,'’  ]\d+)*"), re.compile(r"[^\W\d_]+")
@@ -50,8 +50,10 @@ class Forms:
         self._usual: dict[int, frozenset[str]] = {}
         for column in figures:
             forms = Counter(form_of(words_of(row[column], text)) for row in rows if row[column])
-            least = _USUAL * sum(forms.values())
-            self._usual[column] = frozenset(form for form, times in forms.items() if "0" in form and times > least)
+            forms = Counter({form: times for form, times in forms.items() if "0" in form})
+            most = Counter({form: times for form, times in forms.items() if times >= max(2, _USUAL * forms.total())})
+            # Identifiers may have many forms.
+            self._usual[column] = frozenset(most if 2 * most.total() > forms.total() else forms)
 
     def matches(self, cells: Cells, first: int = 0) -> int:
         """Returns the number of a line's cells, from this column on, in a form of figures usual in their column."""

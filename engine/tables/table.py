@@ -24,6 +24,7 @@ _FIGURES = 0.7
 _FILLED, _USUAL, _FULL = 0.5, 0.6, 0.7
 #: The share of rows with a sign between two columns, or a colon behind the first one, that makes them labels.
 _LABELS = 0.6
+_BETWEEN = frozenset({"=", ":", "|", "->", "=>", "→"})
 #: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
 _FITTING = 0.6
 #: A gap of at most so many blanks, in this share of the rows, is one within a column.
@@ -93,16 +94,14 @@ def has_labels(table: Table, text: str) -> bool:
     Such lines tell one thing; the rows of a list tell one thing each.
     """
     columns = [[words_of(row.cells[c], text) for row in table.rows] for c in range(len(table.heads))]
-    signs = [sum(bool(cell) and not any(map(str.isalnum, cell)) for cell in column) for column in columns]
+    signs = [sum(cell in _BETWEEN for cell in column) for column in columns]
     colons = sum(cell.endswith((":", "=")) for cell in columns[0])
-    # A dash is no value, where a column has others.
-    alone = [count for count, column in zip(signs, columns, strict=True) if len({*column}) <= 2]
-    return max([*alone, colons]) >= _LABELS * len(table.rows)
+    return max(*signs, colons) >= _LABELS * len(table.rows)
 
 
 def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[int, Table]:
     """Returns the first line of a grid's table, which is `floor` or below, and the table."""
-    head, first = _head(lines, grid, floor, text)
+    head, first = _head(lines, _coarse(lines, grid, text), floor, text)
     grid = _fitted(lines, grid, head, text)
     begin = min([grid.first, *head])
     cells = {at: _cells(lines[at], grid, text) for at in range(begin, grid.until)}
@@ -161,8 +160,8 @@ def _filled(cells: Cells, columns: frozenset[int]) -> int:
 def _fitted(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -> Grid:
     """Returns a grid whose gaps leave the words of the head whole, without those within a column.
 
-    A column without a head belongs to one beside it if only a blank parts them in nearly all rows that fill both: to
-    that one whose cells keep a common edge with it.
+    A column without a head, or without a cell, belongs to one beside it if only a blank parts them in nearly all rows
+    that fill both: to that one whose cells keep a common edge with it.
     """
     if not head:
         return grid
@@ -170,7 +169,8 @@ def _fitted(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -
     blank = _BLANKS * _blank([lines[at] for at in grid.lines], text)
     column = 0
     while column <= len(grid.gaps):
-        if not any(_cells(lines[at], grid, text)[column] for at in head):
+        named = any(_cells(lines[at], grid, text)[column] for at in head)
+        if not named or not any(_extent(lines[at], grid, column) for at in grid.lines if at not in head):
             beside = [gap for gap in (column - 1, column) if 0 <= gap < len(grid.gaps)]
             sides = [gap for gap in beside if _is_within(lines, grid, gap, blank)]
             if sides:
@@ -179,6 +179,13 @@ def _fitted(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str) -
                 continue
         column += 1
     return grid
+
+
+def _coarse(lines: Sequence[Line], grid: Grid, text: str) -> Grid:
+    """Returns a grid without all gaps that may be within a column: "Part 1" is no figure in the column of the 1."""
+    blank = _BLANKS * _blank([lines[at] for at in grid.lines], text)
+    gaps = [gap for at, gap in enumerate(grid.gaps) if not _is_within(lines, grid, at, blank)]
+    return replace(grid, gaps=tuple(gaps)) if gaps else grid
 
 
 def _without(grid: Grid, gap: int) -> Grid:

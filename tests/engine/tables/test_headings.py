@@ -1,0 +1,55 @@
+"""Headings between rows, and labelled lines above a table, are columns of it."""
+
+from __future__ import annotations
+
+from cinnabar.engine.tables.headings import with_headings
+from cinnabar.engine.tables.table import Table, tables_of, words_of
+
+HEAD = "Code    Name        Count\n"
+
+
+def rows(first: int, count: int) -> str:
+    return "".join(f"K-{at:<6}Bolt {at:<7}{at * 7}\n" for at in range(first, first + count))
+
+
+def columns_of(text: str, real: int = 3) -> dict[str, list[str]]:
+    """The columns of headings by their heads, with the cell of each row."""
+    (table,) = tables_of(text)
+    whole: Table = with_headings(table, text)
+    assert [row.cells[:real] for row in whole.rows] == [row.cells for row in table.rows]
+    more = range(real, len(whole.heads))
+    return {whole.head(at, text): [words_of(row.cells[at], text) for row in whole.rows] for at in more}
+
+
+def test_words_that_all_headings_share_are_heads_and_the_rest_are_cells() -> None:
+    first, second, third = "From Izmir to Cork", "From Riga to New York", "From Riga to Cork"
+    text = f"{HEAD}{first}\n{rows(10, 3)}{second}\n{rows(13, 4)}{third}\n{rows(17, 3)}"
+    found = columns_of(text)
+    assert found == {"From": ["Izmir"] * 3 + ["Riga"] * 7, "to": ["Cork"] * 3 + ["New York"] * 4 + ["Cork"] * 3}
+
+
+def test_a_heading_that_is_said_again_changes_nothing() -> None:
+    again, still = "Depot Salem (continued)", "still: Depot Salem"
+    text = f"{HEAD}Depot Salem\n{rows(10, 3)}{again}\n{rows(13, 4)}{still}\n{rows(17, 2)}Depot Boise\n{rows(19, 2)}"
+    assert columns_of(text) == {"Depot": ["Salem"] * 9 + ["Boise"] * 2}
+
+
+def test_the_first_heading_may_stand_above_the_head() -> None:
+    text = f"Method A 1\n{HEAD}{rows(10, 4)}Method B 22\n{HEAD}{rows(14, 4)}Method C 3\n{HEAD}{rows(18, 3)}"
+    assert columns_of(text)["Method"] == ["A 1"] * 4 + ["B 22"] * 4 + ["C 3"] * 3
+
+
+def test_counts_of_rows_and_numbers_of_pages_are_no_cells() -> None:
+    text = f"{HEAD}{rows(10, 3)}Entries: 3\n{rows(13, 4)}Entries: 4\n{rows(17, 5)}Entries: 5\n{rows(22, 2)}"
+    assert columns_of(text) == {}
+    pages = f"{HEAD}{rows(10, 3)}Page 1 of 9\n{rows(13, 4)}Page 2 of 9\n{rows(17, 5)}Page 3 of 9\n{rows(22, 2)}"
+    assert columns_of(pages) == {}
+
+
+def test_labelled_lines_above_a_table_hold_for_all_of_its_rows() -> None:
+    text = f"Policy: A-17    Insured: Anna Lee\nVoyage    L7    Vessel    Star\n\n{HEAD}{rows(10, 9)}"
+    found = columns_of(text)
+    assert {head: cells[0] for head, cells in found.items()} == {
+        "Policy": "A-17", "Insured": "Anna Lee", "Voyage": "L7", "Vessel": "Star"
+    }  # fmt: skip
+    assert all(len({*cells}) == 1 and len(cells) == 9 for cells in found.values())
