@@ -14,11 +14,12 @@ from hypothesis.extra.numpy import arrays
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.engine.models.reader.memory.late_states import LateStates
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.binding import balanced, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down
 from cinnabar.engine.models.reader.tables.columns import Signs
-from cinnabar.engine.models.reader.tables.sums import sum_rows
+from cinnabar.engine.models.reader.tables.sums import sum_columns, sum_rows
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.engine.tables.table import Table, tables_of, words_of
 from cinnabar.schemas import compile_schema
@@ -97,3 +98,52 @@ def test_a_list_in_a_table_is_read_whole_by_cell_without_its_total(headings: boo
         assert [car["depot"] for car in found] == ["Salem"] * 6 + ["Boise"] * 6
     leaf = filled.leaves["/cars/2/state"]
     assert [text[start:end] for start, end in leaf.spans] == ["ID"]
+
+
+def test_a_column_that_is_the_sum_of_others_is_found_and_one_that_they_are_taken_from_is_not() -> None:
+    rows = [(f"K{at}", at * 3.5, at * at, at * 3.5 + at * at, at * 9 - at * at) for at in range(2, 14)]
+    text = "Code     Paid      Due      All      Left\n"
+    text += "".join(f"{a:<8}{b:>5.2f}{c:>9.2f}{d:>9.2f}{e:>10.2f}\n" for a, b, c, d, e in rows)
+    table = table_of(text)
+    assert sum_columns(table, table.rows, MentionReader(text)).tolist() == [False, False, False, True, False]
+
+
+def test_a_list_of_groups_with_their_rows_is_read_from_headings_and_rows() -> None:
+    entry = {"type": "object", "required": ["day", "memo", "amount"], "additionalProperties": False}
+    entry |= {"properties": {"day": {"type": "string"}, "memo": {"type": "string"}, "amount": {"type": "number"}}}
+    group = {"type": "object", "required": ["account", "entries"], "additionalProperties": False}
+    group |= {"properties": {"account": {"type": "string"}, "entries": {"type": "array", "items": entry}}}
+    schema = {"type": "object", "required": ["accounts"], "properties": {"accounts": {"type": "array", "items": group}}}
+    words = ("Rent", "Fuel", "Paper", "Water", "Wages")
+    text = "Ledger\n\nDay         Memo      Amount\n"
+    for account in (17, 23, 40):
+        text += f"Account {account}-1\n"
+        text += "".join(f"2024-03-{at + 10}  {word:10}{account * at + 0.5:>6.2f}\n" for at, word in enumerate(words))
+    form = compile_schema(schema | {"additionalProperties": False}).form
+    (filled,) = Engine(load_model("default"), "medium").fill([Request("a", form, Passage("a", text, 0, *NONE))])
+    assert isinstance(filled, Filled)
+    found = json.loads(filled.record)["accounts"]
+    assert [(one["account"], [own["memo"] for own in one["entries"]]) for one in found] == [
+        (f"{account}-1", [*words]) for account in (17, 23, 40)
+    ]
+    assert found[1]["entries"][4] == {"day": "2024-03-14", "memo": "Wages", "amount": 92.5}
+
+
+def test_windows_of_a_long_list_are_read_only_where_a_field_looks() -> None:
+    rows = [(f"K-{at}", ("Ford", "Opel", "Fiat")[at % 3], 1000 + 37 * at % 911) for at in range(2400)]
+    text = "Schedule of cars\nOwner: Anna Lee\n\nNo        Make      Value\n"
+    text += "".join(f"{number:<10}{make:<10}{value:>5}\n" for number, make, value in rows)
+    item = {"type": "object", "required": ["no", "make", "value"], "additionalProperties": False}
+    item |= {"properties": {"no": {"type": "string"}, "make": {"type": "string"}, "value": {"type": "integer"}}}
+    schema = {"type": "object", "required": ["owner", "cars"], "additionalProperties": False}
+    schema |= {"properties": {"owner": {"type": "string"}, "cars": {"type": "array", "items": item}}}
+    form, model = compile_schema(schema).form, load_model("default")
+    (memory,) = model.encode([Passage("long", text, 0, *NONE)])
+    assert isinstance(memory.states, LateStates) and model.pack(memory) is None
+    (found,) = model.find_rows([form], [memory])
+    assert len(found) == len(rows)
+    (filled,) = Engine(model, "medium").fill([Request("a", form, Passage("long", text, 0, *NONE))])
+    assert isinstance(filled, Filled)
+    record = json.loads(filled.record)
+    assert [(car["no"], car["make"], car["value"]) for car in record["cars"]] == rows and record["owner"] == "Anna Lee"
+    assert memory.states.encoded < len(memory.windows) / 4
