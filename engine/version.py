@@ -17,7 +17,7 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (17, "33e538fbee72025d"),
+    "engine": (18, "a3bd52aab8bb5b5d"),
     "reader": (17, "458f7acf0aef22db"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),

@@ -40,7 +40,7 @@ def test_the_first_heading_may_stand_above_the_head() -> None:
 
 
 def test_counts_of_rows_and_numbers_of_pages_are_no_cells() -> None:
-    text = f"{HEAD}{rows(10, 3)}Entries: 3\n{rows(13, 4)}Entries: 4\n{rows(17, 5)}Entries: 5\n{rows(22, 2)}"
+    text = f"{HEAD}{rows(10, 3)}Entries: 3\n{rows(13, 5)}Entries: 5\n{rows(18, 2)}Entries: 2\n{rows(20, 2)}"
     assert columns_of(text) == {}
     pages = f"{HEAD}{rows(10, 3)}Page 1 of 9\n{rows(13, 4)}Page 2 of 9\n{rows(17, 5)}Page 3 of 9\n{rows(22, 2)}"
     assert columns_of(pages) == {}

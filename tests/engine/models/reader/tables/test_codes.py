@@ -33,9 +33,9 @@ def test_a_legend_goes_before_letters() -> None:
     assert told(["open", "closed", "altered"], ["A", "B", "B"], legend) == {"A": '"closed"', "B": '"open"'}
 
 
-@pytest.mark.parametrize("cells", [["X", "Y"], ["O", "C", "R", "Z"]])
+@pytest.mark.parametrize("cells", [["X", "Y"], ["O", "C", "R", "Z"], ["O", "X"]])
 def test_codes_that_do_not_fit_the_options_stand_for_nothing(cells: list[str]) -> None:
-    assert told(["open", "closed"], cells) == {}
+    assert told(["open", "closed", "late"], cells) == {}
 
 
 def test_marks_of_yes_and_no_stand_for_true_and_false() -> None:
