@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.engine.tables.table import tables_of, words_of
+from cinnabar.engine.tables.heads import words_of
+from cinnabar.engine.tables.table import tables_of
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool

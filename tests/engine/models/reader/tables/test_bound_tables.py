@@ -109,7 +109,8 @@ def test_a_column_that_is_the_sum_of_others_is_found_and_one_that_they_are_taken
     assert sum_columns(table, table.rows, MentionReader(text)).tolist() == [False, False, False, True, False]
     text = "Code     Seen  Expected        More\n"
     text += "".join(f"{a:<8}{b:>5.2f}{c:>10.2f}{b - c:>12.2f}\n" for a, b, c, _, _ in rows)
-    assert not sum_columns(table := table_of(text), table.rows, MentionReader(text)).any()
+    table = table_of(text)
+    assert not sum_columns(table, table.rows, MentionReader(text)).any()
 
 
 def test_a_list_of_groups_with_their_rows_is_read_from_headings_and_rows() -> None:
