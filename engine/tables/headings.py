@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -20,35 +20,43 @@ from cinnabar.engine.tables.table import Between, Row, Table
 _WORDS, _ALONE, _FILLED = 14, 5, 0.5
 #: The share of numbers that are counts of rows, or of pages, for all of them to be such.
 _COUNTED = 0.8
+#: How often a first word must stand, beside the commonest one, to make a kind of headings.
+_OFTEN = 0.2
 #: The characters above a table in which the first heading may stand, above the table's head.
 _ABOVE = 1500
 #: The most labelled values above a table that are columns of it.
 _PAIRS = 12
-#: A word, a sign, or a wide gap, which parts the words beside it.
 #: A part of a line between wide gaps.
-_PART = re.compile(r"\S+(?:[ \t]\S+)*")
-_WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|[ \t]{2,}")
+_PART = re.compile(r"\S+(?: \S+)*")
+#: A word, a sign, or a wide gap, which parts the words beside it.
+_WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|\t[ \t]*| [ \t]+")
 #: The words of a heading, from left to right.
 _Words = tuple[Span, ...]
 
 
-def with_headings(table: Table, text: str) -> Table:
-    """Returns a table with a column more for each part of its headings that is not the same in all of a kind."""
+def with_headings(table: Table, text: str, above: int = 0) -> Table:
+    """Returns a table with a column more for each part of its headings that is not the same in all of a kind.
+
+    above: the first character of the lines above the table that may tell of it.
+    """
     heads, columns = list(table.heads), list[list[tuple[Span, ...]]]()
-    for kind in _kinds(table, text):
+    kinds = _kinds(table, text, above)
+    for kind in kinds:
         leads, parts = _parts([words for _, words in kind], text)
         for lead, cells in zip(leads, parts, strict=True):
             filled = [text[cell[0][0] : cell[-1][1]] for cell in cells if cell]
             if len(filled) < _FILLED * len(cells) or not any(map(_has_word, filled)):
                 continue
-            if _are_pages(filled) or _are_counts([line.rows for line, _ in kind], filled, len(cells)):
+            shared = {_text(word, text) for part in leads for word in part}
+            if _are_pages(filled, shared) or _are_counts([line.rows for line, _ in kind], filled, len(cells)):
                 continue
             heads.append(lead)
             own = {line.rows: cell for (line, _), cell in zip(kind, cells, strict=True) if cell}
             standing: tuple[Span, ...] = ()
             columns.append([standing := own.get(row, standing) for row in range(len(table.rows))])
     known = {text[one[0][0] : one[-1][1]].rstrip(" :") for one in heads if one}
-    for label, value in _labelled(table, text):
+    spoken = {line.start for kind in kinds if len(kind) > 1 for line, _ in kind}
+    for label, value in _labelled(table, text, above, spoken):
         if text[slice(*label)] in known:
             continue
         heads.append((label,))
@@ -57,10 +65,14 @@ def with_headings(table: Table, text: str) -> Table:
     return replace(table, heads=tuple(heads), rows=tuple(rows)) if columns else table
 
 
-def _labelled(table: Table, text: str) -> list[tuple[Span, Span]]:
-    """Returns the labels and values of the lines above a table: behind a colon, or one beside the other."""
+def _labelled(table: Table, text: str, above: int, spoken: Collection[int]) -> list[tuple[Span, Span]]:
+    """Returns the labels and values of the lines above a table: behind a colon, or one beside the other.
+
+    spoken: where lines begin that are headings of rows.
+    """
     found: list[tuple[Span, Span]] = []
-    for line in (*_lines_above(table, text), *(one for one in table.between if not one.rows)):
+    lines = [*_lines_above(table, text, above), *(one for one in table.between if not one.rows)]
+    for line in (one for one in lines if one.start not in spoken):
         parts = [match.span() for match in _PART.finditer(text, line.start, line.end)]
         labels = [text.find(":", start, end) for start, end in parts]
         if not any(colon >= 0 for colon in labels):
@@ -78,38 +90,67 @@ def _labelled(table: Table, text: str) -> list[tuple[Span, Span]]:
     ][-_PAIRS:]
 
 
-def _kinds(table: Table, text: str) -> list[list[tuple[Between, _Words]]]:
+def _kinds(table: Table, text: str, above: int) -> list[list[tuple[Between, _Words]]]:
     """Returns the headings above rows by their kind: those that begin with the same word, and all others."""
     lines = [(line, _words(line, text)) for line in table.between if not line.is_sum]
     lines = [(line, words) for line, words in lines if 0 < len(words) <= _WORDS]
-    firsts = Counter(_text(words[0], text) for _, words in lines)
-    above = [(line, words) for line in _lines_above(table, text) if (words := _words(line, text))]
-    lines = [(line, words) for line, words in above if _text(words[0], text) in firsts] + lines
-    firsts.update(_text(words[0], text) for _, words in lines[: len(lines) - sum(firsts.values())])
-    kinds: dict[str, list[tuple[Between, _Words]]] = {}
+    firsts = {_text(words[0], text) for _, words in lines}
+    before = [(line, words) for line in _lines_above(table, text, above) if (words := _words(line, text))]
+    lines = [(line, words) for line, words in before if _text(words[0], text) in firsts] + lines
     times = Counter(text[line.start : line.end] for line, _ in lines)
-    seen = list[str]()
+    split = _first_words(lines, text)
+    kinds: dict[str, list[tuple[Between, _Words]]] = {}
+    last: _Words = ()
     for line, words in lines:
-        whole = text[line.start : line.end]
-        # A heading that has another one whole within it says again what stands already.
-        if any(one != whole and one in whole for one in seen):
-            continue
-        seen += [whole] if whole not in seen else []
         first = _text(words[0], text)
-        if firsts[first] > 1 and len(words) > 1:
-            kinds.setdefault(first, []).append((line, words))
-        elif not any(not text[start:end].strip() for start, end in words):
-            kinds.setdefault("", []).append((line, words))
+        own = kinds.setdefault(first if first in split and len(words) > 1 else "", [])
+        said = [_text(word, text) for word in words]
+        standing = (last, own[-1][1]) if own else (last,)
+        if any(one and _says_again([_text(word, text) for word in one], said) for one in standing):
+            continue
+        if first in split or all(_text(word, text) for word in words):
+            own.append((line, words))
+            last = words
     # A line without others of its kind that stands again and again is the title of each page.
-    alone = {id(kind[0][0]): times[text[kind[0][0].start : kind[0][0].end]] for kind in kinds.values()}
-    return [k for k in kinds.values() if len(k) > 1 or (len(k[0][1]) <= _ALONE and alone[id(k[0][0])] == 1)]
+    return [
+        kind for kind in kinds.values()
+        if len(kind) > 1
+        or (kind and len(kind[0][1]) <= _ALONE and times[text[kind[0][0].start : kind[0][0].end]] == 1)
+    ]  # fmt: skip
 
 
-def _lines_above(table: Table, text: str) -> list[Between]:
+def _first_words(lines: Sequence[tuple[Between, _Words]], text: str) -> set[str]:
+    """Returns the first words that make a kind of headings.
+
+    A word behind which a colon stands does; another one if it begins several lines, and the others are not headings of
+    the same rank: "North Salem" and "Reno" are, if they never stand above the same row.
+    """
+    rows: dict[str, list[int]] = {}
+    labels = set[str]()
+    for line, words in lines:
+        first = _text(words[0], text)
+        rows.setdefault(first, []).append(line.rows)
+        if any(_text(word, text) == ":" for word in words[1:3]):
+            labels.add(first)
+    others = {row for first, own in rows.items() if len(own) < 2 for row in own}
+    most = max(map(len, rows.values()), default=0)
+    several = {first for first, own in rows.items() if len(own) > 1 and len(own) >= _OFTEN * most}
+    if len(others) > 1:
+        several = {first for first in several if others & {*rows[first]}}
+    return several | {first for first in labels if len(rows[first]) > 1}
+
+
+def _says_again(last: Sequence[str], words: Sequence[str]) -> bool:
+    """Returns whether a heading says the one before it again, alone or with a word for that around it."""
+    count = len(last)
+    return [*words[:count]] == [*last] or [*words[-count:]] == [*last]
+
+
+def _lines_above(table: Table, text: str, above: int) -> list[Between]:
     """Returns the lines right above a table, as headings of its first row."""
-    begin = max(0, table.start - _ABOVE)
+    begin = max(above, table.start - _ABOVE)
     lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text[begin : table.start])]
-    return [Between(begin + start, begin + end, 0) for start, end in lines[1 if begin else 0 :]]
+    return [Between(begin + start, begin + end, 0) for start, end in lines[1 if begin > above else 0 :]]
 
 
 def _words(line: Between, text: str) -> _Words:
@@ -168,11 +209,16 @@ def _split(words: _Words, shared: Sequence[str], text: str) -> tuple[list[tuple[
     return [((part[0][0], part[-1][1]),) if part else () for part in parts], own
 
 
-def _are_pages(values: Sequence[str]) -> bool:
-    """Returns whether values are numbers of pages: most of them are one more than the one before."""
+def _are_pages(values: Sequence[str], shared: Collection[str]) -> bool:
+    """Returns whether values are numbers of pages: most are one more than the one before, and the line has their sum.
+
+    shared: the words that all lines have.
+    """
     if len(values) < 2 or not all(value.isdecimal() for value in values):
         return False
-    return sum(int(two) == int(one) + 1 for one, two in pairwise(values)) >= _COUNTED * (len(values) - 1)
+    steps = sum(int(two) == int(one) + 1 for one, two in pairwise(values))
+    total = any(word.isdecimal() and int(word) >= int(values[-1]) for word in shared)
+    return total and steps >= _COUNTED * (len(values) - 1)
 
 
 def _are_counts(rows: Sequence[int], values: Sequence[str], lines: int) -> bool:

@@ -13,6 +13,8 @@ import numpy.typing as npt
 #: `Pieces.left`.
 ACROSS, CHARACTER = 1000, 10
 _WORD = re.compile(r"\S+")
+#: Signs that draw the rules between columns.
+_RULES = "|│┃¦"
 
 
 Starts = npt.NDArray[np.int32]
@@ -68,6 +70,7 @@ def lines_of(text: str, word_start: Starts | None = None, word_box: Boxes | None
     begin = blank = 0
     for printed in text.split("\n"):
         found = [(match.start(), match.end()) for match in _WORD.finditer(printed)]
+        found = [(start, end) for start, end in found if printed[start:end].strip(_RULES)] or found
         if found:
             boxed = all(begin + start in boxes for start, _ in found)
             words = [_word(start, end, begin, boxes if boxed else {}) for start, end in found]

@@ -8,7 +8,7 @@ is a heading, a note or a sum.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -24,7 +24,7 @@ _FIGURES = 0.7
 _FILLED, _USUAL, _FULL = 0.5, 0.6, 0.7
 #: The share of rows with a sign between two columns, or a colon behind the first one, that makes them labels.
 _LABELS = 0.6
-_BETWEEN = frozenset({"=", ":", "|", "->", "=>", "→"})
+_BETWEEN = frozenset({"=", ":", "->", "=>", "→"})
 #: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
 _FITTING = 0.6
 #: A gap of at most so many blanks, in this share of the rows, is one within a column.
@@ -132,25 +132,29 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
             between.append(Between(line.start, line.end, len(rows), is_sum))
     heads = heads_of(lines, grid, head, cells, text)
     end = max(lines[at].end for at in range(grid.first, grid.until))
-    return begin, Table(lines[begin].start, end, heads, tuple(rows), tuple(between), figures)
+    start = min(word.start for at in range(begin, grid.until) for word in lines[at].words)
+    return begin, Table(start, end, heads, tuple(rows), tuple(between), figures)
 
 
 def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[list[int], int]:
     """Returns the lines of a table's head, which may all stand above its grid, and the line of its first row."""
-    cells = {at: _cells(lines[at], grid, text) for at in range(floor, grid.until)}
-    fitting = [cells[at] for at in grid.lines]
+    known: dict[int, Cells] = {}
+
+    def cells(at: int) -> Cells:
+        if at not in known:
+            known[at] = _cells(lines[at], grid, text)
+        return known[at]
+
+    fitting = [cells(at) for at in grid.lines]
     figures, _ = _columns(fitting, text)
     forms = Forms(fitting, figures, text)
     # In a table without figures the first line is the head.
-    first = next((at for at in grid.lines if 2 * forms.matches(cells[at]) > _filled(cells[at], figures)), None)
+    first = next((at for at in grid.lines if 2 * forms.matches(cells(at)) > _filled(cells(at), figures)), None)
     if first is None:
         first = grid.lines[1]
-        return (head, grid.first) if (head := _above(lines, grid, floor, cells, forms)) else ([grid.first], first)
-    return head_lines(lines, grid, first, floor, cells.__getitem__, forms), first
-
-
-def _above(lines: Sequence[Line], grid: Grid, floor: int, cells: Mapping[int, Cells], forms: Forms) -> list[int]:
-    return head_lines(lines, grid, grid.first, floor, cells.__getitem__, forms)
+        above = head_lines(lines, grid, grid.first, floor, cells, forms)
+        return (above, grid.first) if above else ([grid.first], first)
+    return head_lines(lines, grid, first, floor, cells, forms), first
 
 
 def _filled(cells: Cells, columns: frozenset[int]) -> int:

@@ -89,10 +89,14 @@ class _Read:
 
     def marks(self) -> Iterator[Hashable]:
         """Yields the keys by which a row meets rows with the same place or text."""
-        for slot, spans in self.places.items():
-            yield from ((slot, *span) for span in set(spans))
+        yield from self.places_marked()
         if self.words:
             yield from self.texts.items()
+
+    def places_marked(self) -> Iterator[Hashable]:
+        """Yields the keys by which a row meets rows with the same place."""
+        for slot, spans in self.places.items():
+            yield from ((slot, *span) for span in set(spans))
 
     def own(self, count: Counter[Hashable]) -> Spans:
         """Returns its places without those of its group."""
@@ -110,9 +114,10 @@ def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
     united = list(rows)
     having: dict[Hashable, list[int]] = defaultdict(list)
     for at in range(len(rows)):
-        # A place or a text that so many rows have is that of their group: it tells nothing of a row.
-        marks = [*read[at].marks()]
-        marks = [mark for mark in marks if count[mark] <= _COMPARED] or marks
+        # A place that so many rows have is that of their group, and tells nothing of a row. Of texts the rarest does.
+        places = [mark for mark in read[at].places_marked() if count[mark] <= _COMPARED]
+        texts = sorted(read[at].texts.items(), key=count.__getitem__)[:1] if read[at].words else []
+        marks = [*places, *texts]
         near = dict.fromkeys(other for mark in marks for other in having[mark][:_COMPARED])
         first = next((other for other in sorted(near) if _same(read[other], read[at], count)), None)
         if first is None:

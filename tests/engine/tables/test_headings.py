@@ -39,6 +39,23 @@ def test_the_first_heading_may_stand_above_the_head() -> None:
     assert columns_of(text)["Method"] == ["A 1"] * 4 + ["B 22"] * 4 + ["C 3"] * 3
 
 
+def test_names_that_begin_like_others_and_numbers_are_headings_of_their_own() -> None:
+    names = ["York", "Boise", "Yorkton", "Depot 1", "Depot 10"]
+    text = HEAD + "".join(f"{name}\n{rows(10 + 3 * at, 3)}" for at, name in enumerate(names))
+    assert [*columns_of(text).values()] == [[name for name in names for _ in range(3)]]
+    numbered = HEAD + "".join(f"Depot: {at}\n{rows(10 * at, 2 + at % 2)}" for at in range(1, 8))
+    assert columns_of(numbered) == {"Depot :": [str(at) for at in range(1, 8) for _ in range(2 + at % 2)]}
+
+
+def test_lines_above_the_table_before_tell_nothing_of_this_one() -> None:
+    words = "".join(f"and so it went on for all of them in line {at}\n" for at in range(16))
+    people = "".join(f"{name:20}{at * 77:>6}\n" for at, name in enumerate(("Anna", "Ben", "Carl", "Dora", "Emil")))
+    text = f"City    Oslo\nRiver   Glomma\nRiver   Alna\nLake    Mjosa\n{words}Name                 Money\n{people}"
+    first, second = tables_of(text)
+    assert len(with_headings(second, text, first.end).heads) == len(second.heads)
+    assert len(with_headings(second, text).heads) > len(second.heads)
+
+
 def test_counts_of_rows_and_numbers_of_pages_are_no_cells() -> None:
     text = f"{HEAD}{rows(10, 3)}Entries: 3\n{rows(13, 5)}Entries: 5\n{rows(18, 2)}Entries: 2\n{rows(20, 2)}"
     assert columns_of(text) == {}

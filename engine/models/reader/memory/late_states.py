@@ -25,8 +25,3 @@ class LateStates:
         if missing:
             self._known |= zip(missing, self._encode(missing), strict=True)
         return torch.stack([self._known[window] for window in windows])
-
-    @property
-    def encoded(self) -> int:
-        """The number of windows that are encoded."""
-        return len(self._known)

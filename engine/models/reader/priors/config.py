@@ -310,7 +310,7 @@ class TableConfig:
     order: float = 5.5
     #: The least probability of a field's column, and in a long table, whose rows the network itself reads worse; below
     #: it the field has no column.
-    column: float = 0.7
+    column: float = 0.8
     long_column: float = 0.25
     #: The least probability of a value that stands once for many rows; the largest share of filled cells in a column of
     #: merged ones.
@@ -327,6 +327,10 @@ class TableConfig:
     def least(self, rows: int) -> tuple[float, float]:
         """Returns the least probability of a column of a table of so many rows, and the least share of fields."""
         return (self.long_column, self.long_fields) if rows >= self.long else (self.column, self.fields)
+
+    def fewest(self, rows: int, fields: int) -> float:
+        """Returns the least number of fields of a list that have a column in a table of so many rows."""
+        return max(2.0, self.least(rows)[1] * fields)
 
 
 @dataclass(frozen=True, slots=True)

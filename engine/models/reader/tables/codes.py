@@ -16,6 +16,8 @@ from cinnabar.schemas.form.form import Slot
 
 #: The longest code, in letters, and the words behind it that a legend may have for its option.
 _CODE, _WORDS = 5, 4
+#: The most codes of a column.
+_CODES = 40
 #: The share of a column's cells whose codes stand for an option, for short forms to count at all.
 _TOLD = 0.95
 #: Marks of yes and no in a column, in the languages of the reader's documents.
@@ -39,7 +41,7 @@ def options_of_cells(slot: Slot, questions: FormMemory, cells: Sequence[str], ar
             told[text] = printed.index(True)
     left = [text for text in counts if text not in told]
     short = [text for text in left if len(_TOKEN.findall(text)) == 1 and len(text) <= _CODE]
-    if short and len(short) == len(left) <= len(slot.options):
+    if short and len(short) == len(left) <= min(len(slot.options), _CODES):
         told |= _told_by_codes(slot, questions, short, counts, around, told)
     return {text: slot.options[at] for text, at in told.items()}
 

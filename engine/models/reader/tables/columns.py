@@ -40,6 +40,8 @@ Encode = Callable[[Sequence[Passage]], list[Memory]]
 
 #: The rows of a table that the network is asked about, and those whose cells are read as values of each field.
 ASKED, READ = 10, 60
+#: The share of a column's cells that are a value of a field that may be bound to it.
+_READABLE = 0.3
 #: The characters before and behind a table in which its codes may be explained.
 _AROUND = 3000
 #: What a field is like that holds a sum of others, and how sharply that tells fields apart.
@@ -68,7 +70,7 @@ class Signs:
 
     votes: [F, C + 1], the network's shares, the last one of absence; readable: [F, C], the share of cells that are a
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
-    whether all cells are the same. codes: for each field and column the options that the cells stand for.
+    whether all cells are the same.
     """
 
     votes: Floats
@@ -76,17 +78,19 @@ class Signs:
     alike: Floats
     total: Floats
     constant: npt.NDArray[np.bool_]
-    codes: list[list[dict[str, str]]]
 
 
-def signs_of(asked: Asked, table: Table, memory: Memory) -> Signs:
-    """Returns all that tells the columns of a table."""
+def signs_of(asked: Asked, table: Table, memory: Memory) -> Signs | None:
+    """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little."""
     rows = spread(table.rows, READ)
-    codes = [[_codes(slot, asked.questions, table, c, memory) for c in range(len(table.heads))] for slot in asked.slots]
+    columns = range(len(table.heads))
+    codes = [[codes_in(slot, asked.questions, table, rows, c, memory) for c in columns] for slot in asked.slots]
     readable = _readable(asked.slots, table, rows, codes, memory)
+    if (readable.max(1) > _READABLE).sum() < asked.config.fewest(len(table.rows), len(asked.slots)):
+        return None
     alike, total = _meanings(asked, table, rows, readable, memory)
     same = [len({words_of(row.cells[c], memory.passage.text) for row in rows}) == 1 for c in range(len(table.heads))]
-    return Signs(_votes(asked, table, memory), readable, alike, total, np.array(same), codes)
+    return Signs(_votes(asked, table, memory), readable, alike, total, np.array(same))
 
 
 def spread(rows: Sequence[Row], most: int) -> list[Row]:
@@ -159,12 +163,14 @@ def _column(row: Row, character: int) -> int:
     return next((c for c, cell in enumerate(row.cells) for start, end in cell if start <= character < end), -1)
 
 
-def _codes(slot: Slot, questions: FormMemory, table: Table, column: int, memory: Memory) -> dict[str, str]:
-    """Returns the options that the cells of a column stand for."""
+def codes_in(
+    slot: Slot, questions: FormMemory, table: Table, rows: Sequence[Row], column: int, memory: Memory
+) -> dict[str, str]:
+    """Returns the options of a choice that the cells of a column stand for in these rows."""
     if not slot.options:
         return {}
     text = memory.passage.text
-    cells = [words_of(row.cells[column], text) for row in table.rows if is_filled(row.cells[column], text)]
+    cells = [words_of(row.cells[column], text) for row in rows if is_filled(row.cells[column], text)]
     lines = [(one.start, one.end) for one in table.between]
     spans = [(max(0, table.start - _AROUND), table.start), *lines, (table.end, table.end + _AROUND)]
     around = "\n".join(text[start:end] for start, end in spans)

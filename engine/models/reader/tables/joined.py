@@ -9,8 +9,9 @@ from cinnabar.engine.models.reader.memory.passage import BoundRow
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.schemas.form.form import Slot
 
-#: The share of the values of a key that are distinct in both tables, and of those of the second that the first has.
-_DISTINCT, _KNOWN = 0.95, 0.7
+#: The share of the values of a key that are distinct in both tables, and of those of the second that the first has; the
+#: share of other values that are the same where both tables have one.
+_DISTINCT, _KNOWN, _SAME = 0.95, 0.7, 0.6
 
 
 def joined(
@@ -18,10 +19,12 @@ def joined(
 ) -> dict[int, BoundRow]:
     """Returns the rows of two tables of a list by their first characters.
 
-    Where both have a field whose values tell rows apart, and the second has mostly values of the first, a row of the
-    second adds its fields to that of the first with its value; where both have a value that of the first stays.
+    Where both have a field whose values tell rows apart, the second has mostly values of the first, and says what the
+    first does not and hardly anything else than it does, a row of the second adds its fields to that of the first with
+    its value. Two tables that number their rows alike say other things.
     """
-    key = next((slot.index for slot in slots if _is_key(slot.index, first, second, text)), None)
+    keys = (slot.index for slot in slots if _is_key(slot.index, first, second, text))
+    key = next((index for index in keys if _adds(index, first, second, text)), None)
     if key is None:
         return {**first, **second}
     rows = dict(first)
@@ -45,6 +48,21 @@ def _is_key(index: int, first: Mapping[int, BoundRow], second: Mapping[int, Boun
         return False
     known = set(values[0])
     return sum(value in known for value in values[1]) >= _KNOWN * len(values[1])
+
+
+def _adds(key: int, first: Mapping[int, BoundRow], second: Mapping[int, BoundRow], text: str) -> bool:
+    """Returns whether rows with the same key agree where both have a value, and the second ones have further values."""
+    known = {_value(row, key, text): row for row in first.values()}
+    added = same = other = 0
+    for row in second.values():
+        own = known.get(_value(row, key, text))
+        for index in row.cells if own is not None else ():
+            value, before = _value(row, index, text), _value(own, index, text) if own is not None else ""
+            if index != key and value:
+                added += not before
+                same += value == before
+                other += before not in ("", value)
+    return added > 0 and same >= _SAME * (same + other)
 
 
 def _value(row: BoundRow, index: int, text: str) -> str:

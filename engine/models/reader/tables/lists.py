@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.scoring.scores import Answers
 from cinnabar.engine.models.reader.scoring.single_item import is_list_of_objects
 from cinnabar.engine.models.reader.tables.binding import Binding, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down, told_above
-from cinnabar.engine.models.reader.tables.columns import Asked, Signs, is_filled, signs_of
+from cinnabar.engine.models.reader.tables.columns import Asked, codes_in, is_filled, signs_of
 from cinnabar.engine.models.reader.tables.joined import joined
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.tables.headings import with_headings
@@ -61,7 +61,6 @@ class BoundTable:
     """A table whose columns are bound to the fields of a list."""
 
     table: Table
-    signs: Signs
     binding: Binding
 
     def bound(self, config: TableConfig) -> list[float]:
@@ -79,8 +78,7 @@ class BoundTable:
         if not any(self.table.heads) and len(self.table.heads) < count:
             return 0.0
         bound = self.bound(config)
-        _, least = config.least(len(self.table.rows))
-        return sum(bound) / count if len(bound) >= max(2, least * count) else 0.0
+        return sum(bound) / count if len(bound) >= config.fewest(len(self.table.rows), count) else 0.0
 
 
 def bound_lists(lists: Sequence[Asked], memory: Memory) -> list[dict[int, BoundRow]]:
@@ -89,8 +87,10 @@ def bound_lists(lists: Sequence[Asked], memory: Memory) -> list[dict[int, BoundR
     A table belongs to the list that has most of its fields in it.
     """
     by_list: list[list[BoundTable]] = [[] for _ in lists]
-    for table in tables_in(memory):
-        tried = [_tried(asked, table, memory) for asked in lists]
+    above = 0
+    for table in tables_in(memory) if lists else ():
+        tried = [_tried(asked, table, above, memory) for asked in lists]
+        above = table.end
         shares = [0.0 if one is None else one.share(asked.config) for one, asked in zip(tried, lists, strict=True)]
         best = max(range(len(lists)), key=shares.__getitem__, default=-1)
         if best >= 0 and (own := tried[best]) is not None and shares[best] > 0:
@@ -113,16 +113,20 @@ def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> l
     return [w for w, window in enumerate(memory.windows) if not inside[window.first : window.last].all()]
 
 
-def _tried(asked: Asked, table: Table, memory: Memory) -> BoundTable | None:
-    """Returns a table bound to the fields of a list, None if it is too small or too wide, or there are too few."""
-    if len(asked.slots) < 2 or len(table.rows) < asked.config.rows or len(table.heads) > _COLUMNS:
+def _tried(asked: Asked, table: Table, above: int, memory: Memory) -> BoundTable | None:
+    """Returns a table bound to the fields of a list, None if it is no table of rows, or too few fields have values."""
+    if len(asked.slots) < 2 or len(table.rows) < asked.config.rows:
         return None
-    if has_labels(table, memory.passage.text):
+    if has_labels(table, memory.passage.text) or not (any(table.heads) or len(table.rows) >= asked.config.long):
         return None
-    whole = with_headings(table, memory.passage.text)
+    whole = with_headings(table, memory.passage.text, above)
+    if len(whole.heads) > _COLUMNS:
+        return None
     signs = signs_of(asked, whole, memory)
+    if signs is None:
+        return None
     chosen = np.array([bool(slot.options) for slot in asked.slots])
-    return BoundTable(whole, signs, bind(signs, chosen, asked.config))
+    return BoundTable(whole, bind(signs, chosen, asked.config))
 
 
 def _all_rows(asked: Asked, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:
@@ -144,14 +148,14 @@ def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int
     doubtful, bound = list[Slot](), set[int]()
     least, is_long = config.least(len(table.rows))[0], len(table.rows) >= config.long
     both = zip(asked.slots, one.binding.columns, one.binding.chances, strict=True)
-    for at, (slot, column, chance) in enumerate(both):
+    for slot, column, chance in both:
         if column < 0 or chance < least:
             doubtful.append(slot)
             for known in cells if is_long else ():
                 known[slot.index] = (), chance if column < 0 else 1.0 - chance
             continue
         bound.add(column)
-        codes[slot.index] = one.signs.codes[at][column]
+        codes[slot.index] = codes_in(slot, asked.questions, table, table.rows, column, memory)
         own = filled_down(table, column, slot.nullable, text, config)
         for known, cell in zip(cells, own, strict=True):
             known[slot.index] = cell, chance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,9 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum."""
     columns = sorted(table.figures)
     numbers = [[_number(row.cells[column], reader) for column in columns] for row in table.rows]
-    filled = [sum(bool(row.cells[column]) for column in columns) for row in table.rows]
+    counting = [at for at in range(len(columns)) if _counts_up([own[at] for own in numbers])]
+    numbers = [[0.0 if at in counting else number for at, number in enumerate(own)] for own in numbers]
+    filled = [sum(map(bool, row.cells)) for row in table.rows]
     whole = [0.0] * len(columns)
     part = [0.0] * len(columns)
     found: set[int] = set()
@@ -35,8 +37,9 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     for at, own in enumerate(numbers):
         known = [(c, number) for c, number in enumerate(own) if number]
         # A sum of one row repeats it, and lacks what is no number that one can sum.
-        fewer = at > 0 and len(known) > 1 and filled[at] < filled[at - 1]
-        if known and rows:
+        fewer = at > 0 and filled[at] < filled[at - 1]
+        # One number may be the sum of those above by chance.
+        if rows and (len(known) > 1 or (known and fewer)):
             of_all = sum(_is(number, whole[c]) for c, number in known) if rows >= _FEWEST or fewer else 0
             of_part = sum(_is(number, part[c]) for c, number in known) if since >= _FEWEST or (fewer and since) else 0
             if max(of_all, of_part) >= max(1.0, _SUMS * len(known)):
@@ -70,6 +73,11 @@ def sum_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt
                 if holds.mean() >= _HOLDS and together.mean() >= _TOGETHER:
                     found[column] = True
     return found
+
+
+def _counts_up(numbers: Sequence[float]) -> bool:
+    """Returns whether numbers number their rows: nearly all are one more than the one before."""
+    return sum(two == one + 1 for one, two in pairwise(numbers)) >= _HOLDS * (len(numbers) - 1)
 
 
 def _is(number: float, total: float) -> bool:

@@ -49,7 +49,7 @@ def listed(headings: bool) -> str:
 def test_each_field_has_one_column_or_none_and_each_column_one_field_at_most(shares: Any) -> None:
     whole = balanced(shares)
     assert np.allclose(whole.sum(1), 1.0) and (whole[:, :-1].sum(0) < 1.05).all()
-    signs = Signs(shares, shares[:, :-1], shares[:, :-1], np.zeros((4, 5)), np.zeros(5, bool), [])
+    signs = Signs(shares, shares[:, :-1], shares[:, :-1], np.zeros((4, 5)), np.zeros(5, bool))
     found = bind(signs, np.zeros(4, bool), CONFIG)
     taken = [column for column in found.columns if column >= 0]
     assert len(set(taken)) == len(taken) and all(0 <= chance <= 1 for chance in found.chances)
@@ -60,7 +60,7 @@ def test_the_order_of_fields_and_columns_decides_where_votes_are_alike() -> None
     votes[[0, 1, 3], [0, 1, 3]] = 0.9
     votes[2, [0, 2]] = 0.4
     readable, alike = np.ones((4, 4)), np.zeros((4, 4))
-    signs = Signs(votes, readable, alike, np.zeros((4, 4)), np.zeros(4, bool), [])
+    signs = Signs(votes, readable, alike, np.zeros((4, 4)), np.zeros(4, bool))
     assert bind(signs, np.zeros(4, bool), CONFIG).columns == (0, 1, 2, 3)
 
 
@@ -68,6 +68,13 @@ def test_rows_that_are_sums_of_those_above_are_found() -> None:
     text = "Name     Paid   Due\nAnna      10     20\nBen       15     30\nCarl       1      2\n"
     text += "Part      26     52\nDora       4      5\nEmil       6      7\nPart      10     12\nAll       36     64\n"
     assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 7}
+
+
+def test_numbers_of_rows_and_single_numbers_are_no_sums() -> None:
+    text = "No    Name      City\n" + "".join(f"{at:<6}{'Anna Ben'.split()[at % 2]:10}Oslo\n" for at in range(1, 13))
+    assert sum_rows(table_of(text), MentionReader(text)) == set()
+    text = "Name      Count\n" + "".join(f"Name{at:<6}{n:>5}\n" for at, n in enumerate((1, 1, 2, 4, 9, 3)))
+    assert sum_rows(table_of(text), MentionReader(text)) == set()
 
 
 def test_a_merged_cell_stands_for_the_rows_below_it_unless_its_field_may_be_empty_in_the_middle() -> None:
@@ -152,9 +159,9 @@ def test_windows_of_a_long_list_are_read_only_where_a_field_looks(monkeypatch: p
     schema |= {"properties": {"owner": {"type": "string"}, "cars": {"type": "array", "items": item}}}
     form, model = compile_schema(schema).form, load_model("default")
     (memory,) = model.encode([Passage("long", text, 0, *NONE)])
-    assert model.pack(memory) is None and made[0].encoded == 0
+    assert model.pack(memory) is None and not made[0]._known
     (filled,) = Engine(model, "medium").fill([Request("a", form, Passage("long", text, 0, *NONE))])
     assert isinstance(filled, Filled)
     record = json.loads(filled.record)
     assert [(car["no"], car["make"], car["value"]) for car in record["cars"]] == rows and record["owner"] == "Anna Lee"
-    assert 0 < made[1].encoded < len(memory.windows) / 4
+    assert 0 < len(made[1]._known) < len(memory.windows) / 4

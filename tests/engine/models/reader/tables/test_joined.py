@@ -30,7 +30,11 @@ def texts(rows: dict[int, BoundRow]) -> list[list[str]]:
 
 def test_a_table_with_known_keys_adds_its_fields_to_the_rows() -> None:
     first = {0: row(code="K1", name="Anna"), 1: row(code="K2", name="Ben"), 2: row(code="K3", name="Carl")}
-    second = {7: row(code="K3", price="30"), 8: row(code="K1", price="10"), 9: row(code="K2", name="Carl", price="20")}
+    second = {
+        7: row(code="K3", name="Carl", price="30"),
+        8: row(code="K1", name="Anna", price="10"),
+        9: row(code="K2", name="Carl", price="20"),
+    }
     found = joined(first, second, slots_of(), TEXT)
     # Where both tell a value that of the first table stays.
     assert texts(found) == [["K1", "Anna", "10"], ["K2", "Ben", "20"], ["K3", "Carl", "30"]]
@@ -39,6 +43,14 @@ def test_a_table_with_known_keys_adds_its_fields_to_the_rows() -> None:
 def test_a_table_with_other_things_adds_rows() -> None:
     first, second = {0: row(code="K1", name="Anna"), 1: row(code="K2", name="Ben")}, {5: row(code="K3", name="Carl")}
     assert [own[0] for own in texts(joined(first, second, slots_of(), TEXT))] == ["K1", "K2", "K3"]
+
+
+def test_tables_that_number_their_rows_alike_are_not_joined() -> None:
+    first = {0: row(code="K1", name="Anna"), 1: row(code="K2", name="Ben"), 2: row(code="K3", name="Carl")}
+    second = {7: row(code="K1", name="Carl"), 8: row(code="K2", name="Anna"), 9: row(code="K3", name="Ben")}
+    assert len(joined(first, second, slots_of(), TEXT)) == 6
+    # Nor is one that only says the same again.
+    assert len(joined(first, {at + 7: own for at, own in first.items()}, slots_of(), TEXT)) == 6
 
 
 def test_a_group_begins_where_the_values_around_its_rows_change() -> None:
