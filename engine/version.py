@@ -17,13 +17,13 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (18, "a3bd52aab8bb5b5d"),
-    "reader": (17, "458f7acf0aef22db"),
+    "engine": (19, "354f1c39328d3b74"),
+    "reader": (18, "c34c154e33b49080"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
-    "merging": (12, "feb0f83e11f86e98"),
+    "merging": (13, "692ce2cadabd078d"),
     "routing": (11, "f88b3bbfac4cfbb6"),
     "plain": (11, "61a9f2e37f1b465c"),
     "pdf": (11, "ba014b064982c32d"),

@@ -114,10 +114,10 @@ def _united(rows: Sequence[FoundRow]) -> list[FoundRow]:
     united = list(rows)
     having: dict[Hashable, list[int]] = defaultdict(list)
     for at in range(len(rows)):
-        # A place that so many rows have is that of their group, and tells nothing of a row. Of texts the rarest does.
+        # A place that so many rows have is that of their group, and tells nothing of a row; of such texts the rarest.
         places = [mark for mark in read[at].places_marked() if count[mark] <= _COMPARED]
-        texts = sorted(read[at].texts.items(), key=count.__getitem__)[:1] if read[at].words else []
-        marks = [*places, *texts]
+        texts = sorted(read[at].texts.items(), key=count.__getitem__) if read[at].words else []
+        marks = [*places, *([mark for mark in texts if count[mark] <= _COMPARED] or texts[:1])]
         near = dict.fromkeys(other for mark in marks for other in having[mark][:_COMPARED])
         first = next((other for other in sorted(near) if _same(read[other], read[at], count)), None)
         if first is None:

@@ -146,3 +146,7 @@ def test_thousands_of_rows_with_one_text_take_linear_time() -> None:
     begin = time.thread_time()
     assert merge(FORM, [Chunk(0, 99)], [found]) is found
     assert time.thread_time() - begin < 20
+
+
+def test_a_name_that_many_rows_have_is_one_thing() -> None:
+    assert united(*({"name": ("Anna Berg", 20 * at)} for at in range(50))) == [{"name": "Anna Berg"}]
