@@ -191,7 +191,9 @@ def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) 
         out.candidates[k] = [Candidate(option.encode(), cell, "chosen"), *others]
         out.logits[k], out.absent[k] = [sure, *[rest] * len(others)], doubt
         return True
-    read = None if isinstance(slot, MixedSlot) else memory.reader.read(slot, *cell)
+    if isinstance(slot, MixedSlot):
+        return False
+    read = memory.reader.read(slot, *cell)
     if read is None:
         return row.is_closed and _write_absent(k, doubt, out)
     out.candidates[k], out.logits[k], out.absent[k] = [Candidate(read, cell)], [sure], doubt

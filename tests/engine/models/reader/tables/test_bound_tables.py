@@ -141,6 +141,22 @@ def test_a_list_of_groups_with_their_rows_is_read_from_headings_and_rows() -> No
     assert found[1]["entries"][4] == {"day": "2024-03-14", "memo": "Wages", "amount": 92.5}
 
 
+@pytest.mark.parametrize("count", [12, 60])
+def test_a_union_has_the_type_that_its_words_have(count: int) -> None:
+    kinds: dict[str, Any] = {"no": "integer", "make": "string", "limit": ["number", "string"]}
+    item = {"type": "object", "required": [*kinds], "properties": {name: {"type": one} for name, one in kinds.items()}}
+    cars = {"type": "array", "items": item | {"additionalProperties": False}}
+    schema = {"type": "object", "required": ["cars"], "properties": {"cars": cars}, "additionalProperties": False}
+    printed = [("1,250", 1250), ("unlimited", "unlimited"), ("77.5", 77.5)]
+    text = "No    Make      Limit\n"
+    text += "".join(f"{at:<6}{['Ford', 'Opel'][at % 2]:10}{printed[at % 3][0]:>9}\n" for at in range(1, count + 1))
+    form = compile_schema(schema).form
+    (filled,) = Engine(load_model("default"), "medium").fill([Request("a", form, Passage("a", text, 0, *NONE))])
+    assert isinstance(filled, Filled)
+    limits = [car["limit"] for car in json.loads(filled.record)["cars"]]
+    assert limits == [printed[at % 3][1] for at in range(1, count + 1)]
+
+
 def test_windows_of_a_long_list_are_read_only_where_a_field_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[LateStates] = []
 
