@@ -38,8 +38,9 @@ Score = Callable[[Sequence[FormRequest]], list[dict[int, WindowScores]]]
 #: Reads passages.
 Encode = Callable[[Sequence[Passage]], list[Memory]]
 
-#: The rows of a table that the network is asked about, and those whose cells are read as values of each field.
-ASKED, READ = 10, 60
+#: The rows of a long table that the network is asked about, and of a short one; those whose cells are read as values of
+#: each field.
+ASKED, FEW, READ = 10, 6, 60
 #: The share of a column's cells that are a value of a field that may be bound to it.
 _READABLE = 0.3
 #: The characters before and behind a table in which its codes may be explained.
@@ -123,7 +124,8 @@ def _votes(asked: Asked, table: Table, memory: Memory) -> Floats:
 
     A choice points at nothing: its shares are 0.
     """
-    text, rows = cards_of(table, spread(table.rows, ASKED), memory.passage.text)
+    asked_of = ASKED if len(table.rows) >= asked.config.long else FEW
+    text, rows = cards_of(table, spread(table.rows, asked_of), memory.passage.text)
     words = [match.span() for match in _WORD.finditer(text)]
     begins, ends = np.array(words, np.int32).reshape(-1, 2).T
     digest = hashlib.sha256(text.encode()).hexdigest()
