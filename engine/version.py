@@ -18,7 +18,7 @@ FIRST = 11
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
     "engine": (19, "354f1c39328d3b74"),
-    "reader": (20, "d8fde9137d0ca367"),
+    "reader": (21, "f6f9abd011fabc13"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),
     "remote": (11, "f5f85898a680c1ba"),

@@ -48,12 +48,13 @@ class BoundRow:
     """A row of a table whose columns are bound.
 
     cells: those of fields that have one, by the slot's index, with their probability; codes: the options (JSON) that
-    the cells of choices stand for. taken: the characters of bound columns, which are no value of another field;
-    is_closed: no field but those in `cells` has a value.
+    the cells of choices stand for; absences: the probability that no column has a field. taken: the characters of bound
+    columns, which are no value of another field; is_closed: no field but those in `cells` has a value.
     """
 
     cells: Mapping[int, tuple[tuple[tuple[int, int], ...], float]]
     codes: Mapping[int, Mapping[str, str]]
+    absences: Mapping[int, float]
     taken: tuple[tuple[int, int], ...]
     is_closed: bool
     chance: float

@@ -24,10 +24,11 @@ _EVEN = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The column of each of F fields, -1 for none, and its probability."""
+    """The column of each of F fields, -1 for none, its probability, and that of none."""
 
     columns: tuple[int, ...]
     chances: tuple[float, ...]
+    absences: tuple[float, ...]
 
 
 def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Binding:
@@ -55,7 +56,8 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
     shares = _shares(scores)
     for _ in range(_REORDERED):
         shares = _shares(scores + config.order * _in_order(shares))
-    columns, chances = [-1] * len(shares), shares[:, count].tolist()
+    absences = shares[:, count].tolist()
+    columns, chances = [-1] * len(shares), [*absences]
     free = set(range(count))
     # Of two fields that share a column the surer one has it.
     for at in np.argsort(-shares[:, :count], axis=None).tolist():
@@ -63,7 +65,7 @@ def bind(signs: Signs, chosen: npt.NDArray[np.bool_], config: TableConfig) -> Bi
         if column in free and columns[field] < 0 and shares[field, column] > chances[field]:
             columns[field], chances[field] = column, float(shares[field, column])
             free.remove(column)
-    return Binding(tuple(columns), tuple(chances))
+    return Binding(tuple(columns), tuple(chances), tuple(absences))
 
 
 def _shares(scores: Floats) -> Floats:

@@ -162,6 +162,7 @@ def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int
     for index, value in told_above(asked, doubtful, table, above, memory).items():
         for known in cells:
             known[index] = value
+    absences = {slot.index: absence for slot, absence in zip(asked.slots, one.binding.absences, strict=True)}
     sums, chances = sum_rows(table, memory.reader), one.bound(config)
     mean = sum(chances) / len(chances)
     rows: dict[int, BoundRow] = {}
@@ -169,7 +170,7 @@ def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int
         if at not in sums:
             taken = tuple(span for column in bound for span in row.cells[column])
             # The network reads no rows of a long table: it takes what stands beside the field's column for its value.
-            rows[row.start] = BoundRow(cells[at], codes, taken, is_long, mean)
+            rows[row.start] = BoundRow(cells[at], codes, absences, taken, is_long, mean)
     return rows
 
 
@@ -180,6 +181,8 @@ def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) 
     if slot.index not in row.cells and not row.is_closed:
         return False
     sure, doubt = math.log(max(chance - _LEAST, _LEAST)), math.log(max(1.0 - chance, _LEAST))
+    # What a doubtful column leaves belongs to other columns, not to the absence of the value.
+    none = math.log(max(min(row.absences.get(slot.index, 1.0), 1.0 - chance), _LEAST))
     if not is_filled(cell, text):
         return _write_absent(k, sure, out)
     if slot.options:
@@ -189,14 +192,14 @@ def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) 
         rest = math.log(_LEAST / len(slot.options))
         others = [Candidate(other.encode(), (), "chosen") for other in slot.options if other != option]
         out.candidates[k] = [Candidate(option.encode(), cell, "chosen"), *others]
-        out.logits[k], out.absent[k] = [sure, *[rest] * len(others)], doubt
+        out.logits[k], out.absent[k] = [sure, *[rest] * len(others)], none
         return True
     if isinstance(slot, MixedSlot):
         return False
     read = memory.reader.read(slot, *cell)
     if read is None:
         return row.is_closed and _write_absent(k, doubt, out)
-    out.candidates[k], out.logits[k], out.absent[k] = [Candidate(read, cell)], [sure], doubt
+    out.candidates[k], out.logits[k], out.absent[k] = [Candidate(read, cell)], [sure], none
     return True
 
 

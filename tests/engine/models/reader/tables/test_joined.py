@@ -21,7 +21,7 @@ def row(**values: str) -> BoundRow:
     for at, name in enumerate(NAMES):
         start = TEXT.find(values[name]) if name in values else -1
         cells[at] = (((start, start + len(values[name])),) if start >= 0 else (), 0.9)
-    return BoundRow(cells, {}, (), True, 0.9)
+    return BoundRow(cells, {}, {}, (), True, 0.9)
 
 
 def texts(rows: dict[int, BoundRow]) -> list[list[str]]:
