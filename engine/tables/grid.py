@@ -51,17 +51,12 @@ class Grid:
     lines: tuple[int, ...]
     gaps: tuple[Gap, ...]
 
-    @property
-    def edges(self) -> tuple[float, ...]:
-        """The middles of the gaps."""
-        return tuple((left + right) / 2 for left, right in self.gaps)
-
     def column(self, middle: float) -> int:
         """Returns the column of a place across the page."""
-        return bisect_right(self.gaps, middle, key=sum_halved)
+        return bisect_right(self.gaps, middle, key=_middle)
 
 
-def sum_halved(gap: Gap) -> float:
+def _middle(gap: Gap) -> float:
     """Returns the middle of a gap."""
     return (gap[0] + gap[1]) / 2
 
@@ -146,8 +141,8 @@ def _gaps(lines: Sequence[Line], width: float) -> tuple[Gap, ...]:
         found = _free_of_all(some, crossed * len(some))
         return [gap for gap in found if gap[1] - gap[0] >= least * width - 0.01]
 
-    edges = [sum(gap) / 2 for gap in free(lines, _CROSSED_AT_FIRST)]
-    filled = [len({bisect_right(edges, (word.left + word.right) / 2) for word in line.words}) for line in lines]
+    edges = [_middle(gap) for gap in free(lines, _CROSSED_AT_FIRST)]
+    filled = [len({bisect_right(edges, word.middle) for word in line.words}) for line in lines]
     usual = sorted(filled)[len(filled) * 3 // 4]
     return tuple(free([line for line, count in zip(lines, filled, strict=True) if count >= _FULL * usual], _CROSSED))
 

@@ -87,7 +87,7 @@ def head_lines(
             break
         block.insert(0, at)
     named = {column for at in block for column, spans in enumerate(cells(at)) if spans}
-    return block if len(named) >= max(2, _NAMED * (len(grid.edges) + 1)) else []
+    return block if len(named) >= max(2, _NAMED * (len(grid.gaps) + 1)) else []
 
 
 def crosses(line: Line, grid: Grid) -> bool:
@@ -100,7 +100,7 @@ def heads_of(lines: Sequence[Line], grid: Grid, head: Sequence[int], cells: Mapp
 
     cells: those of each line of the head.
     """
-    heads: list[list[Span]] = [[] for _ in range(len(grid.edges) + 1)]
+    heads: list[list[Span]] = [[] for _ in range(len(grid.gaps) + 1)]
     for at in head:
         own = lines[at].cells
         if at == head[-1] or sum(map(bool, cells[at])) >= _SINGLE * len(heads):
@@ -129,9 +129,9 @@ def _under(cell: Stretch, left: float, right: float, grid: Grid, below: Line, re
     more.
     """
     first, last = grid.column(cell.left + 0.1), grid.column(cell.right - 0.1)
-    extent = [(float("inf"), float("-inf"))] * (len(grid.edges) + 1)
+    extent = [(float("inf"), float("-inf"))] * (len(grid.gaps) + 1)
     for word in below.words:
-        column = grid.column((word.left + word.right) / 2)
+        column = grid.column(word.middle)
         extent[column] = min(extent[column][0], word.left), max(extent[column][1], word.right)
     best, columns = float("inf"), range(first, last + 1)
     for a in range(first, -1, -1):

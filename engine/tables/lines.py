@@ -30,6 +30,11 @@ class Stretch:
     left: float
     right: float
 
+    @property
+    def middle(self) -> float:
+        """The place halfway between its edges."""
+        return (self.left + self.right) / 2
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

@@ -127,7 +127,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
             rows[-1] = Row(rows[-1].start, joined)
             last = at
         else:
-            last_column = grid.column((line.words[-1].left + line.words[-1].right) / 2)
+            last_column = grid.column(line.words[-1].middle)
             is_sum = forms.matches(own, last_column) > 0
             between.append(Between(line.start, line.end, len(rows), is_sum))
     heads = heads_of(lines, grid, head, cells, text)
@@ -215,7 +215,7 @@ def _aligned(lines: Sequence[Line], grid: Grid, column: int) -> float:
 
 def _extent(line: Line, grid: Grid, column: int) -> Gap | None:
     """Returns the edges of a line's words in a column."""
-    own = [word for word in line.words if grid.column((word.left + word.right) / 2) == column]
+    own = [word for word in line.words if grid.column(word.middle) == column]
     return (own[0].left, own[-1].right) if own else None
 
 
@@ -253,7 +253,7 @@ def _cells(line: Line, grid: Grid, text: str) -> Cells:
     """Returns the spans of a line's words in each column: words with nothing but blanks between them are one span."""
     cells: list[list[Span]] = [[] for _ in range(len(grid.gaps) + 1)]
     for word in line.words:
-        own = cells[grid.column((word.left + word.right) / 2)]
+        own = cells[grid.column(word.middle)]
         if own and own[-1][1] <= word.start and not text[own[-1][1] : word.start].strip():
             own[-1] = own[-1][0], word.end
         else:

@@ -89,11 +89,14 @@ def bound_lists(lists: Sequence[Asked], memory: Memory) -> list[dict[int, BoundR
     by_list: list[list[BoundTable]] = [[] for _ in lists]
     above = 0
     for table in tables_in(memory) if lists else ():
-        tried = [_tried(asked, table, above, memory) for asked in lists]
+        tried: list[BoundTable | None] = [None] * len(lists)
+        if len(table.rows) >= lists[0].config.rows and not has_labels(table, memory.passage.text):
+            whole = with_headings(table, memory.passage.text, above)
+            tried = [_tried(asked, table, whole, memory) for asked in lists]
         above = table.end
         shares = [0.0 if one is None else one.share(asked.config) for one, asked in zip(tried, lists, strict=True)]
-        best = max(range(len(lists)), key=shares.__getitem__, default=-1)
-        if best >= 0 and (own := tried[best]) is not None and shares[best] > 0:
+        best = max(range(len(lists)), key=shares.__getitem__)
+        if (own := tried[best]) is not None and shares[best] > 0:
             by_list[best].append(own)
     return [_all_rows(asked, own, memory) for asked, own in zip(lists, by_list, strict=True)]
 
@@ -113,14 +116,14 @@ def outside_of(lists: Mapping[int, Mapping[int, BoundRow]], memory: Memory) -> l
     return [w for w, window in enumerate(memory.windows) if not inside[window.first : window.last].all()]
 
 
-def _tried(asked: Asked, table: Table, above: int, memory: Memory) -> BoundTable | None:
-    """Returns a table bound to the fields of a list, None if it is no table of rows, or too few fields have values."""
-    if len(asked.slots) < 2 or len(table.rows) < asked.config.rows:
+def _tried(asked: Asked, table: Table, whole: Table, memory: Memory) -> BoundTable | None:
+    """Returns a table bound to the fields of a list, None if it is too wide, or too few fields have values in it.
+
+    whole: the table with what its headings tell.
+    """
+    if len(asked.slots) < 2 or len(whole.heads) > _COLUMNS:
         return None
-    if has_labels(table, memory.passage.text) or not (any(table.heads) or len(table.rows) >= asked.config.long):
-        return None
-    whole = with_headings(table, memory.passage.text, above)
-    if len(whole.heads) > _COLUMNS:
+    if not (any(table.heads) or len(table.rows) >= asked.config.long):
         return None
     signs = signs_of(asked, whole, memory)
     if signs is None:
