@@ -85,6 +85,8 @@ def tables_of(text: str, word_start: Starts | None = None, word_box: Boxes | Non
         begin, table = _table(lines, replace(grid, first=own[0], until=own[-1] + 1, lines=tuple(own)), floor, text)
         taken[begin : own[-1] + 1] = [True] * (own[-1] + 1 - begin)
         tables.append(table)
+        above = lines[own[0] : begin]
+        tables += (_table(above, other, 0, text)[1] for other in grids_of(above)) if len(above) >= LINES else ()
     return sorted((table for table in tables if len(table.rows) > 1), key=lambda table: table.start)
 
 
@@ -103,7 +105,9 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     """Returns the first line of a grid's table, which is `floor` or below, and the table."""
     head, first = _head(lines, _coarse(lines, grid, text), floor, text)
     grid = _fitted(lines, grid, head, text)
-    begin = min([grid.first, *head])
+    # Lines above the head belong to another table.
+    begin = min(head, default=grid.first)
+    grid = replace(grid, lines=tuple(at for at in grid.lines if at >= begin))
     cells = {at: _cells(lines[at], grid, text) for at in range(begin, grid.until)}
     fitting = {*grid.lines}
     own_cells = [cells[at] for at in grid.lines]
@@ -119,7 +123,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
             continue
         filled = {column for column, spans in enumerate(own) if spans}
         is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _filled(own, figures))
-        if at >= first and is_row and len(filled & usual) > _FILLED * len(usual):
+        if at >= first and is_row and _fills(own, usual):
             rows.append(Row(line.start, own))
             last = at
         elif rows and last == at - 1 and not line.blank and _continues(filled, rows[-1], figures, line, grid):
@@ -131,7 +135,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
             is_sum = forms.matches(own, last_column) > 0
             between.append(Between(line.start, line.end, len(rows), is_sum))
     heads = heads_of(lines, grid, head, cells, text)
-    end = max(lines[at].end for at in range(grid.first, grid.until))
+    end = max(lines[at].end for at in range(begin, grid.until))
     start = min(word.start for at in range(begin, grid.until) for word in lines[at].words)
     return begin, Table(start, end, heads, tuple(rows), tuple(between), figures)
 
@@ -146,15 +150,24 @@ def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[lis
         return known[at]
 
     fitting = [cells(at) for at in grid.lines]
-    figures, _ = _columns(fitting, text)
+    figures, usual = _columns(fitting, text)
     forms = Forms(fitting, figures, text)
+
+    def is_row(at: int) -> bool:
+        return _fills(cells(at), usual) and 2 * forms.matches(cells(at)) > _filled(cells(at), figures)
+
     # In a table without figures the first line is the head.
-    first = next((at for at in grid.lines if 2 * forms.matches(cells(at)) > _filled(cells(at), figures)), None)
+    first = next(filter(is_row, grid.lines), None)
     if first is None:
         first = grid.lines[1]
         above = head_lines(lines, grid, grid.first, floor, cells, forms)
         return (above, grid.first) if above else ([grid.first], first)
     return head_lines(lines, grid, first, floor, cells, forms), first
+
+
+def _fills(cells: Cells, usual: frozenset[int]) -> bool:
+    """Returns whether a line fills as many of the usual columns as a row does."""
+    return _filled(cells, usual) > _FILLED * len(usual)
 
 
 def _filled(cells: Cells, columns: frozenset[int]) -> int:

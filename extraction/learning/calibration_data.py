@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +30,7 @@ from cinnabar.schemas.pointers import above
 # and long contracts take long.
 _ENOUGH, _ENOUGH_TEXT = 3000, 600_000
 Family = Literal["values", "absences", "rows", "lists"]
+ALL: tuple[Family, ...] = ("values", "absences", "rows", "lists")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,13 @@ def unseen_files(labelled: LabelledSet, about: Mapping[str, Any]) -> list[str]:
 
 
 def observe(
-    labelled: LabelledSet, engine: Filler, pool: ParserPool, done: Callable[[int], None] = lambda _: None
+    labelled: LabelledSet,
+    engine: Filler,
+    pool: ParserPool,
+    done: Callable[[int], None] = lambda _: None,
+    families: Collection[Family] = ALL,
 ) -> list[Observation]:
-    """Returns the observations of a set's documents that fit one chunk, up to the limits above."""
+    """Returns the observations of these families of a set's documents that fit one chunk, up to the limits above."""
     source = load_schema(labelled.folder / "schema.json")
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
@@ -78,7 +83,8 @@ def observe(
             signs = signs_of(form, passage, merged)
             leaves = {at: own for at, own in signs.leaves.items() if merged.leaves[at].slot not in form.constants}
             asked = RecordSigns(*(_asked(part, facts) for part in (leaves, signs.rows, lists)))
-            observations += _observations(labelled, files[path], merged, asked)
+            own = _observations(labelled, files[path], merged, asked)
+            observations += (one for one in own if one.family in families)
     return observations
 
 

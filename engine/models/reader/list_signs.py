@@ -1,9 +1,10 @@
 """The signs that a list is complete: it has every item of the document and nothing else.
 
-They come from the model (how sure it is of the rows, of the places that it refused, of the rows' values and of the
-whole record), and from the text: lines alike that begin no row, a separator behind the last item, gaps in a numbering,
-and columns that add up to a printed sum. All are log odds, logarithms or marks, for the logistic scale of
-`calibration.py`. Printed counts ("3 items"), gaps between rows, and repeated rows told nothing more on 46 sets.
+They come from the model (how sure it is of the rows, of the places that it refused, of the rows' values, of each
+field over all rows, and of the whole record), and from the text: lines alike that begin no row, a separator behind the
+last item, what the text says of the list's length (`tables/list_length.py`), and columns that add up to a printed sum.
+All are log odds, logarithms or marks, for the logistic scale of `calibration.py`. Gaps between rows, and repeated rows
+told nothing more on 46 sets.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 from cinnabar.engine.models.reader.signs import EDGE, Signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, Passage
+from cinnabar.engine.tables.list_length import ListLength, length_of
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.form.form import Form, Slot, walk
+from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, walk
 from cinnabar.schemas.form.record_walk import RecordList, walk_lists
 
 #: The least sign of a sum of log probabilities.
@@ -31,13 +32,10 @@ _LOWEST = -12.0
 _SHAPE = 6
 #: The share of the rows whose lines have a shape that is the list's own.
 _OWN_SHAPE = 0.25
-#: Numbers of neighbouring rows that differ by this or more are no numbering.
-_FAR = 10
 #: A sum below this, without decimals, may be any number of the page.
 _SMALL = 100
 _NUMBER = re.compile(r"[-+]?\d(?:[\d.,'’ \u00a0\u202f]*\d)?")
 _PART = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
-_NUMBERED = re.compile(r"\W{0,3}(\d{1,4})(?=[\s.):\]])")
 
 
 def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> dict[str, Signs]:
@@ -62,7 +60,9 @@ def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> di
         start, end = _region(record_list, passage, filled, anchors)
         left = [chance for anchor, chance in refused[record_list.array.index] if start <= anchor < end]
         begun = [row for row in rows if row.anchor is not None]
-        own = _of_model(begun, left) | _of_values(rows, text) | _of_text(begun, text, start, end)
+        places = [row.anchor for row in rows if row.anchor is not None]
+        own = _of_model(begun, left) | _of_values(rows, text) | _of_fields(rows) | _of_text(begun, text, start, end)
+        own |= _of_length(length_of(passage.text, places, list_names(record_list.array), end))
         own |= {name: whole[name] for name in ("record", "there", "length")}
         item = record_list.array.item
         own["fields"] = math.log1p(sum(isinstance(node, Slot) for node in walk(item)) if item else 0)
@@ -93,6 +93,12 @@ class _Row:
             (start - passage.offset, end - passage.offset) for leaf in own.values() for start, end in leaf.spans
         )
         return cls(None if anchor is None else anchor - passage.offset, chance, own, spans)
+
+
+def list_names(array: ArrayNode) -> list[str]:
+    """Returns the words for a list and for its items that its schema has."""
+    item = array.item
+    return [array.title, array.path.rpartition("/")[2], item.title if isinstance(item, ObjectNode) else ""]
 
 
 def chance_of(signs: Signs) -> float:
@@ -156,6 +162,30 @@ def _of_values(rows: Sequence[_Row], text: _Text) -> Signs:
     }
 
 
+def _of_fields(rows: Sequence[_Row]) -> Signs:
+    """Returns the signs from the fields: a wrong column makes a value of every row wrong."""
+    by_slot: dict[int, list[Leaf]] = defaultdict(list)
+    for row in rows:
+        for leaf in row.leaves.values():
+            by_slot[leaf.slot].append(leaf)
+    sure = [sum(leaf.confidence for leaf in own) / len(own) for own in by_slot.values()]
+    without = sum(all(leaf.origin in ("absent", "default") for leaf in own) for own in by_slot.values())
+    return {
+        "field_least": min(map(log_odds, sure), default=0.0),
+        "field_all": max(_LOWEST, sum(math.log(max(one, EDGE)) for one in sure)),
+        "field_absent": without / max(len(by_slot), 1),
+    }
+
+
+def _of_length(length: ListLength) -> Signs:
+    """Returns the signs from what the text says of the list's length."""
+    return {
+        "counts": math.log1p(length.agreeing) if not length.disagrees else 0.0,
+        "miscounted": float(length.disagrees),
+        "numbering": float(length.numbered) if not length.gaps else -1.0,
+    }
+
+
 def _of_text(rows: Sequence[_Row], text: _Text, start: int, end: int) -> Signs:
     """Returns the signs from the text around the rows, within the characters [start, end)."""
     taken = {text.line_of(row.anchor) for row in rows if row.anchor is not None}
@@ -167,7 +197,6 @@ def _of_text(rows: Sequence[_Row], text: _Text, start: int, end: int) -> Signs:
     return {
         "alike_share": alike / (alike + len(taken)) if taken else 0.0,
         "continues": float(text.text[last : last + 2].strip()[:1] in (",", ";", "&") and last < len(text.text)),
-        "numbering": _numbering([text.start_of(line) for line in sorted(taken)], text.text, end),
     }
 
 
@@ -253,21 +282,3 @@ def _as_number(text: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if math.isfinite(value) and abs(value) < 1e15 else None
-
-
-def _numbering(starts: Sequence[int], text: str, end: int) -> float:
-    """Returns 1 if the lines of the rows are numbered without a gap, -1 with one, 0 if they are not numbered.
-
-    A numbering that goes on between the last row and the character `end` has a gap too.
-    """
-    matches = [_NUMBERED.match(text, start) for start in starts]
-    numbers = [int(match[1]) for match in matches if match is not None]
-    if len(numbers) < 2 or len(numbers) < len(starts):
-        return 0.0
-    steps = {after - before for before, after in pairwise(numbers)}
-    if not all(0 < step < _FAR for step in steps):
-        return 0.0
-    if steps != {1} or numbers[0] > 1:
-        return -1.0
-    later = (_NUMBERED.match(text, match.end()) for match in re.compile("\n").finditer(text, starts[-1], end))
-    return -1.0 if any(match is not None and int(match[1]) == numbers[-1] + 1 for match in later) else 1.0

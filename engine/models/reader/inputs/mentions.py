@@ -31,6 +31,7 @@ class MentionReader:
         self.locale: Locale = document_locale(text)
         self._mentions: list[Mention] | None = None
         self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
+        self._cells: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
         self._typed: dict[_Key, dict[int, bytes | None]] = {}
         self._pieces: npt.NDArray[np.int64] | None = None
 
@@ -41,24 +42,29 @@ class MentionReader:
             self._mentions = sorted(scan(self.text, self.locale), key=_start)
         return self._mentions
 
-    def readings(self, *spans: tuple[int, int]) -> tuple[bytes, ...]:
-        """Returns the possible readings of these spans as canonical JSON texts, the likelier first."""
-        if spans not in self._readings:
+    def readings(self, *spans: tuple[int, int], alone: bool = False) -> tuple[bytes, ...]:
+        """Returns the possible readings of these spans as canonical JSON texts, the likelier first.
+
+        alone: what stands beside the spans is none of their business, as in the cell of a table.
+        """
+        known = self._cells if alone else self._readings
+        if spans not in known:
             start, end = spans[0][0], spans[-1][1]
             before, after = self.text[max(0, start - _CONTEXT) : start], self.text[end : end + _CONTEXT]
             read = " ".join(self.text[a:b] for a, b in spans)
-            self._readings[spans] = json_readings(read, self.locale, before, after)
-        return self._readings[spans]
+            known[spans] = json_readings(read, self.locale, *(("", "") if alone else (before, after)))
+        return known[spans]
 
-    def read(self, slot: Slot, *spans: tuple[int, int]) -> bytes | None:
-        """Returns the first reading of these spans that the slot accepts, or None.
+    def read(self, slot: Slot, *spans: tuple[int, int], alone: bool = False) -> bytes | None:
+        """Returns the first reading of these spans that the slot accepts, or None (`readings`).
 
         For a number or a text, as Pydantic's Decimal is, the number goes first if the words are one and nothing else.
         """
-        reading = next((r for r in self.readings(*spans) if r != b"null" and slot.accepts(r)), None)
+        readings = self.readings(*spans, alone=alone)
+        reading = next((r for r in readings if r != b"null" and slot.accepts(r)), None)
         if reading is None or slot.kind != "string" or reading[:1] != b'"':
             return reading
-        number = next((r for r in self.readings(*spans) if r[:1] in b"-0123456789"), None)
+        number = next((r for r in readings if r[:1] in b"-0123456789"), None)
         if number is None or not slot.accepts(number) or not (slot.free or slot.accepts(b'"%s"' % number)):
             return reading
         return number if is_amount(" ".join(self.text[a:b] for a, b in spans)) else reading

@@ -321,8 +321,10 @@ class TableConfig:
     rows: int = 8
     fields: float = 0.4
     long_fields: float = 0.3
+    #: The least probability of the columns that make a short table the list, whose other cells the network reads.
+    listing: float = 0.4
     #: The least number of rows of a long table.
-    long: int = 40
+    long: int = 16
 
     def least(self, rows: int) -> tuple[float, float]:
         """Returns the least probability of a column of a table of so many rows, and the least share of fields."""

@@ -190,7 +190,7 @@ def _readable(
         for at, slot in enumerate(slots):
             own = codes[at][column]
             read = sum(
-                words_of(cell, text) in own if slot.options else memory.reader.read(slot, *cell) is not None
+                words_of(cell, text) in own if slot.options else memory.reader.read(slot, *cell, alone=True) is not None
                 for cell in cells
             )
             shares[at, column] = read / len(cells) if cells else 0.0

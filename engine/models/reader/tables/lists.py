@@ -65,7 +65,7 @@ class BoundTable:
 
     def bound(self, config: TableConfig) -> list[float]:
         """Returns the probabilities of the columns that are sure enough."""
-        least, _ = config.least(len(self.table.rows))
+        least = min(config.least(len(self.table.rows))[0], config.listing)
         both = zip(self.binding.columns, self.binding.chances, strict=True)
         return [chance for column, chance in both if column >= 0 and chance >= least]
 
@@ -153,7 +153,8 @@ def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int
     both = zip(asked.slots, one.binding.columns, one.binding.chances, strict=True)
     for slot, column, chance in both:
         if column < 0 or chance < least:
-            doubtful.append(slot)
+            # What a column may tell is not sought above the table.
+            doubtful += [slot] if column < 0 or chance < config.listing else []
             for known in cells if is_long else ():
                 known[slot.index] = (), chance if column < 0 else 1.0 - chance
             continue
@@ -199,7 +200,7 @@ def write_cell(k: int, slot: Slot, row: BoundRow, memory: Memory, out: Answers) 
         return True
     if isinstance(slot, MixedSlot):
         return False
-    read = memory.reader.read(slot, *cell)
+    read = memory.reader.read(slot, *cell, alone=True)
     if read is None:
         return row.is_closed and _write_absent(k, doubt, out)
     out.candidates[k], out.logits[k], out.absent[k] = [Candidate(read, cell)], [sure], none

@@ -34,7 +34,11 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     part = [0.0] * len(columns)
     found: set[int] = set()
     rows = since = 0
+    # A sum that fills too few columns for a row ends a part as well.
+    ends = {line.rows for line in table.between if line.is_sum}
     for at, own in enumerate(numbers):
+        if at in ends:
+            part, since = [0.0] * len(columns), 0
         known = [(c, number) for c, number in enumerate(own) if number]
         # A sum of one row repeats it, and lacks what is no number that one can sum.
         fewer = at > 0 and filled[at] < filled[at - 1]
@@ -86,7 +90,7 @@ def _is(number: float, total: float) -> bool:
 
 def _number(cell: Sequence[Span], reader: MentionReader) -> float:
     """Returns the number of a cell, 0 if it is none."""
-    for reading in reader.readings(*cell) if cell else ():
+    for reading in reader.readings(*cell, alone=True) if cell else ():
         if reading[:1] in b"-0123456789":
             return float(json.loads(reading))
     return 0.0

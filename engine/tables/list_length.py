@@ -1,0 +1,221 @@
+"""What a document says of the length of a list, held against the rows that were found: numbers of rows and counts.
+
+Nothing is known of the words of a count: a number outside of the rows is one if it has a word beside it and is the
+number of the rows, or of those since the last such line; if most lines of a kind count right, the others tell of rows
+that were not found.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from cinnabar.engine.tables.heads import Span
+
+#: Numbers of neighbouring rows that differ by this or more are no numbering; the share of the steps that are one.
+_FAR, _STEPS = 10, 0.9
+#: The least count whose line does not name the list.
+_COUNTED = 10
+#: The share of the lines of a kind that count right, and the fewest of them, for the others to be trusted.
+_RIGHT, _LINES = 0.6, 3
+#: A single count that is this much away from the rows found, in shares of it, may be a count of them.
+_NEAR, _CERTAIN = 0.05, 20
+#: The letters of a word that must agree.
+_STEM = 5
+_NUMBER = re.compile(r"(?<![\w.,/:'’+$€£#-])\d{1,6}(?:[,.’']\d{3})?(?![\w/:%-]|[.,]\d)")
+#: The word beside a number, on its left and on its right.
+_LEFT = re.compile(r"([^\W\d_]+)[^\w\n]{0,12}$")
+_RIGHT_WORD = re.compile(r"[ \t]{0,3}\(?([^\W\d_]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Rows that a document numbers or counts and that were not found, right behind the character `at`.
+
+    `numbers` are theirs if the rows are numbered; `count` is how many there are, below zero for rows too many.
+    """
+
+    at: int
+    count: int
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListLength:
+    """The rows found, the number of rows that the document tells (None if it tells none), and where it tells it.
+
+    `agreeing` is the number of printed counts that agree with the rows. `numbered`: the rows are numbered.
+    """
+
+    found: int
+    told: int | None = None
+    told_at: Span | None = None
+    agreeing: int = 0
+    numbered: bool = False
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def disagrees(self) -> bool:
+        """Returns whether the document tells of more rows, or of fewer."""
+        return bool(self.gaps) or (self.told is not None and self.told != self.found)
+
+
+def length_of(text: str, begins: Sequence[int], names: Sequence[str] = (), end: int | None = None) -> ListLength:
+    """Returns what a text says of the length of a list.
+
+    begins: the first characters of its rows. names: words for the list or for its items. end: the character behind the
+    part of the text in which the list stands.
+    """
+    begins = sorted(set(begins))
+    if not begins:
+        return ListLength(0)
+    end = len(text) if end is None else end
+    starts = sorted({text.rfind("\n", 0, at) + 1 for at in begins})
+    gaps, numbered = _numbering(text, starts, end) if len(starts) == len(begins) else ([], False)
+    counts = _counts(text, starts, end)
+    agreeing, missed = _by_kind(counts, len(begins))
+    whole = _whole(counts, len(begins), names)
+    gaps += missed if not numbered else []
+    if whole is None and gaps:
+        return ListLength(len(begins), len(begins) + sum(gap.count for gap in gaps), None, agreeing, numbered, (*gaps,))
+    if whole is None:
+        return ListLength(len(begins), None, None, agreeing, numbered)
+    told, at = whole
+    return ListLength(len(begins), told, at, agreeing + (told == len(begins)), numbered, (*gaps,))
+
+
+def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[Gap], bool]:
+    """Returns the gaps in the numbers of the rows, and whether the rows are numbered, with their first or last number.
+
+    A number that follows the last one on a later line is a gap too.
+    """
+    lines = [_numbers(text, start, _line_end(text, start)) for start in starts]
+    for place in (0, -1) if len(starts) > 1 else ():
+        numbers = [own[place][0] if own else None for own in lines]
+        steps = [two - one for one, two in pairwise(numbers) if one is not None and two is not None]
+        ones = sum(step == 1 for step in steps)
+        # Numbers may begin anew with each group.
+        known = all(0 < two - one < _FAR or two == 1 for one, two in pairwise(n for n in numbers if n is not None))
+        # Few rows are numbered if their lines begin with the numbers.
+        both = zip(starts, lines, strict=True)
+        leads = place == 0 and all(own and not _has_word(text[at : own[0][1][0]]) for at, own in both)
+        if not known or ones < max(0 if leads else 2, _STEPS * (len(starts) - 1) - 1):
+            continue
+        gaps = [
+            Gap(at, two - one - 1, tuple(range(one + 1, two)))
+            for (at, one), (_, two) in pairwise(zip(starts, numbers, strict=True))
+            if one is not None and two is not None and two - one > 1
+        ]
+        first, last = numbers[0], numbers[-1]
+        if leads and first is not None and 1 < first < _FAR:
+            gaps.insert(0, Gap(starts[0], first - 1, tuple(range(1, first))))
+        if leads and last is not None and _goes_on(text, starts[-1], end, last + 1):
+            gaps.append(Gap(starts[-1], 1, (last + 1,)))
+        return gaps, True
+    return [], False
+
+
+def _goes_on(text: str, last: int, end: int, number: int) -> bool:
+    """Returns whether a line below begins with a number as rows do: nothing stands before it, and a blank behind it."""
+    return re.compile(rf"\n\W{{0,3}}{number}(?=[\s.):\]])").search(text, last, end) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """A number outside of the rows: its value, the words beside it, the rows above it, and its characters."""
+
+    value: int
+    left: str
+    right: str
+    rows: int
+    at: Span
+
+    def named(self, stems: set[str]) -> bool:
+        """Returns whether a word beside the number is one for the list."""
+        return any(word[:_STEM] in stems for word in (self.left, self.right) if word)
+
+
+def _counts(text: str, starts: Sequence[int], end: int) -> list[_Count]:
+    """Returns the numbers with a word beside them on lines that begin no row."""
+    found: list[_Count] = []
+    rows, begin = {*starts}, 0
+    while begin < end:
+        close = _line_end(text, begin)
+        if begin not in rows:
+            for value, at in _numbers(text, begin, close):
+                left = _LEFT.search(text, begin, at[0])
+                right = _RIGHT_WORD.match(text, at[1], close)
+                words = [match[1].lower() if match else "" for match in (left, right)]
+                if any(words):
+                    found.append(_Count(value, words[0], words[1], bisect_left(starts, begin), at))
+        begin = close + 1
+    return found
+
+
+def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[Gap]]:
+    """Returns how many counts of several parts of the list are right, and the rows that the others miss."""
+    kinds: dict[tuple[str, str], list[_Count]] = {}
+    for one in counts:
+        kinds.setdefault((one.left, one.right), []).append(one)
+    best: tuple[int, list[Gap]] = 0, []
+    for own in kinds.values():
+        if len(own) < _LINES:
+            continue
+        places = [one.rows for one in own]
+        above = [two - one for one, two in pairwise([0, *places])]
+        below = [two - one for one, two in pairwise([*places, rows])]
+        for found in (above, below):
+            right = sum(one.value == count > 0 for one, count in zip(own, found, strict=True))
+            # A line that stands again at the head of the next page counts nothing.
+            asked = sum(count > 0 for count in found)
+            if right >= _LINES and right >= _RIGHT * asked and right > best[0]:
+                gaps = [
+                    Gap(one.at[0], one.value - count)
+                    for one, count in zip(own, found, strict=True)
+                    if count > 0 and one.value != count and abs(one.value - count) <= max(2, count)
+                ]
+                best = right, gaps
+    return best
+
+
+def _whole(counts: Sequence[_Count], found: int, names: Sequence[str]) -> tuple[int, Span] | None:
+    """Returns the printed count of all rows and where it stands: the right one, or the nearest that is likely one."""
+    stems = {word.lower()[:_STEM] for name in names for word in re.findall(r"[^\W\d_]{3,}", name)}
+    likely = [one for one in counts if one.named(stems) or one.value >= _COUNTED]
+    right = [one for one in likely if one.value == found]
+    if right:
+        one = max(right, key=lambda count: count.named(stems))
+        return one.value, one.at
+    far = max(1.0, _NEAR * found)
+    near = [
+        one for one in likely
+        if abs(one.value - found) <= far and (found >= _CERTAIN or one.named(stems)) and one.rows in (0, found)
+    ]  # fmt: skip
+    if not near:
+        return None
+    one = min(near, key=lambda count: (not count.named(stems), abs(count.value - found)))
+    return one.value, one.at
+
+
+def _numbers(text: str, begin: int, end: int) -> list[tuple[int, Span]]:
+    """Returns the whole numbers of a line that stand alone: no parts of dates, amounts or codes."""
+    return [(int(re.sub(r"\D", "", m[0])), m.span()) for m in _NUMBER.finditer(text, begin, end)]
+
+
+def _has_word(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+def _line_end(text: str, begin: int) -> int:
+    end = text.find("\n", begin)
+    return len(text) if end < 0 else end
+
+
+def printed_around(text: str, at: Span) -> str:
+    """Returns the words of a printed count: the part of its line between wide gaps, or behind the last sign."""
+    begin, end = text.rfind("\n", 0, at[0]) + 1, _line_end(text, at[1])
+    parts: Iterator[re.Match[str]] = re.finditer(r"\S+(?: \S+)*", text[begin:end])
+    return next((m[0] for m in parts if m.start() <= at[0] - begin < m.end()), text[slice(*at)])[:80]
