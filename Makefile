@@ -93,7 +93,10 @@ improve-report: setup  ## measure cinnabar improve: corrected documents, then F1
 	@$(PY) -m bench.improve_report $(SETS) $(ARGS)
 
 calibrate: setup  ## fit the shipped model's confidence on documents it was not trained on (DATA=sets LIMIT=30)
+	@test -d runs/lists/calibration || $(PY) -m bench.list_layouts runs/lists/calibration --documents 96 \
+	  --part tuning --seed 31 --rows 6 150
 	@OMP_NUM_THREADS=1 $(PY) -m training.calibrate "$(DATA)" --limit $(LIMIT) --cache runs/calibration \
+	  --lists runs/lists/calibration \
 	  --diagram docs/model/reliability.svg --device $(DEVICE)
 
 house-report: setup  ## count lines, statements, rooms, floors, circles, packages, and time a cold start (ARGS=--record)

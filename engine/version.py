@@ -17,8 +17,8 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (19, "4fb4124c58210ac3"),
-    "reader": (21, "0a358b3d0019529b"),
+    "engine": (20, "ddbff059b11fe309"),
+    "reader": (22, "778eee84daba8916"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),
     "remote": (11, "f5f85898a680c1ba"),

@@ -1,8 +1,11 @@
 """Fits the confidence of the shipped weights on the sets of their recipe, without the documents that trained them.
 
-    python -m training.calibrate ../shared/data --cache runs/calibration --diagram docs/model/reliability.svg
+    python -m bench.list_layouts runs/lists/calibration --documents 96 --part tuning --seed 31 --rows 6 150
+    python -m training.calibrate ../shared/data --lists runs/lists/calibration --cache runs/calibration \\
+        --diagram docs/model/reliability.svg
 
 Of a set that trains the documents held back count, of a set that the recipe leaves out any; other sets are passed over.
+The sets of `--lists` only tell whether lists are complete: labelled documents with long lists are few.
 """
 
 from __future__ import annotations
@@ -33,10 +36,12 @@ def main() -> None:
     parser.add_argument("--diagram", type=Path, help="an SVG of confidence against the share of right values")
     parser.add_argument("--device", choices=get_args(Device), default="auto")
     parser.add_argument("--workers", type=int, default=2, help="parser processes")
+    parser.add_argument("--lists", type=Path, help="a folder of sets that only tell whether lists are complete")
     asked = parser.parse_args()
     options = CalibrateOptions(asked.model, asked.limit, asked.cache, asked.diagram, asked.device, asked.workers)
     found = [one for path in asked.sets for one in find_sets(path)]
-    calibrate_on(sets_of_recipe(found, load_recipe()), options)
+    lists = [] if asked.lists is None else find_sets(asked.lists)
+    calibrate_on([*sets_of_recipe(found, load_recipe()), *lists], options, [one.name for one in lists])
 
 
 if __name__ == "__main__":

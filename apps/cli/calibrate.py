@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -87,8 +87,11 @@ class CalibrateOptions:
                 raise UsageError(f"--cache: {self.cache} is no folder that can be made: {error.strerror}") from error
 
 
-def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions) -> None:
-    """Fits the confidence of a model on these sets, writes it into the model's folder, and prints its quality."""
+def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions, only_lists: Collection[str] = ()) -> None:
+    """Fits the confidence of a model on these sets, writes it into the model's folder, and prints its quality.
+
+    only_lists: the names of sets that only tell whether lists are complete.
+    """
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.calibrating import LEAVES, worth
     from cinnabar.extraction.learning.calibrating import calibrate as fit_confidence
@@ -99,7 +102,7 @@ def calibrate_on(sets: Sequence[LabelledSet], options: CalibrateOptions) -> None
     with Bar() as bar:
         bar.begin(sum(min(options.limit, len(one.truths)) for one in sets))
         result = fit_confidence(
-            sets, options.model, options.device, options.cache, options.limit, options.workers, bar.step
+            sets, options.model, options.device, options.cache, options.limit, options.workers, bar.step, only_lists
         )
 
     known = frozenset(names)

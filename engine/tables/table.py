@@ -7,6 +7,7 @@ is a heading, a note or a sum.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +23,9 @@ _FIGURES = 0.7
 #: The share of the usual columns that a row fills; a column is usual if this share of the fullest lines fills it, and a
 #: line is one of the fullest with this share of the columns that these fill.
 _FILLED, _USUAL, _FULL = 0.5, 0.6, 0.7
-#: The share of rows with a sign between two columns, or a colon behind the first one, that makes them labels.
+#: The share of rows with a sign between two columns, or a first cell that begins with a label, that makes them labels.
 _LABELS = 0.6
+_LABEL = re.compile(r"[^\W\d][^:=\n]{0,40}?(?: ?:(?!\S)|=$)")
 _BETWEEN = frozenset({"=", ":", "->", "=>", "→"})
 #: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
 _FITTING = 0.6
@@ -97,7 +99,7 @@ def has_labels(table: Table, text: str) -> bool:
     """
     columns = [[words_of(row.cells[c], text) for row in table.rows] for c in range(len(table.heads))]
     signs = [sum(cell in _BETWEEN for cell in column) for column in columns]
-    colons = sum(cell.endswith((":", "=")) for cell in columns[0])
+    colons = sum(_LABEL.match(cell) is not None for cell in columns[0])
     return max(*signs, colons) >= _LABELS * len(table.rows)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from cinnabar.engine.version import values_version
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.learning.calibration_data import (
+    ALL,
     Family,
     Observation,
     observe,
@@ -63,7 +64,8 @@ SIGNS: dict[Family, tuple[str, ...]] = {
     "rows": ("posterior", "values", "best", "count", "empty", "record", "there", "rows"),
     "lists": (
         "decided", "least", "next", "fewer", "values", "worst", "sums", "rows", "empty", "alike_share", "continues",
-        "numbering", "fields", "record", "there", "length",
+        "numbering", "fields", "record", "there", "length", "field_least", "field_all", "field_absent", "counts",
+        "miscounted",
     ),
 }  # fmt: skip
 # Signs that rise with the model's own probability.
@@ -244,12 +246,13 @@ def calibrate(
     limit: int | None = None,
     workers: int = 2,
     done: Callable[[int], None] = lambda _: None,
+    only_lists: Collection[str] = (),
 ) -> Calibrated:
     """Fits the calibration of a model on sets and writes it into the model's folder.
 
-    It uses at most `limit` documents of each set, and none that the model's folder marks as trained on. `cache` keeps
-    the observations. A fine-tuned model starts from its own calibration. Raises UsageError if no labelled document is
-    left.
+    It uses at most `limit` documents of each set, and none that the model's folder marks as trained on. Of the sets
+    named in `only_lists` it judges only whether their lists are complete. `cache` keeps the observations. A fine-tuned
+    model starts from its own calibration. Raises UsageError if no labelled document is left.
     """
     engine, folder, weights, config = _uncalibrated(name, device)
     seen: list[Observation] = []
@@ -259,7 +262,7 @@ def calibrate(
             path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.jsonl"
             observations = None if path is None else read_observations(path)
             if observations is None:
-                observations = observe(chosen, engine, pool, done)
+                observations = observe(chosen, engine, pool, done, ("lists",) if one.name in only_lists else ALL)
                 if path is not None:
                     write_observations(path, observations)
                     # Read back as the next run reads them: the same observations give the same fit.

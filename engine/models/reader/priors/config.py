@@ -323,8 +323,9 @@ class TableConfig:
     long_fields: float = 0.3
     #: The least probability of the columns that make a short table the list, whose other cells the network reads.
     listing: float = 0.4
-    #: The least number of rows of a long table.
+    #: The least number of rows of a long table, and of one without heads, which may be a page in columns.
     long: int = 16
+    headless: int = 24
 
     def least(self, rows: int) -> tuple[float, float]:
         """Returns the least probability of a column of a table of so many rows, and the least share of fields."""

@@ -58,16 +58,20 @@ def tables_in(memory: Memory) -> list[Table]:
 
 @dataclass(frozen=True, slots=True)
 class BoundTable:
-    """A table whose columns are bound to the fields of a list."""
+    """A table whose columns are bound to the fields of a list.
+
+    counted: the first columns, which make it the list: without those that its headings make, unless these are groups.
+    """
 
     table: Table
     binding: Binding
+    counted: int
 
     def bound(self, config: TableConfig) -> list[float]:
-        """Returns the probabilities of the columns that are sure enough."""
+        """Returns the probabilities of the counted columns that are sure enough."""
         least = min(config.least(len(self.table.rows))[0], config.listing)
         both = zip(self.binding.columns, self.binding.chances, strict=True)
-        return [chance for column, chance in both if column >= 0 and chance >= least]
+        return [chance for column, chance in both if 0 <= column < self.counted and chance >= least]
 
     def share(self, config: TableConfig) -> float:
         """Returns the share of the list's fields that have a column; 0 if these are too few for a list.
@@ -123,13 +127,14 @@ def _tried(asked: Asked, table: Table, whole: Table, memory: Memory) -> BoundTab
     """
     if len(asked.slots) < 2 or len(whole.heads) > _COLUMNS:
         return None
-    if not (any(table.heads) or len(table.rows) >= asked.config.long):
+    if not (any(table.heads) or len(table.rows) >= asked.config.headless):
         return None
     signs = signs_of(asked, whole, memory)
     if signs is None:
         return None
     chosen = np.array([bool(slot.options) for slot in asked.slots])
-    return BoundTable(whole, bind(signs, chosen, asked.config))
+    has_groups = len({slot.path.count("/*/") for slot in asked.slots}) > 1
+    return BoundTable(whole, bind(signs, chosen, asked.config), len((whole if has_groups else table).heads))
 
 
 def _all_rows(asked: Asked, tables: Sequence[BoundTable], memory: Memory) -> dict[int, BoundRow]:

@@ -23,6 +23,27 @@ _HOLDS, _TOGETHER, _COLUMNS, _SUMMED = 0.9, 0.3, 12, 4
 _ROUNDED = 0.011
 
 
+class _Sum:
+    """The sums of the columns of some rows."""
+
+    def __init__(self, columns: int) -> None:
+        self._rows = 0
+        self._sums = [0.0] * columns
+
+    def add(self, row: Sequence[float]) -> None:
+        """Adds the numbers of a row."""
+        self._rows += 1
+        self._sums = [one + two for one, two in zip(self._sums, row, strict=True)]
+
+    def is_met(self, row: Sequence[float], fewer: bool) -> bool:
+        """Returns whether the numbers of a row are these sums. fewer: it fills fewer cells than the row above."""
+        known = [(number, one) for number, one in zip(row, self._sums, strict=True) if number]
+        # One number may be the sum of those above by chance.
+        if not self._rows or not known or not (fewer or (len(known) > 1 and self._rows >= _FEWEST)):
+            return False
+        return sum(_is(number, one) for number, one in known) >= max(1.0, _SUMS * len(known))
+
+
 def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum."""
     columns = sorted(table.figures)
@@ -30,30 +51,21 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     counting = [at for at in range(len(columns)) if _counts_up([own[at] for own in numbers])]
     numbers = [[0.0 if at in counting else number for at, number in enumerate(own)] for own in numbers]
     filled = [sum(map(bool, row.cells)) for row in table.rows]
-    whole = [0.0] * len(columns)
-    part = [0.0] * len(columns)
-    found: set[int] = set()
-    rows = since = 0
-    # A sum that fills too few columns for a row ends a part as well.
+    # A sum that fills too few columns for a row may end a part as well.
     ends = {line.rows for line in table.between if line.is_sum}
+    whole, part, since_end = (_Sum(len(columns)) for _ in range(3))
+    found: set[int] = set()
     for at, own in enumerate(numbers):
         if at in ends:
-            part, since = [0.0] * len(columns), 0
-        known = [(c, number) for c, number in enumerate(own) if number]
+            since_end = _Sum(len(columns))
         # A sum of one row repeats it, and lacks what is no number that one can sum.
         fewer = at > 0 and filled[at] < filled[at - 1]
-        # One number may be the sum of those above by chance.
-        if rows and (len(known) > 1 or (known and fewer)):
-            of_all = sum(_is(number, whole[c]) for c, number in known) if rows >= _FEWEST or fewer else 0
-            of_part = sum(_is(number, part[c]) for c, number in known) if since >= _FEWEST or (fewer and since) else 0
-            if max(of_all, of_part) >= max(1.0, _SUMS * len(known)):
-                found.add(at)
-                part, since = [0.0] * len(columns), 0
-                continue
-        rows, since = rows + 1, since + 1
-        for c, number in known:
-            whole[c] += number
-            part[c] += number
+        if any(one.is_met(own, fewer) for one in (whole, part, since_end)):
+            found.add(at)
+            part, since_end = _Sum(len(columns)), _Sum(len(columns))
+            continue
+        for one in (whole, part, since_end):
+            one.add(own)
     return found
 
 
