@@ -21,6 +21,8 @@ from cinnabar.schemas.wording import counted, harmless
 
 # What the codes of skipped inputs say.
 _SKIPS = {OTHER_KIND: "of another kind", EMPTY_RECORD: "without any value", SYSTEM_FILE: "of the system, no documents"}
+# The most lists of another length that are told.
+_LISTS = 10
 # Rows and columns of the preview.
 _PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
 
@@ -70,6 +72,8 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
         console.print(f"Records that fail a check of the schema: {failing} (cinnabar checks --out {out})")
     if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
         console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
+    for path, pointer, sentence in [one for run_id in runs for one in _incomplete(run_id, out)][:_LISTS]:
+        console.print(f"List of another length: {harmless(path)} {pointer}: {harmless(sentence)}", markup=False)
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
@@ -84,6 +88,13 @@ def _failing(run_id: str, out: Path) -> int:
     sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
     with connect(out, sql=sql) as connection:
         return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
+
+
+def _incomplete(run_id: str, out: Path) -> list[tuple[str, str, str]]:
+    """Returns the lists of a run's records whose documents tell another length: path, pointer and sentence."""
+    sql = "SELECT path, pointer, length FROM lists WHERE run_id = ? AND incomplete ORDER BY path, pointer LIMIT ?"
+    with connect(out, sql=sql) as connection:
+        return connection.execute(sql, [run_id, _LISTS]).fetchall()
 
 
 def _preview(source: SchemaSource, out: Path) -> tuple[list[str], list[list[Any]], int]:

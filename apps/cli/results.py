@@ -125,6 +125,12 @@ def show(
         _print(one, console)
 
 
+def _where(place: str | None, page: int | None) -> str:
+    """Returns the place of a value in words, with its page if the place does not tell it."""
+    told = [f"page {page}"] if page and "page" not in (place or "") else []
+    return " › ".join([*told, *([place] if place else [])])
+
+
 def _print(one: Shown, console: Console) -> None:
     about = [
         ("document", one.document[:16]),
@@ -149,7 +155,7 @@ def _print(one: Shown, console: Console) -> None:
             field["confidence"],
             field["origin"],
             ", ".join(field["flags"] or ()),
-            field["place"] or field["page"],
+            _where(field["place"], field["page"]),
             field["evidence_text"],
         )
         for field in one.fields

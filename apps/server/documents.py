@@ -103,6 +103,7 @@ class FileReading:
             checks=checks,
             on_check=parameters.on_check,
             on_empty=parameters.on_empty,
+            on_list_incomplete=parameters.on_list_incomplete,
         )
         outcomes = await self._outcomes(request, files, job, filler.give_up)
         for outcome in outcomes:
@@ -232,6 +233,7 @@ def _result(name: str, outcome: Outcome) -> dict[str, Any]:
         "checks": {} if record is None else dict(record.checks),
         "rows": {} if record is None else dict(record.rows),
         "lists": {} if record is None else dict(record.lists),
+        "lengths": {} if record is None else {at: note.sentence for at, note in record.lengths.items()},
         "fields": [] if record is None else [_field(leaf) for leaf in record.leaves],
     }
 

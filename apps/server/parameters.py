@@ -254,4 +254,5 @@ class ExtractBody(Parameters):
     on_missing: Literal["quarantine", "guess"] = "quarantine"
     on_check: Literal["flag", "quarantine"] = "flag"
     on_empty: Literal["quarantine", "skip", "write"] = "quarantine"
+    on_list_incomplete: Literal["flag", "quarantine"] = "flag"
     min_confidence: _Share = 0.0

@@ -23,6 +23,8 @@ _COUNTED = 10
 _RIGHT, _LINES = 0.6, 3
 #: A single count that is this much away from the rows found, in shares of it, may be a count of them.
 _NEAR, _CERTAIN = 0.05, 20
+#: The most words of a count whose line does not name the list.
+_WORDS = 5
 #: The letters of a word that must agree.
 _STEM = 5
 _NUMBER = re.compile(r"(?<![\w.,/:'’+$€£#-])\d{1,6}(?:[,.’']\d{3})?(?![\w/:%-]|[.,]\d)")
@@ -77,7 +79,7 @@ def length_of(text: str, begins: Sequence[int], names: Sequence[str] = (), end: 
     gaps, numbered = _numbering(text, starts, end) if len(starts) == len(begins) else ([], False)
     counts = _counts(text, starts, end)
     agreeing, missed = _by_kind(counts, len(begins))
-    whole = _whole(counts, len(begins), names)
+    whole = _whole(counts, len(begins), names, text)
     gaps += missed if not numbered else []
     if whole is None and gaps:
         return ListLength(len(begins), len(begins) + sum(gap.count for gap in gaps), None, agreeing, numbered, (*gaps,))
@@ -137,6 +139,11 @@ class _Count:
         """Returns whether a word beside the number is one for the list."""
         return any(word[:_STEM] in stems for word in (self.left, self.right) if word)
 
+    def is_plain(self, text: str) -> bool:
+        """Returns whether a few words stand around the number, and no other number."""
+        words = printed_around(text, self.at)
+        return len(words.split()) <= _WORDS and len(re.findall(r"\d+(?:[.,]\d+)*", words)) == 1
+
 
 def _counts(text: str, starts: Sequence[int], end: int) -> list[_Count]:
     """Returns the numbers with a word beside them on lines that begin no row."""
@@ -181,10 +188,10 @@ def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[Gap]]:
     return best
 
 
-def _whole(counts: Sequence[_Count], found: int, names: Sequence[str]) -> tuple[int, Span] | None:
+def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str) -> tuple[int, Span] | None:
     """Returns the printed count of all rows and where it stands: the right one, or the nearest that is likely one."""
     stems = {word.lower()[:_STEM] for name in names for word in re.findall(r"[^\W\d_]{3,}", name)}
-    likely = [one for one in counts if one.named(stems) or one.value >= _COUNTED]
+    likely = [one for one in counts if one.named(stems) or (one.value >= _COUNTED and one.is_plain(text))]
     right = [one for one in likely if one.value == found]
     if right:
         one = max(right, key=lambda count: count.named(stems))

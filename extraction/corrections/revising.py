@@ -18,7 +18,7 @@ from cinnabar.extraction.reading.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.records.emptiness import with_emptiness
 from cinnabar.extraction.reading.records.validation import Validator, Violation
-from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome, Record
+from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, LIST_INCOMPLETE, Outcome, Record
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
@@ -28,7 +28,7 @@ from cinnabar.schemas.errors import NotAccepted, RunError
 
 #: The codes of documents whose record is in quarantine for its values.
 _VALUE_CODES = frozenset(
-    {"missing", "invalid", "low_confidence", "refused_fact", CHECK_FAILED, EMPTY_RECORD, UNSTORABLE}
+    {"missing", "invalid", "low_confidence", "refused_fact", CHECK_FAILED, EMPTY_RECORD, LIST_INCOMPLETE, UNSTORABLE}
 )
 #: The codes of documents whose values at the pointers nobody found.
 _GUESSED = frozenset({"missing", "refused_fact"})

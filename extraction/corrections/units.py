@@ -12,7 +12,7 @@ from typing import Any, Final, overload
 import orjson
 
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
-from cinnabar.extraction.store.records import LeafRow, Record
+from cinnabar.extraction.store.records import LeafRow, ListLengthNote, Record
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode
 from cinnabar.schemas.pointers import escape, index_of, unescape
@@ -199,7 +199,9 @@ class RecordInWork:
         there = (leaf.value is None or at(self.value, leaf.pointer) is not OUT for leaf in self.leaves.values())
         leaves = [leaf for leaf, held in zip(self.leaves.values(), there, strict=True) if held]
         all_flags = self._flags | {*flags} | {flag for leaf in leaves for flag in leaf.flags}
-        made = Record.of(text, leaves, all_flags, self.rows, self.lists, self._record.thoughts)
+        # What a person settled needs no count.
+        asked = {at: note for at, note in self._record.lengths.items() if self.lists.get(at, 0.0) < 1.0}
+        made = Record.of(text, leaves, all_flags, self.rows, self.lists, self._record.thoughts, asked)
         return replace(made, checks=self._record.checks)
 
 
@@ -234,13 +236,15 @@ def record_json(record: Record) -> dict[str, Any]:
         "checks": dict(record.checks),
         "lists": dict(record.lists),
         "thoughts": record.thoughts,
+        "lengths": {at: [note.sentence, note.disagrees] for at, note in record.lengths.items()},
     }
 
 
 def record_from(values: Mapping[str, Any]) -> Record:
     """Returns the record of these JSON values; the inverse of `record_json`."""
     leaves = tuple(map(_leaf_from, values["leaves"]))
-    return Record(**{**values, "leaves": leaves, "flags": tuple(values["flags"])})
+    lengths = {at: ListLengthNote(*note) for at, note in values.get("lengths", {}).items()}
+    return Record(**{**values, "leaves": leaves, "flags": tuple(values["flags"]), "lengths": lengths})
 
 
 def units_json(units: Sequence[Unit]) -> list[dict[str, Any]]:

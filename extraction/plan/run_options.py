@@ -27,6 +27,7 @@ EffortName = Literal["instant", "low", "medium", "high"]
 OnMissing = Literal["quarantine", "guess"]
 OnCheck = Literal["flag", "quarantine"]
 OnEmpty = Literal["quarantine", "skip", "write"]
+OnListIncomplete = Literal["flag", "quarantine"]
 Device = Literal["auto", "cpu", "cuda"]
 #: What may fail a run that ended well.
 FailOn = Literal["drift"]
@@ -72,6 +73,10 @@ class RunOptions(Options):
     # Nor is this one.
     on_empty: OnEmpty = Field(
         default="quarantine", description="Quarantine, skip or write a record whose every value is null."
+    )
+    # And neither is this one.
+    on_list_incomplete: OnListIncomplete = Field(
+        default="flag", description="Flag a record whose document counts or numbers other rows, or quarantine it."
     )
     limit: int | None = Field(default=None, ge=1, description="Read only the first N documents.")
     context: int | None = Field(

@@ -15,7 +15,7 @@ from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
 from cinnabar.extraction.documents.invoice_copies import DATA_DIFFERS, differences
-from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnMissing
+from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.filling import LONG, Asked, fill_documents, with_advice
@@ -25,9 +25,11 @@ from cinnabar.extraction.reading.records.emptiness import with_emptiness, with_f
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.reading.records.indirect_evidence import row_region, words_behind
+from cinnabar.extraction.reading.records.list_lengths import notes_of, with_list_fate
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
 from cinnabar.extraction.reading.records.signs import SIGN_DROPPED, drops_sign
+from cinnabar.extraction.reading.records.table_columns import TableColumns
 from cinnabar.extraction.reading.records.validation import Validator
 from cinnabar.extraction.reading.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
@@ -36,6 +38,8 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.form.form import Form
 
+#: The fewest rows of a record whose values name the columns of tables that they stand in.
+_TABLE_ROWS = 4
 #: The stages of a batch.
 STAGES = ("fill", "judge")
 
@@ -58,7 +62,8 @@ class Job:
     `min_confidence`. Before that it asks `tier` for the values that `engine` is not sure of. It quarantines a document
     of more than `max_tokens`, and one that the model works on for more than `max_seconds`; None sets no limit.
     `on_check` decides the outcome of a record that fails one of the `checks` of its schema, `on_empty` that of a record
-    without a value. With a `routing` each document goes through one of its jobs instead.
+    without a value, `on_list_incomplete` that of one with a list whose length the document tells otherwise. With a
+    `routing` each document goes through one of its jobs instead.
     """
 
     compiled: CompiledSchema
@@ -73,6 +78,7 @@ class Job:
     checks: Checks | None = None
     on_check: OnCheck = "flag"
     on_empty: OnEmpty = "write"
+    on_list_incomplete: OnListIncomplete = "flag"
     routing: Routes | None = None
 
 
@@ -312,6 +318,8 @@ def judged(
             return quarantined(path, document, "invalid", detail, record, pointers)
         written = Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
         final = with_fate(written, "write" if stored else job.on_empty)
+        if final.status == "written" and not stored:
+            final = with_list_fate(final, job.on_list_incomplete)
         if final.status != "written":
             return final
         unsure = record.below(job.min_confidence)
@@ -334,9 +342,12 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     leaves = []
     filled = with_constants(form, filled)
     differing = differences(document)
+    columns = TableColumns(document) if len(filled.rows) >= _TABLE_ROWS else None
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
         evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
+        if columns is not None and evidence is not None and (column := columns.at(evidence.spans[0].start)):
+            evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, column))))
         read = chance_of_reading(document, evidence)
         leaves.append(
             LeafRow(
@@ -362,7 +373,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         flags.add(REFUSED)
     if differing:
         flags.add(DATA_DIFFERS)
-    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts)
+    lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
+    return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts, lengths)
 
 
 def _lies_in(evidence: Evidence | None, spans: Sequence[Span]) -> bool:

@@ -14,6 +14,8 @@ _Status = Literal["written", "quarantined", "skipped"]
 STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
 #: The flag of a record whose every value is null, and the code of its document if it is held back or skipped.
 EMPTY, EMPTY_RECORD = "empty", "empty_record"
+#: The flag of a record one of whose lists has another length than its document tells, and the code if it is held back.
+LIST_INCOMPLETE = "list_incomplete"
 #: Where a stored value comes from: a model, a fact, or a person who corrected or accepted it.
 LeafOrigin = Origin | Literal["human"]
 
@@ -40,6 +42,14 @@ class LeafRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ListLengthNote:
+    """What a document says of the length of a list, as a sentence, and whether it disagrees with the rows found."""
+
+    sentence: str
+    disagrees: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A whole record.
 
@@ -47,7 +57,8 @@ class Record:
     are the warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer,
     the probability that each row of a list is an item of it. `lists` has, by pointer, the probability that each list is
     complete; lists of a model that cannot tell are left out. `checks` has the results of its schema's checks by name;
-    None if a check does not apply. `thoughts` is the text that a language model wrote before the record.
+    None if a check does not apply. `thoughts` is the text that a language model wrote before the record. `lengths` has,
+    by pointer, what the document says of the length of each list, if it says something.
     """
 
     text: str
@@ -58,6 +69,7 @@ class Record:
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
     thoughts: str = ""
+    lengths: Mapping[str, ListLengthNote] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -68,10 +80,17 @@ class Record:
         rows: Mapping[str, float],
         lists: Mapping[str, float],
         thoughts: str = "",
+        lengths: Mapping[str, ListLengthNote] | None = None,
     ) -> Record:
-        """Returns the record of these parts, as sure as the least sure of them."""
+        """Returns the record of these parts, as sure as the least sure of them.
+
+        A list whose length the document tells otherwise gives it the flag `list_incomplete`.
+        """
+        lengths = lengths or {}
+        disagrees = any(note.disagrees for note in lengths.values())
+        flags = {*flags} - {LIST_INCOMPLETE} | ({LIST_INCOMPLETE} if disagrees else set())
         sure = min((*(leaf.confidence for leaf in leaves), *rows.values(), *lists.values()), default=1.0)
-        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, lists=lists, thoughts=thoughts)
+        return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, {}, lists, thoughts, lengths)
 
     def row_confidence(self, pointer: str) -> float | None:
         """Returns the probability of the innermost row around this leaf, None if there is no row."""

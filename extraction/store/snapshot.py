@@ -103,10 +103,13 @@ VIEWS = {
     " (PARTITION BY document, schema_fingerprint ORDER BY run_id DESC) = 1) AS o"
     " USING (document, schema_fingerprint, run_id)",
     "checks": "SELECT * FROM _checks {latest_judged}",
-    "lists": "SELECT path, f.document, f.schema_name, pointer, field, value_json::BIGINT AS items, f.confidence,"
-    " row_confidence, f.run_id, f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
+    "lists": "SELECT path, f.document, f.schema_name, f.pointer, f.field, f.value_json::BIGINT AS items, f.confidence,"
+    " n.value_json ->> '$' AS length, coalesce(len(n.flags) > 0, false) AS incomplete, f.row_confidence, f.run_id,"
+    " f.schema_fingerprint, f.engine_fingerprint FROM fields AS f"
     " LEFT JOIN (SELECT path, document, schema_fingerprint, run_id FROM records)"
-    " USING (document, schema_fingerprint, run_id) WHERE origin = 'list'",
+    " USING (document, schema_fingerprint, run_id) LEFT JOIN (SELECT document, schema_fingerprint, run_id, pointer,"
+    " value_json, flags FROM fields WHERE origin = 'length') AS n"
+    " USING (document, schema_fingerprint, run_id, pointer) WHERE f.origin = 'list'",
 }
 _WIDE = (
     "SELECT * FROM {data} AS r WHERE {counting}"

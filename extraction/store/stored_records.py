@@ -21,7 +21,7 @@ from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.extraction.store.snapshot import view_of
 from cinnabar.extraction.store.spelling import Spelling
-from cinnabar.extraction.store.tables import LIST, THOUGHTS, evidence_in
+from cinnabar.extraction.store.tables import LENGTH, LIST, THOUGHTS, evidence_in, length_note
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.pointers import unescape
@@ -220,13 +220,14 @@ def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[d
     value = parse(text)
     rows, lists = {}, {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
     thoughts = next((str(parse(row["value_json"])) for row in leaves if row["origin"] == THOUGHTS), "")
-    leaves = [row for row in leaves if row["origin"] not in (LIST, THOUGHTS)]
+    lengths = {row["pointer"]: length_note(row) for row in leaves if row["origin"] == LENGTH}
+    leaves = [row for row in leaves if row["origin"] not in (LIST, THOUGHTS, LENGTH)]
     for leaf in leaves:
         place = _row(leaf["pointer"], value)
         if place and leaf["row_confidence"] is not None:
             rows[place] = leaf["row_confidence"]
     kept = tuple(map(_leaf, leaves))
-    record = Record(text, kept, confidence, tuple(flags or ()), rows, lists=lists, thoughts=thoughts)
+    record = Record(text, kept, confidence, tuple(flags or ()), rows, {}, lists, thoughts, lengths)
     return Stored(record, {leaf["pointer"]: leaf["field"] for leaf in leaves})
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
-from cinnabar.extraction.store.records import LeafRow, Outcome, Record
+from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListLengthNote, Outcome, Record
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.columns.arrow import arrow_value
 from cinnabar.schemas.errors import NotStored
@@ -53,6 +53,8 @@ COMMAND, CORRECT = "command", "correct"
 LIST = "list"
 #: The origin of the row that holds what a language model thought before the record.
 THOUGHTS = "thoughts"
+#: The origin of the rows that tell what a document says of the length of a list.
+LENGTH = "length"
 FIELDS = _columns(
     [
         ("document", pa.string()),
@@ -295,8 +297,13 @@ def unstorable(outcome: Outcome, error: NotStored) -> Outcome:
     return replace(outcome, status="quarantined", code=UNSTORABLE, detail=str(error), pointers=pointers)
 
 
+def length_note(row: Mapping[str, Any]) -> ListLengthNote:
+    """Returns what a row of `fields` with the origin of a length tells."""
+    return ListLengthNote(str(parse_exact(row["value_json"])), LIST_INCOMPLETE in (row["flags"] or ()))
+
+
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
-    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, and thoughts.
+    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, lengths, and thoughts.
 
     Raises NotStored if a value does not fit its column.
     """
@@ -308,6 +315,10 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
         for pointer, sure in record.lists.items():
             counted = LeafRow(pointer, str(len(_at(pointer, value))), sure, "known")
             rows.append(_field_row(counted, record, value, outcome, key) | {"origin": LIST})
+        for pointer, note in record.lengths.items():
+            flags = (LIST_INCOMPLETE,) if note.disagrees else ()
+            said = LeafRow(pointer, json_text(note.sentence), 1.0, "generated", flags=flags)
+            rows.append(_field_row(said, record, value, outcome, key) | {"origin": LENGTH})
         if record.thoughts:
             thought = LeafRow("", json_text(record.thoughts), 1.0, "generated")
             rows.append(_field_row(thought, record, value, outcome, key) | {"origin": THOUGHTS})

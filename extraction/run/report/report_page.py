@@ -10,7 +10,7 @@ from cinnabar.extraction.documents.content.codes import ADVICE, CODES
 from cinnabar.extraction.run.report.drift import LEVEL
 from cinnabar.extraction.run.report.pages import render
 from cinnabar.extraction.run.report.run_data import BINS, MOST_FIELDS, RunData
-from cinnabar.extraction.store.records import EMPTY
+from cinnabar.extraction.store.records import EMPTY, LIST_INCOMPLETE
 
 _STAGES = {
     "parse": "parse the files",
@@ -22,6 +22,7 @@ _REASONS = {
     "missing": "The document lacks a value that the schema demands.",
     "invalid": "The record breaks a rule of the schema.",
     "low_confidence": "A value is less sure than --min-confidence.",
+    LIST_INCOMPLETE: "A list has other rows than its document counts or numbers.",
     "check": "The record fails a check of its schema.",
     "unavailable": "A server did not answer.",
     "too_slow": "The model worked on it for longer than --max-seconds.",

@@ -117,6 +117,8 @@ class RunData:
     stages: Mapping[str, float] = field(default_factory=dict)
     #: Written records whose every value is null.
     empty: int = 0
+    #: Written documents with a list of another length than they tell, with what they tell.
+    incomplete: Sequence[Example] = ()
 
     @property
     def read(self) -> int:
@@ -155,11 +157,12 @@ class _Gathering:
         # A run that read nothing is compared with nothing.
         read = self._rows("SELECT 1 FROM outcomes WHERE run_id = ? AND outcome <> 'skipped' LIMIT 1", run_id)
         self._runs = [run_id, *self._before] if read else [run_id]
+        self._values = fields
         # Only the values of these runs; the files of others are left out by their statistics.
         self._rows(
             f"CREATE TEMP VIEW own_values AS SELECT * FROM {fields}"
             f" WHERE run_id IN ({', '.join(map(_literal, self._runs))}) AND schema_name = {_literal(self._schema)}"
-            " AND origin NOT IN ('list', 'thoughts')"
+            " AND origin NOT IN ('list', 'length', 'thoughts')"
         )
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -217,6 +220,7 @@ class _Gathering:
             comparisons=comparisons,
             stages=stages,
             empty=self._empty(),
+            incomplete=self._incomplete(),
         )
 
     def _outcomes(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -236,6 +240,18 @@ class _Gathering:
             "SELECT count(*) FROM records WHERE run_id = ? AND list_contains(flags, ?)", self._run, EMPTY
         )
         return int(count)
+
+    def _incomplete(self) -> list[Example]:
+        rows = self._rows(
+            "SELECT path, document, string_agg(pointer || ': ' || (value_json ->> '$'), '; ')"
+            f" FROM {self._values} JOIN (SELECT path, document, run_id FROM records WHERE run_id = ?) AS r"
+            " USING (document, run_id) WHERE origin = 'length' AND len(flags) > 0 AND schema_name = ?"
+            " GROUP BY ALL ORDER BY path LIMIT ?",
+            self._run,
+            self._schema,
+            _UNSURE,
+        )
+        return [Example(path, document, detail[:_DETAIL]) for path, document, detail in rows]
 
     def _totals(self) -> dict[str, tuple[int, int, int]]:
         """Returns the documents written, in quarantine, and of another kind, of this run and of earlier ones."""

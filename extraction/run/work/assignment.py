@@ -170,6 +170,7 @@ class Assignment:
             self.checks,
             options.on_check,
             options.on_empty,
+            options.on_list_incomplete,
         )
         if self.routing is None:
             return job

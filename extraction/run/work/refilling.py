@@ -258,6 +258,9 @@ def _record(
     lists = {
         at: sure for at, sure in old.lists.items() if not new(at) and not changes.drops(field_of(at, value))
     }
+    lengths = {
+        at: note for at, note in old.lengths.items() if not new(at) and not changes.drops(field_of(at, value))
+    }
     leaves, flags = list(kept), {*document.flags, *({_RELEASED} & {*old.flags})}
     if filled is not None:
         asked = {at: leaf for at, leaf in filled.leaves.items() if new(at)}
@@ -265,6 +268,7 @@ def _record(
         leaves += fresh.leaves
         rows |= {at: sure for at, sure in fresh.rows.items() if new(at)}
         lists |= {at: sure for at, sure in fresh.lists.items() if new(at)}
+        lengths |= {at: note for at, note in fresh.lengths.items() if new(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags} | ({REFUSED} if facts.refusals else set())
     thoughts = filled.thoughts if filled is not None and filled.thoughts else old.thoughts
-    return Record.of(text, leaves, flags, rows, lists, thoughts), {leaf.pointer for leaf in kept}
+    return Record.of(text, leaves, flags, rows, lists, thoughts, lengths), {leaf.pointer for leaf in kept}
