@@ -17,13 +17,13 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (20, "ddbff059b11fe309"),
+    "engine": (21, "0bc836db624599ec"),
     "reader": (22, "778eee84daba8916"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
-    "merging": (13, "692ce2cadabd078d"),
+    "merging": (14, "8cf906703d36b453"),
     "routing": (11, "f88b3bbfac4cfbb6"),
     "plain": (11, "61a9f2e37f1b465c"),
     "pdf": (11, "ba014b064982c32d"),

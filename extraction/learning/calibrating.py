@@ -65,7 +65,7 @@ SIGNS: dict[Family, tuple[str, ...]] = {
     "lists": (
         "decided", "least", "next", "fewer", "values", "worst", "sums", "rows", "empty", "alike_share", "continues",
         "numbering", "fields", "record", "there", "length", "field_least", "field_all", "field_absent", "counts",
-        "miscounted",
+        "miscounted", "inner", "around", "around_row",
     ),
 }  # fmt: skip
 # Signs that rise with the model's own probability.

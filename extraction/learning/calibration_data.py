@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,8 +14,9 @@ from cinnabar.engine.filler import Filler
 from cinnabar.engine.models.reader.calibration import RecordSigns, signs_of
 from cinnabar.engine.models.reader.list_signs import chance_of
 from cinnabar.engine.models.reader.signs import Signs
-from cinnabar.engine.request import Filled
+from cinnabar.engine.request import Filled, Passage
 from cinnabar.engine.version import FAMILIES, values_version
+from cinnabar.extraction.corrections.units import at as value_at
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
@@ -24,8 +26,13 @@ from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.bindings import bound_places
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import above
 
+# Of a set that tells only of lists one list in so many is also observed without one of its rows, which seldom happens by
+# itself.
+_SHORTENED, _LEAST_ROWS = 4, 4
 # Leaves and rows of one set, and characters, after which its further documents are skipped: long tables say little new,
 # and long contracts take long.
 _ENOUGH, _ENOUGH_TEXT = 3000, 600_000
@@ -83,8 +90,10 @@ def observe(
             signs = signs_of(form, passage, merged)
             leaves = {at: own for at, own in signs.leaves.items() if merged.leaves[at].slot not in form.constants}
             asked = RecordSigns(*(_asked(part, facts) for part in (leaves, signs.rows, lists)))
-            own = _observations(labelled, files[path], merged, asked)
-            observations += (one for one in own if one.family in families)
+            own = [one for one in _observations(labelled, files[path], merged, asked) if one.family in families]
+            observations += own
+            if families == ("lists",):
+                observations += _shortened(labelled.name, files[path]["file"], form, passage, result)
     return observations
 
 
@@ -104,6 +113,34 @@ def _observations(
         if one.pointer in signs.lists:
             own = signs.lists[one.pointer]
             yield Observation(name, file, "lists", round(chance_of(own), 4), one.complete, own)
+
+
+def _shortened(name: str, file: str, form: Form, passage: Passage, filled: Filled) -> Iterator[Observation]:
+    """Yields some of the lists of a record without one of their rows, which are not complete."""
+    draw = random.Random(file)
+    for one in walk_lists(form, json.loads(filled.record)):
+        if one.parent is None and len(one.rows) >= _LEAST_ROWS and draw.random() * _SHORTENED < 1:
+            less = without_row(filled, one.pointer, draw.randrange(len(one.rows)))
+            own = signs_of(form, passage, less).lists.get(one.pointer)
+            if own is not None:
+                yield Observation(name, file, "lists", round(chance_of(own), 4), False, own)
+
+
+def without_row(filled: Filled, pointer: str, number: int) -> Filled:
+    """Returns a record without one item of a list; those behind it move up."""
+    record = json.loads(filled.record)
+    value_at(record, pointer).pop(number)
+
+    def moved(place: str) -> str | None:
+        """Returns where a place is now, None if it is gone."""
+        if not place.startswith(f"{pointer}/"):
+            return place
+        step, slash, rest = place.removeprefix(f"{pointer}/").partition("/")
+        return None if int(step) == number else f"{pointer}/{int(step) - (int(step) > number)}{slash}{rest}"
+
+    leaves = {new: leaf for old, leaf in filled.leaves.items() if (new := moved(old)) is not None}
+    rows = {new: row for old, row in filled.rows.items() if (new := moved(old)) is not None}
+    return replace(filled, record=json.dumps(record), leaves=leaves, rows=rows)
 
 
 def _asked(signs: Mapping[str, Signs], facts: FactValues) -> dict[str, Signs]:

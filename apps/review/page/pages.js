@@ -71,6 +71,7 @@ export function PageBlock({ at, block, label, first, marks, active, goal, choose
     <div class="page" style=${{ aspectRatio: `${block.width} / ${block.height}` }} onPointerDown=${start} onPointerMove=${move} onPointerUp=${end}
       onPointerCancel=${() => setDrag(null)} data-part=${block.part}>
       ${address && drawn && html`<img src=${address} alt=${`Picture of ${block.label.toLowerCase()}`} draggable=${false} onError=${() => setDrawn(false)} />`}
+      ${(text ? text.tables : []).map((table) => html`<${TableRules} table=${table} percent=${percent} />`)}
       ${!drawn && text && html`<${DrawnWords} words=${words} text=${text} block=${block} />`}
       ${shown.map((mark) => html`<span key=${`${mark.pointer} ${mark.index}`} class=${`mark box ${mark.level} ${mark.pointer === active ? "active" : ""}`} style=${percent(mark.place)} title=${mark.title}>
         ${mark.pointer === active && mark.index === 0 && html`<span class="tag">${mark.title}</span>`}</span>`)}
@@ -78,6 +79,13 @@ export function PageBlock({ at, block, label, first, marks, active, goal, choose
       ${drag && html`<span class="lasso" style=${percent(drag)}></span>`}
     </div>
   </section>`;
+}
+
+// The rules of a table: where it stands, and where each of its columns begins.
+function TableRules({ table, percent }) {
+  const [x0, top, x1, bottom] = table.box;
+  return html`<span class="table-box" style=${percent([x0 - 3, top - 2, x1 + 3, bottom + 2])} aria-hidden="true"></span>
+    ${table.columns.slice(1).map((x) => html`<span class="table-rule" style=${percent([x - 3, top - 2, x - 2.4, bottom + 2])} aria-hidden="true"></span>`)}`;
 }
 
 // Without a picture the words stand at their places.

@@ -94,6 +94,7 @@ function List({ place, page }) {
         onClick=${() => page.choose(pointer)} onFocus=${() => page.choose(pointer)}>${rows.length === 0 ? "no rows" : rows.length === 1 ? "1 row" : `${rows.length} rows`}</button>
       <${Sureness} leaf=${place.leaf} />
       <button type="button" class="small" onClick=${() => page.insert(place, rows.length)}>+ Add<span class="hidden"> a row to ${titleOf(place)}</span></button></header>
+    ${place.leaf?.length && html`<p class=${`length ${place.leaf.length.disagrees ? "wrong" : ""}`}>${place.leaf.length.sentence}</p>`}
     ${chosen && html`<div class="acts">${place.leaf && place.leaf.origin !== "human" && html`<button type="button" onClick=${() => page.act("accept")}>The rows are right <kbd>a</kbd></button>`}
       ${place.items.kind === "value" && html`<span class="hint">drag over words to add a row</span>`}</div>`}
     ${error && html`<p class="error" role="alert">${error}</p>`}

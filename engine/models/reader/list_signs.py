@@ -64,6 +64,7 @@ def list_signs(form: Form, passage: Passage, filled: Filled, whole: Signs) -> di
         own = _of_model(begun, left) | _of_values(rows, text) | _of_fields(rows) | _of_text(begun, text, start, end)
         own |= _of_length(length_of(passage.text, places, list_names(record_list.array), end))
         own |= {name: whole[name] for name in ("record", "there", "length")}
+        own |= _of_parent(record_list, filled, leaves)
         item = record_list.array.item
         own["fields"] = math.log1p(sum(isinstance(node, Slot) for node in walk(item)) if item else 0)
         signs[record_list.pointer] = own
@@ -174,6 +175,20 @@ def _of_fields(rows: Sequence[_Row]) -> Signs:
         "field_least": min(map(log_odds, sure), default=0.0),
         "field_all": max(_LOWEST, sum(math.log(max(one, EDGE)) for one in sure)),
         "field_absent": without / max(len(by_slot), 1),
+    }
+
+
+def _of_parent(record_list: RecordList, filled: Filled, leaves: Mapping[str, Mapping[str, Leaf]]) -> Signs:
+    """Returns the signs from the row around an inner list: if it is none, its list is not whole either."""
+    if record_list.parent is None:
+        return {"inner": 0.0, "around": 0.0, "around_row": 0.0}
+    own = leaves.get(record_list.parent, {})
+    around = [log_odds(leaf.confidence) for at, leaf in own.items() if not at.startswith(f"{record_list.pointer}/")]
+    row = filled.rows.get(record_list.parent)
+    return {
+        "inner": 1.0,
+        "around": sum(around) / len(around) if around else 0.0,
+        "around_row": log_odds(row[1]) if row is not None else 0.0,
     }
 
 

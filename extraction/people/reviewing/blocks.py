@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from cinnabar.engine.tables.table import tables_of
 from cinnabar.extraction.documents.content.document import Document, Part
+from cinnabar.extraction.reading.planning import passage_of
 
 #: Characters of a block of text.
 _LONGEST = 12_000
@@ -101,9 +103,10 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def block_text(document: Document, start: int, end: int) -> dict[str, Any]:
-    """Returns the text of an interval, and its words with their places and boxes.
+    """Returns the text of an interval, its words with their places and boxes, and its tables.
 
-    `words` has a list for each word: start, end, and x0, top, x1, bottom in points if the word has a box.
+    `words` has a list for each word: start, end, and x0, top, x1, bottom in points if the word has a box. `tables` has
+    for each table whose words have boxes its `box`, the heads of its columns, and where each column begins (x).
     """
     start = max(0, min(start, len(document.text)))
     end = max(start, min(end, len(document.text)))
@@ -115,4 +118,23 @@ def block_text(document: Document, start: int, end: int) -> dict[str, Any]:
         [a, b] if any(map(math.isnan, box)) else [a, b, *box]
         for a, b, box in zip(starts, ends, boxes.tolist(), strict=True)
     ]
-    return {"start": start, "end": end, "text": document.text[start:end], "words": rows}
+    tables = [*_tables(document, start, end)]
+    return {"start": start, "end": end, "text": document.text[start:end], "words": rows, "tables": tables}
+
+
+def _tables(document: Document, start: int, end: int) -> Iterator[dict[str, Any]]:
+    passage, words = passage_of(document, start, end), document.words
+    for table in tables_of(passage.text, passage.word_start, passage.word_box):
+        first, last = np.searchsorted(words.start, [start + table.start, start + table.end])
+        boxes = words.box[first:last]
+        if not len(boxes) or not np.isfinite(boxes).all():
+            continue
+        lefts = []
+        for column in range(len(table.heads)):
+            cells = [table.heads[column], *(row.cells[column] for row in table.rows)]
+            begins = [start + span[0] for cell in cells for span in cell]
+            lefts.append(float(words.box[np.searchsorted(words.start, begins), 0].min()) if begins else float("nan"))
+        if not any(map(math.isnan, lefts)):
+            box = [*boxes[:, :2].min(0).tolist(), *boxes[:, 2:].max(0).tolist()]
+            heads = [table.head(column, passage.text) for column in range(len(table.heads))]
+            yield {"box": np.round(box, 2).tolist(), "heads": heads, "columns": np.round(lefts, 2).tolist()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from typing import Any
 
 from cinnabar.extraction.store.records import LeafRow, Record
@@ -29,7 +30,8 @@ def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
 def leaves_json(record: Record) -> list[dict[str, Any]]:
     """Returns the leaves and lists of a record as JSON."""
     lists = (
-        {**leaf_of(LeafRow(pointer, None, sure, "list"), None)}  # type: ignore[arg-type]
+        leaf_of(LeafRow(pointer, None, sure, "list"), None)  # type: ignore[arg-type]
+        | ({"length": asdict(record.lengths[pointer])} if pointer in record.lengths else {})
         for pointer, sure in record.lists.items()
     )
     leaves: Iterable[dict[str, Any]] = (leaf_of(leaf, record.row_confidence(leaf.pointer)) for leaf in record.leaves)
