@@ -17,7 +17,7 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (21, "0bc836db624599ec"),
+    "engine": (22, "f778fc723b9d47f6"),
     "reader": (22, "778eee84daba8916"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),

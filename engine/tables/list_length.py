@@ -196,6 +196,11 @@ def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str
     if right:
         one = max(right, key=lambda count: count.named(stems))
         return one.value, one.at
+    # What has other numbers elsewhere numbers pages, or counts parts.
+    values: dict[tuple[str, str], set[int]] = {}
+    for one in counts:
+        values.setdefault((one.left, one.right), set()).add(one.value)
+    likely = [one for one in likely if len(values[one.left, one.right]) == 1]
     far = max(1.0, _NEAR * found)
     near = [
         one for one in likely

@@ -30,8 +30,8 @@ from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import above
 
-# Of a set that tells only of lists one list in so many is also observed without one of its rows, which seldom happens by
-# itself.
+# Of a set that tells only of lists one list in so many is also observed without one of its rows, since a model seldom
+# misses a single row.
 _SHORTENED, _LEAST_ROWS = 4, 4
 # Leaves and rows of one set, and characters, after which its further documents are skipped: long tables say little new,
 # and long contracts take long.

@@ -63,3 +63,24 @@ def test_rows_with_dashes_for_nothing_are_no_labels() -> None:
     text = printed([("Code", "Name", "Count", "Cost"), *rows], 10, 12, 10, 8)
     (table,) = tables_of(text)
     assert isinstance(table, Table) and not has_labels(table, text)
+
+
+def test_lines_above_a_head_that_stands_within_a_grid_are_another_table() -> None:
+    gap, cities = " " * 29, ("Rome", "Oslo")
+    text = f"Year{gap}Amount\n" + "".join(f"202{number}{gap}{number}17.5\n" for number in range(3))
+    text += "\nFile        Loss        City      Paid     Left\n"
+    text += "".join(f"K-{at}27      2021-04-{at}  {cities[at % 2]}     {at}17.5    {at}9.2\n" for at in range(10, 22))
+    first, second = tables_of(text)
+    assert [len(first.rows), len(second.rows)] == [3, 12]
+    assert [second.head(column, text) for column in range(5)] == ["File", "Loss", "City", "Paid", "Left"]
+
+
+def test_cells_that_begin_with_a_label_are_labels_and_times_are_none() -> None:
+    text = "".join(f"{label}: {value:<16}{other}\n" for label, value, other in (
+        ("Phone", "555 1234", "Oslo"), ("Fax", "555 1235", "Kiel"), ("Mail", "a@b.de", "Rome"), ("Web", "b.de", "Bern"),
+    ))  # fmt: skip
+    (table,) = tables_of(text)
+    assert has_labels(table, text)
+    times = "".join(f"1{at}:30       Train {at}      Oslo\n" for at in range(8))
+    (table,) = tables_of(times)
+    assert not has_labels(table, times)

@@ -19,11 +19,13 @@ from cinnabar.engine.models.reader.calibration import (
 )
 from cinnabar.engine.models.reader.loading import load_model, save_network
 from cinnabar.engine.models.reader.signs import log_odds
+from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.learning.calibrating import SIGNS, calibrate, fit, worth
 from cinnabar.extraction.learning.calibration_data import (
     Observation,
     read_observations,
     unseen_files,
+    without_row,
     write_observations,
 )
 from cinnabar.extraction.learning.reliability import reliability_svg
@@ -172,3 +174,15 @@ def test_a_diagram_shows_how_often_leaves_are_right() -> None:
     drawn = reliability_svg([("raw", [(0.95, True), (0.95, False), (0.15, False)]), ("none", [])])
     assert drawn.startswith("<svg") and drawn.count("<circle") == 2
     assert "2 leaves, confidence 0.95, right 0.50" in drawn and "calibration error 0.350" in drawn
+
+
+def test_a_record_without_a_row_has_its_later_rows_one_place_up() -> None:
+    leaves = {f"/rows/{at}/name": Leaf(json.dumps(name), 0.9) for at, name in enumerate("abc")}
+    rows = {f"/rows/{at}": (at, 0.9) for at in range(3)}
+    record = json.dumps({"rows": [{"name": name} for name in "abc"], "total": 3})
+    less = without_row(Filled("x", record, leaves | {"/total": Leaf("3", 0.9)}, rows, 1, 0), "/rows", 1)
+    assert json.loads(less.record) == {"rows": [{"name": "a"}, {"name": "c"}], "total": 3}
+    assert {at: leaf.text for at, leaf in less.leaves.items()} == {
+        "/rows/0/name": '"a"', "/rows/1/name": '"c"', "/total": "3"
+    }  # fmt: skip
+    assert less.rows == {"/rows/0": (0, 0.9), "/rows/1": (2, 0.9)}

@@ -11,7 +11,7 @@ import pytest
 from tiny_network import form_of, passage_of
 
 from cinnabar.engine.models.reader.list_signs import chance_of, list_signs
-from cinnabar.engine.models.reader.signs import Signs
+from cinnabar.engine.models.reader.signs import Signs, log_odds
 from cinnabar.engine.request import Filled, Leaf, RefusedRow
 
 ITEM = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}
@@ -97,3 +97,15 @@ def test_a_list_with_known_rows_is_not_judged() -> None:
     leaves = {"/lines/0/name": Leaf('"a"', 1.0, origin="known", slot=0)}
     filled = Filled("x", '{"lines":[{"name":"a"}]}', leaves, {"/lines/0": (0, 1.0)}, 1, 0)
     assert list_signs(FORM, passage_of("a"), filled, WHOLE) == {}
+
+
+def test_what_the_text_says_of_the_length_is_a_sign() -> None:
+    counted = BILL.replace("Sum", "Lines: 3\nSum")
+    assert signs(counted, ALL)["counts"] > 0 and signs(counted, ALL)["miscounted"] == 0
+    assert signs(counted, ALL[:2])["counts"] == 0 and signs(counted, ALL[:2])["miscounted"] == 1
+
+
+def test_a_field_that_is_doubtful_in_all_rows_is_a_sign_and_a_row_around_an_inner_list() -> None:
+    found = signs(BILL, ALL)
+    assert found["field_least"] == pytest.approx(log_odds(0.8))
+    assert (found["inner"], found["around"]) == (0, 0)

@@ -10,6 +10,7 @@ import pytest
 from cinnabar.extraction.documents.content.document import Document, Part, Words
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
+from cinnabar.extraction.reading.records.table_columns import TableColumns
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "samples"
 
@@ -73,3 +74,12 @@ def test_boxes_of_a_real_page_lie_on_it() -> None:
     for box in found.boxes:
         assert 0 <= box.x0 < box.x1 <= page.width
         assert 0 <= box.top < box.bottom <= page.height
+
+
+def test_a_value_of_a_table_names_its_column_or_heading() -> None:
+    text = "Depot North\nNo    Make      Value\n1     Ford        100\n2     Opel        200\n3     Fiat        300\n"
+    text += "Depot South\n4     Seat        400\n5     Saab        500\n"
+    columns = TableColumns(parse(text.encode(), "fleet.txt"))
+    assert columns.at(text.index("Opel") + 1) == 'column "Make"'
+    assert columns.at(text.index("South")) == 'heading "Depot"'
+    assert columns.at(text.index("Value")) == ""

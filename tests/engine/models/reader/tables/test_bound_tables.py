@@ -181,3 +181,26 @@ def test_windows_of_a_long_list_are_read_only_where_a_field_looks(monkeypatch: p
     record = json.loads(filled.record)
     assert [(car["no"], car["make"], car["value"]) for car in record["cars"]] == rows and record["owner"] == "Anna Lee"
     assert 0 < len(made[1]._known) < len(memory.windows) / 4
+
+
+def test_a_sum_below_another_that_is_no_row_sums_the_rows_between_them() -> None:
+    lines = [
+        ("Name", "City", "Car", "Unit", "Paid", "Due"), ("Anna", "Rome", "Opel", "A", "10", "20"),
+        ("Ben", "Oslo", "Fiat", "B", "15", "30"), ("Part", "", "", "", "25", "50"),
+        ("Carl", "Bern", "Seat", "C", "1", "2"), ("Dora", "Rome", "Saab", "D", "4", "5"),
+        ("Sum", "of", "these", "", "5", "7"), ("Emil", "Kiel", "Ford", "E", "3", "4"),
+    ]  # fmt: skip
+    text = "".join("".join(f"{cell:<8}" for cell in line).rstrip() + "\n" for line in lines)
+    table = table_of(text)
+    assert [(line.rows, line.is_sum) for line in table.between] == [(2, True)]
+    assert sum_rows(table, MentionReader(text)) == {4}
+
+
+def test_a_cell_with_a_dash_gives_no_sign_to_the_cell_beside_it() -> None:
+    rows = [("Anna", "    -   8.25"), ("Ben", "    - 112.50"), ("Carl", " 1.00   2.00"), ("Dora", " 3.00 117.00")]
+    text = "Name     Paid    Due\n" + "".join(f"{name:8}{cells}\n" for name, cells in rows)
+    reader = MentionReader(text)
+    at = text.index("112.50")
+    cell = at, at + 6
+    assert reader.readings(cell)[1] == b"-112.5"
+    assert reader.readings(cell, alone=True)[1] == b"112.5"
