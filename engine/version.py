@@ -18,7 +18,7 @@ FIRST = 11
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
     "engine": (22, "f778fc723b9d47f6"),
-    "reader": (22, "778eee84daba8916"),
+    "reader": (23, "30565bae316d15c0"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),
     "remote": (11, "f5f85898a680c1ba"),

@@ -25,7 +25,7 @@ from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.scores import WindowScores
 from cinnabar.engine.models.reader.tables.codes import options_of_cells
-from cinnabar.engine.models.reader.tables.sums import sum_columns
+from cinnabar.engine.models.reader.tables.sums import total_columns
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Passage
 from cinnabar.engine.tables.heads import Span, words_of
@@ -219,7 +219,7 @@ def _meanings(
     of_fields, of_sums, of_heads = np.split(vectors, [len(fields), len(fields) + len(_SUM)])
     alike = np.where([bool(head) for head in heads], of_fields @ of_heads.T, 0.0).astype(np.float64)
     like_sum = (of_fields @ of_sums.T).max(1).astype(np.float64)
-    for column in np.flatnonzero(sum_columns(table, rows, memory.reader)).tolist():
+    for column in np.flatnonzero(total_columns(table, rows, memory.reader)).tolist():
         may = np.array([not slot.options for slot in asked.slots]) & (readable[:, column] > 0.5)
         if may.sum() > 1:
             odds = np.exp((like_sum[may] - like_sum[may].max()) / _APART)

@@ -1,4 +1,4 @@
-"""Arithmetic in tables: rows that are sums of the rows above them, and columns that are sums of others."""
+"""Arithmetic in tables: rows that are sums of the rows above them, and columns that are sums or products of others."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     return found
 
 
-def sum_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:
-    """Returns the columns whose number is the sum of two to four others in nearly all of these rows: [C].
+def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:
+    """Returns the columns whose number is in nearly all of these rows the sum of two to four others, or the product of
+    two: [C].
 
     None of the others is negative: in a difference the column that it is taken from would be a sum as well.
     """
@@ -88,6 +89,12 @@ def sum_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt
                 together = (parts != 0).sum(0) > 1
                 if holds.mean() >= _HOLDS and together.mean() >= _TOGETHER:
                     found[column] = True
+        for one, two in combinations(others, 2):
+            holds = np.abs(numbers[one] * numbers[two] - numbers[at]) < _ROUNDED
+            # Once a price is no product.
+            several = (numbers[one] > 1) & (numbers[two] > 1)
+            if holds.mean() >= _HOLDS and several.mean() >= _TOGETHER:
+                found[column] = True
     return found
 
 

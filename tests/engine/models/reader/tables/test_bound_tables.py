@@ -20,7 +20,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.binding import balanced, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down
 from cinnabar.engine.models.reader.tables.columns import Signs
-from cinnabar.engine.models.reader.tables.sums import sum_columns, sum_rows
+from cinnabar.engine.models.reader.tables.sums import sum_rows, total_columns
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.engine.tables.table import Table, tables_of, words_of
 from cinnabar.schemas import compile_schema
@@ -113,11 +113,11 @@ def test_a_column_that_is_the_sum_of_others_is_found_and_one_that_they_are_taken
     text = "Code     Paid      Due      All      Left\n"
     text += "".join(f"{a:<8}{b:>5.2f}{c:>9.2f}{d:>9.2f}{e:>10.2f}\n" for a, b, c, d, e in rows)
     table = table_of(text)
-    assert sum_columns(table, table.rows, MentionReader(text)).tolist() == [False, False, False, True, False]
+    assert total_columns(table, table.rows, MentionReader(text)).tolist() == [False, False, False, True, False]
     text = "Code     Seen  Expected        More\n"
     text += "".join(f"{a:<8}{b:>5.2f}{c:>10.2f}{b - c:>12.2f}\n" for a, b, c, _, _ in rows)
     table = table_of(text)
-    assert not sum_columns(table, table.rows, MentionReader(text)).any()
+    assert not total_columns(table, table.rows, MentionReader(text)).any()
 
 
 def test_a_list_of_groups_with_their_rows_is_read_from_headings_and_rows() -> None:
@@ -204,3 +204,13 @@ def test_a_cell_with_a_dash_gives_no_sign_to_the_cell_beside_it() -> None:
     cell = at, at + 6
     assert reader.readings(cell)[1] == b"-112.5"
     assert reader.readings(cell, alone=True)[1] == b"112.5"
+
+
+def test_a_column_that_is_the_product_of_others_is_found_unless_one_of_them_is_always_one() -> None:
+    rows = [(f"K{at}", at, at * 1.25 + 2, at * (at * 1.25 + 2)) for at in range(2, 14)]
+    text = "Code     Qty     Price      Total\n" + "".join(f"{a:<8}{b:>4}{c:>10.2f}{d:>11.2f}\n" for a, b, c, d in rows)
+    table = table_of(text)
+    assert total_columns(table, table.rows, MentionReader(text)).tolist() == [False, False, False, True]
+    text = "Code     Qty     Price      Total\n" + "".join(f"{a:<8}{1:>4}{c:>10.2f}{c:>11.2f}\n" for a, _, c, _ in rows)
+    table = table_of(text)
+    assert not total_columns(table, table.rows, MentionReader(text)).any()
