@@ -34,7 +34,7 @@ _RIGHT_WORD = re.compile(r"[ \t]{0,3}\(?([^\W\d_]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MissingRows:
     """Rows that a document numbers or counts and that were not found, right behind the character `at`.
 
     `numbers` are theirs if the rows are numbered; `count` is how many there are, below zero for rows too many.
@@ -57,7 +57,7 @@ class ListLength:
     told_at: Span | None = None
     agreeing: int = 0
     numbered: bool = False
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[MissingRows, ...] = ()
 
     @property
     def disagrees(self) -> bool:
@@ -89,7 +89,7 @@ def length_of(text: str, begins: Sequence[int], names: Sequence[str] = (), end: 
     return ListLength(len(begins), told, at, agreeing + (told == len(begins)), numbered, (*gaps,))
 
 
-def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[Gap], bool]:
+def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[MissingRows], bool]:
     """Returns the gaps in the numbers of the rows, and whether the rows are numbered, with their first or last number.
 
     A number that follows the last one on a later line is a gap too.
@@ -107,15 +107,15 @@ def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[Gap], b
         if not known or ones < max(0 if leads else 2, _STEPS * (len(starts) - 1) - 1):
             continue
         gaps = [
-            Gap(at, two - one - 1, tuple(range(one + 1, two)))
+            MissingRows(at, two - one - 1, tuple(range(one + 1, two)))
             for (at, one), (_, two) in pairwise(zip(starts, numbers, strict=True))
             if one is not None and two is not None and two - one > 1
         ]
         first, last = numbers[0], numbers[-1]
         if leads and first is not None and 1 < first < _FAR:
-            gaps.insert(0, Gap(starts[0], first - 1, tuple(range(1, first))))
+            gaps.insert(0, MissingRows(starts[0], first - 1, tuple(range(1, first))))
         if leads and last is not None and _goes_on(text, starts[-1], end, last + 1):
-            gaps.append(Gap(starts[-1], 1, (last + 1,)))
+            gaps.append(MissingRows(starts[-1], 1, (last + 1,)))
         return gaps, True
     return [], False
 
@@ -162,12 +162,12 @@ def _counts(text: str, starts: Sequence[int], end: int) -> list[_Count]:
     return found
 
 
-def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[Gap]]:
+def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[MissingRows]]:
     """Returns how many counts of several parts of the list are right, and the rows that the others miss."""
     kinds: dict[tuple[str, str], list[_Count]] = {}
     for one in counts:
         kinds.setdefault((one.left, one.right), []).append(one)
-    best: tuple[int, list[Gap]] = 0, []
+    best: tuple[int, list[MissingRows]] = 0, []
     for own in kinds.values():
         if len(own) < _LINES:
             continue
@@ -180,7 +180,7 @@ def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[Gap]]:
             asked = sum(count > 0 for count in found)
             if right >= _LINES and right >= _RIGHT * asked and right > best[0]:
                 gaps = [
-                    Gap(one.at[0], one.value - count)
+                    MissingRows(one.at[0], one.value - count)
                     for one, count in zip(own, found, strict=True)
                     if count > 0 and one.value != count and abs(one.value - count) <= max(2, count)
                 ]

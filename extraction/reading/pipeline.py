@@ -29,8 +29,8 @@ from cinnabar.extraction.reading.records.list_lengths import notes_of, with_list
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
 from cinnabar.extraction.reading.records.signs import SIGN_DROPPED, drops_sign
-from cinnabar.extraction.reading.records.table_columns import TableColumns
 from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.reading.table_columns import TableColumns
 from cinnabar.extraction.reading.tiers import Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.bindings import bound_places

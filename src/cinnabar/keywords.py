@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TypedDict
 
 from cinnabar.extraction.plan.bounds import OcrChoice
-from cinnabar.extraction.plan.run_options import EffortName, OnCheck, OnEmpty, OnMissing
+from cinnabar.extraction.plan.run_options import EffortName, OnCheck, OnEmpty, OnListIncomplete, OnMissing
 
 
 class Options(TypedDict, total=False):
@@ -18,6 +18,7 @@ class Options(TypedDict, total=False):
     min_confidence: float
     on_check: OnCheck
     on_empty: OnEmpty
+    on_list_incomplete: OnListIncomplete
     limit: int | None
     context: int | None
     max_tokens: int

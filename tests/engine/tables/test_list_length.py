@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.tables.list_length import Gap, ListLength, length_of, printed_around
+from cinnabar.engine.tables.list_length import ListLength, MissingRows, length_of, printed_around
 
 NAMES = ("Anna", "Ben", "Carl", "Dora", "Emil")
 
@@ -77,4 +77,4 @@ def test_counts_of_groups_tell_in_which_group_rows_are_missing() -> None:
 def test_a_text_without_rows_tells_nothing() -> None:
     assert length_of("Drivers: 12\n", []) == ListLength(0)
     assert not ListLength(3, 3).disagrees
-    assert ListLength(3, 3, gaps=(Gap(0, 1),)).disagrees
+    assert ListLength(3, 3, gaps=(MissingRows(0, 1),)).disagrees
