@@ -141,7 +141,8 @@ def run_training(run: Path, steps: int, batch: int, rate: float) -> None:
     decoder.model.embed_tokens.weight.requires_grad_(False)
     decoder.lm_head.weight.requires_grad_(False)
     config = DiffusionTraining(
-        steps=steps, batch=batch, matrix_rate=None, rate=rate, warmup=0.01, decay=0.3, noise=NOISE, save_every=240.0,
+        steps=steps, batch=batch, matrix_rate=None, rate=rate, warmup=0.01, decay=0.3, few_bits=0.9, noise=NOISE,
+        save_every=240.0,
     )  # fmt: skip
     train_diffusion(
         decoder, draw, model.tokenizer.end, config, run,
