@@ -17,7 +17,7 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (22, "f5d7764219df4a98"),
+    "engine": (23, "d73b0660ce84d5e9"),
     "reader": (23, "30565bae316d15c0"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),

@@ -79,7 +79,7 @@ def length_of(text: str, begins: Sequence[int], names: Sequence[str] = (), end: 
     gaps, numbered = _numbering(text, starts, end) if len(starts) == len(begins) else ([], False)
     counts = _counts(text, starts, end)
     agreeing, missed = _by_kind(counts, len(begins))
-    whole = _whole(counts, len(begins), names, text)
+    whole = _whole(counts, len(begins), names, text, numbered)
     gaps += missed if not numbered else []
     if whole is None and gaps:
         return ListLength(len(begins), len(begins) + sum(gap.count for gap in gaps), None, agreeing, numbered, (*gaps,))
@@ -188,8 +188,13 @@ def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[MissingRows
     return best
 
 
-def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str) -> tuple[int, Span] | None:
-    """Returns the printed count of all rows and where it stands: the right one, or the nearest that is likely one."""
+def _whole(
+    counts: Sequence[_Count], found: int, names: Sequence[str], text: str, numbered: bool
+) -> tuple[int, Span] | None:
+    """Returns the printed count of all rows and where it stands: the right one, or the nearest that is likely one.
+
+    Rows that are numbered are denied by a count beside a name of the list alone.
+    """
     stems = {word.lower()[:_STEM] for name in names for word in re.findall(r"[^\W\d_]{3,}", name)}
     likely = [one for one in counts if one.named(stems) or (one.value >= _COUNTED and one.is_plain(text))]
     right = [one for one in likely if one.value == found]
@@ -204,7 +209,8 @@ def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str
     far = max(1.0, _NEAR * found)
     near = [
         one for one in likely
-        if abs(one.value - found) <= far and (found >= _CERTAIN or one.named(stems)) and one.rows in (0, found)
+        if abs(one.value - found) <= far and one.rows in (0, found) and one.is_plain(text)
+        and (one.named(stems) or (found >= _CERTAIN and not numbered))
     ]  # fmt: skip
     if not near:
         return None

@@ -63,6 +63,13 @@ def test_other_numbers_near_the_number_of_rows_claim_nothing(line: str) -> None:
     assert length(text, row=r"^Row ").told is None
 
 
+def test_numbered_rows_are_denied_by_a_count_of_the_list_alone() -> None:
+    rows = numbered(range(1, 31))
+    assert length(f"Report 31\n\n{rows}").told is None
+    assert length(f"Crew: 31\n\n{rows}", "Crew").told == 31
+    assert length(f"We hired a crew of 31 in the last year.\n\n{rows}", "Crew").told is None
+
+
 def test_counts_of_groups_tell_in_which_group_rows_are_missing() -> None:
     sizes, text = (4, 3, 5, 2), ""
     for number, size in enumerate(sizes):
