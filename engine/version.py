@@ -17,13 +17,13 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (23, "d73b0660ce84d5e9"),
-    "reader": (23, "30565bae316d15c0"),
+    "engine": (24, "8cb26f64bc148282"),
+    "reader": (24, "e858a9997dd85edc"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (12, "815abe2d0e8d5a18"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
-    "merging": (14, "688196ceb0a5e4c4"),
+    "merging": (15, "9da3a0465463ed39"),
     "routing": (11, "f88b3bbfac4cfbb6"),
     "plain": (11, "61a9f2e37f1b465c"),
     "pdf": (11, "ba014b064982c32d"),

@@ -151,7 +151,7 @@ def _print(one: Shown, console: Console) -> None:
     rows = [
         (
             field["pointer"],
-            field["value_json"],
+            json.loads(field["value_json"]) if field["origin"] == "length" else field["value_json"],
             field["confidence"],
             field["origin"],
             ", ".join(field["flags"] or ()),

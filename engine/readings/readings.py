@@ -69,15 +69,16 @@ _PLAIN_AROUND = re.compile(rf"[\s()\[\]+\-−–~≈%‰:;=#*./,'\"’×&|{CURRE
 _ORDINAL_TAIL = re.compile(r"(?:st|nd|rd|th|er|ère|e|º|ª|\.)(?:\b|$)", re.IGNORECASE)
 _UNIT_TAIL = re.compile(r"\s*[^\W\d_]{1,5}(?![^\W_])")
 _PARENTHESISED = re.compile(r"\(\s*(\d[\d.,]*)\s*\)")
-# A dash with a gap behind it is a cell without a value.
-_MINUS_BEFORE = re.compile(rf"(?:^|[\s(])[-−–]\s?(?:(?:{_CURRENCY_WORD})\s?)?$")
+# A dash with a gap or a tab beside it is a cell without a value.
+_BLANK = "[ \u00a0\u202f]?"
+_MINUS_BEFORE = re.compile(rf"(?:^|[\s(])[-−–]{_BLANK}(?:(?:{_CURRENCY_WORD}){_BLANK})?$")
 _MINUS_LAST = re.compile(rf"(?:^|[\s(]|[^\w])[-−–]\s?(?:{_CURRENCY_WORD})?$")
 # An amount of its own stands after a colon or a gap. A dash with a blank behind it is a sign there, and so are
 # parentheses around a currency; after a word, or first on a line, a dash may divide or list, and parentheses add.
 _ALONE = r"(?::\s*|\S(?:[ \u00a0]{2,}|\t\s*))"
-_MINUS_APART = re.compile(rf"{_ALONE}[-−–]\s(?:(?:{_CURRENCY_WORD})\s?)?$")
+_MINUS_APART = re.compile(rf"{_ALONE}[-−–][ \u00a0\u202f](?:(?:{_CURRENCY_WORD}){_BLANK})?$")
 # A dash on the next line divides or lists.
-_MINUS_AFTER = re.compile(rf"[^\S\n]?[-−](?=\s|$)|\s{{0,3}}(?:DR|Dr|dr)\b|\s?(?:{_CURRENCY_WORD})?\s?\)")
+_MINUS_AFTER = re.compile(rf"{_BLANK}[-−](?=\s|$)|\s{{0,3}}(?:DR|Dr|dr)\b|\s?(?:{_CURRENCY_WORD})?\s?\)")
 _OPENED = re.compile(rf"\(\s?(?:{_CURRENCY_WORD})?\s?$")
 _OPENED_ALONE = re.compile(rf"{_ALONE}{_OPENED.pattern}")
 _NON_DIGIT = re.compile(r"\D+")

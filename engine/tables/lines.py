@@ -66,19 +66,24 @@ def lines_of(text: str, word_start: Starts | None = None, word_box: Boxes | None
     """Returns the lines of a text that have words.
 
     word_start: [W], the first character of each word with a box, ascending; word_box: [W, 4], (x0, top, x1, bottom) as
-    shares of the page, NaN where none. Two blanks or a tab make a wide gap.
+    shares of the page, NaN where none. Two blanks or a tab make a wide gap. Without boxes what stands behind as many
+    tabs stands in one column.
     """
+    printed_lines = text.split("\n")
+    widest = max((len(cell) for line in printed_lines if "\t" in line for cell in line.split("\t")), default=0)
     boxes: dict[int, Sequence[float]] = {}
     if word_start is not None and word_box is not None and len(word_start):
         boxes = {at: box for at, box in zip(word_start.tolist(), word_box.tolist(), strict=True) if box[0] == box[0]}
     lines: list[Line] = []
     begin = blank = 0
-    for printed in text.split("\n"):
+    for printed in printed_lines:
         found = [(match.start(), match.end()) for match in _WORD.finditer(printed)]
         found = [(start, end) for start, end in found if printed[start:end].strip(_RULES)] or found
         if found:
             boxed = all(begin + start in boxes for start, _ in found)
             words = [_word(start, end, begin, boxes if boxed else {}) for start, end in found]
+            if "\t" in printed and not boxed:
+                words = [_behind_tabs(word, printed, begin, widest + 2) for word in words]
             words.sort(key=lambda word: word.left)
             down = [boxes[begin + start][1::2] for start, _ in found] if boxed else [(0.0, 0.0)]
             top, bottom = min(box[0] for box in down), max(box[1] for box in down)
@@ -102,6 +107,13 @@ def _word(start: int, end: int, begin: int, boxes: Mapping[int, Sequence[float]]
     if begin + start in boxes:
         left, _, right, _ = (edge * ACROSS for edge in boxes[begin + start])
     return Stretch(begin + start, begin + end, left, max(right, left + 0.1))
+
+
+def _behind_tabs(word: Stretch, printed: str, begin: int, width: int) -> Stretch:
+    """Returns a word of a line that begins at `begin`, moved to the stop of the last tab before it."""
+    at = word.start - begin
+    moved = CHARACTER * (printed.count("\t", 0, at) * width - printed.rfind("\t", 0, at) - 1)
+    return Stretch(word.start, word.end, word.left + moved, word.right + moved)
 
 
 def cells_of(words: Sequence[Stretch], text: str) -> tuple[Stretch, ...]:

@@ -1,8 +1,8 @@
 """What a document says of the length of a list, held against the rows that were found: numbers of rows and counts.
 
-Nothing is known of the words of a count: a number outside of the rows is one if it has a word beside it and is the
-number of the rows, or of those since the last such line; if most lines of a kind count right, the others tell of rows
-that were not found.
+Nothing is known of the words of a count. A number outside of the rows counts them if it is their number, or if the name
+of the list stands beside it; lines of one kind count the rows since the last of them, or those until the next, if most
+of them do, and then the others tell of rows that were not found.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from itertools import pairwise
 
 from cinnabar.engine.tables.heads import Span
 
-#: Numbers of neighbouring rows that differ by this or more are no numbering; the share of the steps that are one.
-_FAR, _STEPS = 10, 0.9
-#: The least count whose line does not name the list.
-_COUNTED = 10
+#: Numbers of neighbouring rows that differ by this or more are no numbering; the share of steps that may be no one, but
+#: for a first of them.
+_FAR, _ODD = 10, 0.02
 #: The share of the lines of a kind that count right, and the fewest of them, for the others to be trusted.
 _RIGHT, _LINES = 0.6, 3
-#: A single count that is this much away from the rows found, in shares of it, may be a count of them.
-_NEAR, _CERTAIN = 0.05, 20
+#: A count that is this much away from the rows found, in shares of it, may be one of them; the most words of its line.
+_NEAR, _FEW = 0.05, 3
+#: A number beside the list's name alone that is so many times the rows found is a year.
+_MOST = 20
 #: The most words of a count whose line does not name the list.
 _WORDS = 5
 #: The letters of a word that must agree.
 _STEM = 5
-_NUMBER = re.compile(r"(?<![\w.,/:'’+$€£#-])\d{1,6}(?:[,.’']\d{3})?(?![\w/:%-]|[.,]\d)")
+_NUMBER = re.compile(r"(?<![\w.,/:'’+$€£#-])\d{1,6}(?:[,.’']\d{3})?(?![\w/:-]|[.,]\d|\s?[%€$£])")
+_PARTS = re.compile(r"\S+(?: \S+)*")
 #: The word beside a number, on its left and on its right.
 _LEFT = re.compile(r"([^\W\d_]+)[^\w\n]{0,12}$")
 _RIGHT_WORD = re.compile(r"[ \t]{0,3}\(?([^\W\d_]+)")
@@ -79,7 +81,7 @@ def length_of(text: str, begins: Sequence[int], names: Sequence[str] = (), end: 
     gaps, numbered = _numbering(text, starts, end) if len(starts) == len(begins) else ([], False)
     counts = _counts(text, starts, end)
     agreeing, missed = _by_kind(counts, len(begins))
-    whole = _whole(counts, len(begins), names, text, numbered)
+    whole = _whole(counts, len(begins), names, text)
     gaps += missed if not numbered else []
     if whole is None and gaps:
         return ListLength(len(begins), len(begins) + sum(gap.count for gap in gaps), None, agreeing, numbered, (*gaps,))
@@ -90,39 +92,48 @@ def length_of(text: str, begins: Sequence[int], names: Sequence[str] = (), end: 
 
 
 def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[MissingRows], bool]:
-    """Returns the gaps in the numbers of the rows, and whether the rows are numbered, with their first or last number.
+    """Returns the gaps in the numbers of the rows, and whether the rows are numbered: their lines begin with 1, 2, 3, …
 
-    A number that follows the last one on a later line is a gap too.
+    They may begin anew with each group. Lines like the rows that have the number before the first one, or that behind
+    the last one, are gaps too.
     """
     lines = [_numbers(text, start, _line_end(text, start)) for start in starts]
-    for place in (0, -1) if len(starts) > 1 else ():
-        numbers = [own[place][0] if own else None for own in lines]
-        steps = [two - one for one, two in pairwise(numbers) if one is not None and two is not None]
-        ones = sum(step == 1 for step in steps)
-        # Numbers may begin anew with each group.
-        known = all(0 < two - one < _FAR or two == 1 for one, two in pairwise(n for n in numbers if n is not None))
-        # Few rows are numbered if their lines begin with the numbers.
-        both = zip(starts, lines, strict=True)
-        leads = place == 0 and all(own and not _has_word(text[at : own[0][1][0]]) for at, own in both)
-        if not known or ones < max(0 if leads else 2, _STEPS * (len(starts) - 1) - 1):
-            continue
-        gaps = [
-            MissingRows(at, two - one - 1, tuple(range(one + 1, two)))
-            for (at, one), (_, two) in pairwise(zip(starts, numbers, strict=True))
-            if one is not None and two is not None and two - one > 1
-        ]
-        first, last = numbers[0], numbers[-1]
-        if leads and first is not None and 1 < first < _FAR:
-            gaps.insert(0, MissingRows(starts[0], first - 1, tuple(range(1, first))))
-        if leads and last is not None and _goes_on(text, starts[-1], end, last + 1):
-            gaps.append(MissingRows(starts[-1], 1, (last + 1,)))
-        return gaps, True
-    return [], False
+    both = zip(starts, lines, strict=True)
+    numbers = [own[0][0] for start, own in both if own and not _has_word(text[start : own[0][1][0]])]
+    if len(numbers) < max(2, len(starts)):
+        return [], False
+    steps = [two - one for one, two in pairwise(numbers)]
+    odd = [step for (_, two), step in zip(pairwise(numbers), steps, strict=True) if step != 1 and two != 1]
+    if len(odd) > 1 + _ODD * len(numbers) or any(not 0 < step < _FAR for step in odd):
+        return [], False
+    gaps = [
+        MissingRows(at, two - one - 1, tuple(range(one + 1, two)))
+        for (at, one), (_, two) in pairwise(zip(starts, numbers, strict=True))
+        if two - one > 1
+    ]
+    row = text[starts[-1] : _line_end(text, starts[-1])]
+    if numbers[0] > 1 and not _has_line(text, 0, starts[0], numbers[0] - 1, row):
+        return [], False
+    if numbers[0] > 1:
+        gaps.insert(0, MissingRows(starts[0], numbers[0] - 1, tuple(range(1, numbers[0]))))
+    if _has_line(text, starts[-1] + 1, end, numbers[-1] + 1, row):
+        gaps.append(MissingRows(starts[-1], 1, (numbers[-1] + 1,)))
+    return gaps, True
 
 
-def _goes_on(text: str, last: int, end: int, number: int) -> bool:
-    """Returns whether a line below begins with a number as rows do: nothing stands before it, and a blank behind it."""
-    return re.compile(rf"\n\W{{0,3}}{number}(?=[\s.):\]])").search(text, last, end) is not None
+def _has_line(text: str, begin: int, end: int, number: int, row: str) -> bool:
+    """Returns whether a line of a text begins with this number and has the form of a row: its marks, and its parts."""
+    lead = re.match(r"\W*\d+[.):\]]?", row)
+    if lead is None:
+        return False
+    before, mark = re.split(r"\d+", lead[0])
+    parts = len(_PARTS.findall(row))
+    for match in re.finditer(rf"^{re.escape(before)}{number}{re.escape(mark)}(?=\s).*", text[begin:end], re.MULTILINE):
+        alike = len(_PARTS.findall(match[0]))
+        # A sentence may begin with a number, too.
+        if (mark or parts > 1) and 2 * alike > parts:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +154,15 @@ class _Count:
         """Returns whether a few words stand around the number, and no other number."""
         words = printed_around(text, self.at)
         return len(words.split()) <= _WORDS and len(re.findall(r"\d+(?:[.,]\d+)*", words)) == 1
+
+    def words(self, text: str) -> int:
+        """Returns the number of words on its line, or on the part of it between wide gaps."""
+        return len(re.findall(r"[^\W\d_]+", printed_around(text, self.at)))
+
+    def follows_colon(self, text: str) -> bool:
+        """Returns whether it ends a short part of its line, behind a colon."""
+        words = printed_around(text, self.at)
+        return self.is_plain(text) and re.search(r": ?\d+$", words) is not None
 
 
 def _counts(text: str, starts: Sequence[int], end: int) -> list[_Count]:
@@ -188,33 +208,31 @@ def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[MissingRows
     return best
 
 
-def _whole(
-    counts: Sequence[_Count], found: int, names: Sequence[str], text: str, numbered: bool
-) -> tuple[int, Span] | None:
-    """Returns the printed count of all rows and where it stands: the right one, or the nearest that is likely one.
+def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str) -> tuple[int, Span] | None:
+    """Returns the printed count of all rows and where it stands: the right one, or one that names the list.
 
-    Rows that are numbered are denied by a count beside a name of the list alone.
+    Beside the list's name alone ("12 items") any number counts it, with more words one that is near.
     """
     stems = {word.lower()[:_STEM] for name in names for word in re.findall(r"[^\W\d_]{3,}", name)}
-    likely = [one for one in counts if one.named(stems) or (one.value >= _COUNTED and one.is_plain(text))]
-    right = [one for one in likely if one.value == found]
-    if right:
-        one = max(right, key=lambda count: count.named(stems))
-        return one.value, one.at
     # What has other numbers elsewhere numbers pages, or counts parts.
     values: dict[tuple[str, str], set[int]] = {}
     for one in counts:
         values.setdefault((one.left, one.right), set()).add(one.value)
-    likely = [one for one in likely if len(values[one.left, one.right]) == 1]
+    alone = [one for one in counts if len(values[one.left, one.right]) == 1]
+    named = [one for one in alone if one.named(stems) and one.is_plain(text)]
+    right = [one for one in alone if one.value == found and (one.named(stems) or one.follows_colon(text))]
+    if right:
+        one = max(right, key=lambda count: count.named(stems))
+        return one.value, one.at
     far = max(1.0, _NEAR * found)
-    near = [
-        one for one in likely
-        if abs(one.value - found) <= far and one.rows in (0, found) and one.is_plain(text)
-        and (one.named(stems) or (found >= _CERTAIN and not numbered))
+    wrong = [
+        one for one in named
+        if (one.words(text) == 1 and one.value <= _MOST * found)
+        or (one.words(text) <= _FEW and one.follows_colon(text) and abs(one.value - found) <= far)
     ]  # fmt: skip
-    if not near:
+    if not wrong:
         return None
-    one = min(near, key=lambda count: (not count.named(stems), abs(count.value - found)))
+    one = min(wrong, key=lambda count: abs(count.value - found))
     return one.value, one.at
 
 

@@ -45,8 +45,9 @@ def _sentence(document: Document, length: ListLength) -> str:
         parts[0] += f" (\"{words}\"{_on_page(document, length.told_at[0])})"
     parts += _numbers(document, length)
     for gap in [gap for gap in length.gaps if not gap.numbers][:_NAMED]:
+        words = printed_around(document.text, (gap.at, gap.at))
         what = counted(abs(gap.count), "row") + (" missing" if gap.count > 0 else " too many")
-        parts.append(f"{what} at a printed count{_on_page(document, gap.at)}")
+        parts.append(f"{what} by \"{words}\"{_on_page(document, gap.at)}")
     if not length.gaps and length.numbered:
         parts.append("numbered without a gap")
     if not length.gaps and length.agreeing > 1:
@@ -55,7 +56,7 @@ def _sentence(document: Document, length: ListLength) -> str:
 
 
 def _more(found: int, told: int) -> str:
-    return f"{counted(found, 'row')} for {told}"
+    return f"{counted(found, 'row')}, {found - told:,} more than told"
 
 
 def _numbers(document: Document, length: ListLength) -> Iterator[str]:

@@ -137,6 +137,8 @@ def test_a_sign_beside_the_span_counts() -> None:
         ("\n- ", " EUR", "12.50"),
         ("Ticket - ", " EUR", "12.50"),
         ("Rome   -   ", "", "12.50"),
+        ("Rome\t-\t", "", "12.50"),
+        ("Rome\t", "\t-", "12.50"),
     ],
 )
 def test_a_dash_or_parentheses_make_an_amount_of_its_own_negative(before: str, after: str, first: str) -> None:

@@ -35,7 +35,8 @@ def filled_down(table: Table, column: int, nullable: bool, text: str, config: Ta
     columns that are.
     """
     cells = [row.cells[column] for row in table.rows]
-    filled = [is_filled(cell, text) for cell in cells]
+    # A dash tells that its row has no value.
+    filled = [bool(cell) for cell in cells]
     share = sum(filled) / len(filled)
     if not filled[0] or share > config.merged:
         return cells

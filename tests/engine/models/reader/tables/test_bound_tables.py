@@ -214,3 +214,12 @@ def test_a_column_that_is_the_product_of_others_is_found_unless_one_of_them_is_a
     text = "Code     Qty     Price      Total\n" + "".join(f"{a:<8}{1:>4}{c:>10.2f}{c:>11.2f}\n" for a, _, c, _ in rows)
     table = table_of(text)
     assert not total_columns(table, table.rows, MentionReader(text)).any()
+
+
+def test_a_dash_in_a_merged_column_is_no_merged_cell() -> None:
+    text = "Date     Out      In\n" + "".join(
+        f"2024-0{at}{at * 7:>6}.50      -\n2024-0{at}     -  {at * 9:>5}.25\n" for at in range(1, 6)
+    )
+    table = table_of(text)
+    cells = [words_of(cell, text) for cell in filled_down(table, 1, False, text, CONFIG)]
+    assert cells == [words for at in range(1, 6) for words in (f"{at * 7}.50", "-")]
