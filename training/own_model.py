@@ -3,8 +3,10 @@
     python -m training.own_model prepare ../shared/data runs/model
     python -m training.own_model train runs/model --steps 4000
     python -m training.own_model export runs/model runs/model/tuned
+    python -m training.own_model export runs/model models/diffusion --packed 1
 
-`prepare` and `train` go on where they were interrupted. `train` takes the examples that are prepared when it starts.
+With `--packed 1` the weights are in few bits, to ship (engine/models/language/packed.py). `prepare` and `train` go on
+where they were interrupted. `train` takes the examples that are prepared when it starts.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import torch
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
+from cinnabar.engine.models.language.packed import pack
 from cinnabar.engine.training.diffusion.examples import Example, Noise, answered
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
@@ -168,13 +171,16 @@ def export(run: Path, out: Path) -> None:
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    asked = command(__doc__, {"steps": 4000, "batch": 2560, "rate": 3e-4})
+    asked = command(__doc__, {"steps": 4000, "batch": 2560, "rate": 3e-4}, {"packed": 0})
     if asked.command == "prepare":
         prepare(asked.data, asked.run)
     elif asked.command == "train":
         run_training(asked.run, asked.steps, asked.batch, asked.rate)
     else:
-        export(asked.run, asked.out)
+        whole = asked.run / "tuned" if asked.packed else asked.out
+        export(asked.run, whole)
+        if asked.packed:
+            print(f"{asked.out}: {pack(whole, asked.out) / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from cinnabar.engine.models.identity import fingerprint_of, model_folder, stale_calibration
+from cinnabar.engine.models.identity import DIFFUSION, INSTALLED, fingerprint_of, model_folder, stale_calibration
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint
@@ -269,6 +269,7 @@ def model_source(
     or the key is missing, and ModelError if a folder's files are damaged.
     """
     config = PriorConfig(without=frozenset(without))
+    name = str(local_folder(name)) if name == DIFFUSION else name
     language = not is_remote(name) and _is_language(name)
     if without and (language or is_remote(name)):
         raise UsageError(f"without: {name} has no rules that can be switched off")
@@ -323,6 +324,10 @@ def _is_language(name: str | Path) -> bool:
 
 def local_folder(name: str | Path) -> Path:
     """Returns the folder of a local model, of either kind. Raises UsageError if it is none."""
+    if str(name) == DIFFUSION:
+        if not is_checkpoint(INSTALLED):
+            raise UsageError(f"--model {name}: the model is not in its place, {INSTALLED}; run `make setup`")
+        return INSTALLED
     if _is_language(name):
         return Path(name)
     if str(name) != "default" and not (Path(name) / "model.json").is_file():
@@ -337,7 +342,8 @@ def local_folder(name: str | Path) -> Path:
 
 def local_fingerprint(name: str | Path) -> str:
     """Returns the fingerprint of a local model. Raises UsageError or ModelError if it is none."""
-    return model_fingerprint(name) if _is_language(name) else fingerprint_of(local_folder(name))
+    folder = local_folder(name)
+    return model_fingerprint(folder) if _is_language(folder) else fingerprint_of(folder)
 
 
 def _encodings_limit() -> int:
