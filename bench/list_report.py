@@ -6,24 +6,26 @@
 A row is an item of the innermost list, with the scalars of the items around it. It is found if more than half of its
 values, in the truth or in the prediction, are equal to those of its own row in the other; it is exact if all are. A
 list is whole if all its rows are exact and it has no others. F1 is that of `cinnabar eval`. Seconds are those of
-filling, without the parser.
+filling, without the parser. The last line tells what the confidence of lists outside of others is worth, by which each
+has all items of its document and no others.
 """
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bench.labelled_sets import job_of, read_sets, report_arguments
 from bench.reporting import machine, table
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.extraction.learning.evaluation import score_set
+from cinnabar.extraction.learning.evaluation import lists_of, score_set
 from cinnabar.extraction.learning.matching import is_same
 from cinnabar.extraction.learning.pairing import pair_items
 from cinnabar.extraction.learning.predicting import prediction_of
+from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.model_sources import sources_of
 from cinnabar.extraction.reading.pipeline import run_batch
@@ -126,6 +128,7 @@ def main() -> None:
     filler = source.filler("medium", None)
     print(machine(load_model(asked.model)), flush=True)
     by_set: dict[str, SetFigures] = {}
+    sure: list[tuple[float, bool]] = []
     for labelled, reads in read_sets(asked.sets, asked.limit):
         job = job_of(labelled.schema, filler)
         predictions: dict[str, dict[str, Any]] = {}
@@ -138,12 +141,35 @@ def main() -> None:
         for line in labelled.truths:
             record = predictions.get(line["file"], {}).get("record")
             rows += counted(line["truth"], record)
+            told = predictions.get(line["file"], {}).get("lists", {})
+            pairs = lists_of(line, record, **labelled.options) if record is not None else ()
+            outer = [one for one in pairs if one.pointer in told and _is_outer(one.pointer)]
+            sure += [(told[one.pointer], one.complete) for one in outer]
             answered += record is not None
         f1 = score_set(labelled, predictions)["f1"]
         by_set[labelled.name] = SetFigures(len(labelled.truths), answered, rows, f1, seconds)
         print(f"{labelled.name}: {' '.join(by_set[labelled.name].shown())}", flush=True)
     heads = ("set", "documents", "records", "rows", "predicted", "found", "exact", "whole", "F1", "s/document")
     print(table(heads, [(name, *figures.shown()) for name, figures in by_set.items()] + summary(by_set)))
+
+
+    print(list_confidence(sure))
+
+
+def _is_outer(pointer: str) -> bool:
+    return not any(step.isdecimal() for step in pointer.split("/"))
+
+
+def list_confidence(sure: Sequence[tuple[float, bool]]) -> str:
+    """Returns what the confidences of lists are worth: each with whether its list is complete."""
+    area = area_under_curve(sure)
+    parts = [f"{len(sure)} lists, {sum(right for _, right in sure)} complete"]
+    parts.append(f"area under the curve {'–' if area is None else f'{area:.3f}'}")
+    parts.append(f"calibration error {calibration_error(sure):.3f}")
+    for least in (0.9, 0.95):
+        held = [right for one, right in sure if one >= least]
+        parts.append(f"of {len(held)} from {least} on {len(held) - sum(held)} are not")
+    return "confidence of lists: " + "; ".join(parts)
 
 
 def summary(by_set: Mapping[str, SetFigures]) -> list[tuple[str, ...]]:
