@@ -17,10 +17,10 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (24, "8cb26f64bc148282"),
+    "engine": (25, "a5dfc6949840a15b"),
     "reader": (24, "e858a9997dd85edc"),
     "replies": (11, "c24f8cc6286c739d"),
-    "language": (12, "815abe2d0e8d5a18"),
+    "language": (13, "967cfe386795f1a0"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
     "merging": (15, "9da3a0465463ed39"),
