@@ -9,7 +9,18 @@ cd "$(dirname "$0")/.."
 
 stamp=.venv/.cinnabar-setup
 wanted="$(cat pyproject.toml constraints.txt scripts/setup.sh | cksum) $(pwd)"
+# The diffusion language model of our own, if it is here, is unpacked beside the environment (`--model diffusion`).
+place_model() {
+    packed=models/diffusion placed=.venv/share/cinnabar/diffusion
+    if [ ! -f $packed/packed.json ] || cmp -s $packed/packed.json $placed/packed.json; then return; fi
+    .venv/bin/python -c "
+from pathlib import Path
+from cinnabar.engine.models.language.packed import unpack
+unpack(Path('$packed'), Path('$placed'))"
+}
+
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then
+    place_model
     exit 0
 fi
 
@@ -37,4 +48,5 @@ if ! install -c constraints.txt; then
     echo "setup: the tested releases are not to be had here; trying the ranges of pyproject.toml" >&2
     install
 fi
+place_model
 echo "$wanted" >"$stamp"
