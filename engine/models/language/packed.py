@@ -83,7 +83,9 @@ def unpack(packed: Path, out: Path) -> None:
 
 def _bits(name: str, shape: tuple[int, ...]) -> Bits | None:
     """Returns the bits of a tensor's values, None if it stays in bfloat16."""
-    if is_quantised(name, shape):
+    # Families have names of their own around those of the layers.
+    _, layers, rest = name.partition("layers.")
+    if layers and is_quantised(f"model.layers.{rest}", shape):
         return 4
     return 8 if len(shape) == 2 and shape[0] * shape[1] >= _SMALL else None
 
