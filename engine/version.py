@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (25, "a5dfc6949840a15b"),
     "reader": (24, "e858a9997dd85edc"),
     "replies": (11, "c24f8cc6286c739d"),
-    "language": (13, "967cfe386795f1a0"),
+    "language": (13, "94fab8e6dd39ee41"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
     "merging": (15, "9da3a0465463ed39"),
