@@ -151,8 +151,6 @@ def main() -> None:
         print(f"{labelled.name}: {' '.join(by_set[labelled.name].shown())}", flush=True)
     heads = ("set", "documents", "records", "rows", "predicted", "found", "exact", "whole", "F1", "s/document")
     print(table(heads, [(name, *figures.shown()) for name, figures in by_set.items()] + summary(by_set)))
-
-
     print(list_confidence(sure))
 
 

@@ -17,7 +17,7 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (25, "a5dfc6949840a15b"),
+    "engine": (25, "5681d0cc9076d9d4"),
     "reader": (24, "e858a9997dd85edc"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (13, "94fab8e6dd39ee41"),

@@ -21,6 +21,7 @@ from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.store.reading import Shown, distinct
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
+from cinnabar.extraction.store.tables import LENGTH
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -151,7 +152,7 @@ def _print(one: Shown, console: Console) -> None:
     rows = [
         (
             field["pointer"],
-            json.loads(field["value_json"]) if field["origin"] == "length" else field["value_json"],
+            json.loads(field["value_json"]) if field["origin"] == LENGTH else field["value_json"],
             field["confidence"],
             field["origin"],
             ", ".join(field["flags"] or ()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -102,8 +102,7 @@ def _numbering(text: str, starts: Sequence[int], end: int) -> tuple[list[Missing
     numbers = [own[0][0] for start, own in both if own and not _has_word(text[start : own[0][1][0]])]
     if len(numbers) < max(2, len(starts)):
         return [], False
-    steps = [two - one for one, two in pairwise(numbers)]
-    odd = [step for (_, two), step in zip(pairwise(numbers), steps, strict=True) if step != 1 and two != 1]
+    odd = [two - one for one, two in pairwise(numbers) if two not in (one + 1, 1)]
     if len(odd) > 1 + _ODD * len(numbers) or any(not 0 < step < _FAR for step in odd):
         return [], False
     gaps = [
@@ -146,9 +145,14 @@ class _Count:
     rows: int
     at: Span
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The words beside the number: counts of several parts of a list have the same."""
+        return self.left, self.right
+
     def named(self, stems: set[str]) -> bool:
         """Returns whether a word beside the number is one for the list."""
-        return any(word[:_STEM] in stems for word in (self.left, self.right) if word)
+        return any(word[:_STEM] in stems for word in self.kind if word)
 
     def is_plain(self, text: str) -> bool:
         """Returns whether a few words stand around the number, and no other number."""
@@ -186,7 +190,7 @@ def _by_kind(counts: Sequence[_Count], rows: int) -> tuple[int, list[MissingRows
     """Returns how many counts of several parts of the list are right, and the rows that the others miss."""
     kinds: dict[tuple[str, str], list[_Count]] = {}
     for one in counts:
-        kinds.setdefault((one.left, one.right), []).append(one)
+        kinds.setdefault(one.kind, []).append(one)
     best: tuple[int, list[MissingRows]] = 0, []
     for own in kinds.values():
         if len(own) < _LINES:
@@ -217,8 +221,8 @@ def _whole(counts: Sequence[_Count], found: int, names: Sequence[str], text: str
     # What has other numbers elsewhere numbers pages, or counts parts.
     values: dict[tuple[str, str], set[int]] = {}
     for one in counts:
-        values.setdefault((one.left, one.right), set()).add(one.value)
-    alone = [one for one in counts if len(values[one.left, one.right]) == 1]
+        values.setdefault(one.kind, set()).add(one.value)
+    alone = [one for one in counts if len(values[one.kind]) == 1]
     named = [one for one in alone if one.named(stems) and one.is_plain(text)]
     right = [one for one in alone if one.value == found and (one.named(stems) or one.follows_colon(text))]
     if right:
@@ -251,7 +255,6 @@ def _line_end(text: str, begin: int) -> int:
 
 
 def printed_around(text: str, at: Span) -> str:
-    """Returns the words of a printed count: the part of its line between wide gaps, or behind the last sign."""
-    begin, end = text.rfind("\n", 0, at[0]) + 1, _line_end(text, at[1])
-    parts: Iterator[re.Match[str]] = re.finditer(r"\S+(?: \S+)*", text[begin:end])
-    return next((m[0] for m in parts if m.start() <= at[0] - begin < m.end()), text[slice(*at)])[:80]
+    """Returns the words of a printed count: the part of its line between wide gaps."""
+    parts = _PARTS.finditer(text, text.rfind("\n", 0, at[0]) + 1, _line_end(text, at[1]))
+    return next((part[0] for part in parts if part.start() <= at[0] < part.end()), text[slice(*at)])[:80]

@@ -11,7 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import median
+
+import numpy as np
 
 from cinnabar.engine.tables.grid import LINES, Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Forms, Span, crosses, head_lines, heads_of, is_figure, words_of
@@ -29,6 +32,8 @@ _LABEL = re.compile(r"[^\W\d][^:=\n]{0,40}?(?: ?:(?!\S)|=$)")
 _BETWEEN = frozenset({"=", ":", "->", "=>", "→"})
 #: A line that did not tell the columns is a row if this share of its figures has the usual forms of their columns.
 _FITTING = 0.6
+#: The texts whose tables are kept.
+_KEPT = 4
 #: A gap of at most so many blanks, in this share of the rows, is one within a column.
 _BLANKS, _WITHIN = 1.5, 0.9
 
@@ -74,7 +79,24 @@ class Table:
 
 
 def tables_of(text: str, word_start: Starts | None = None, word_box: Boxes | None = None) -> list[Table]:
-    """Returns the tables of a text in their order; its words and their boxes as in `lines_of`."""
+    """Returns the tables of a text in their order; its words and their boxes as in `lines_of`.
+
+    Those of the last texts are kept: a long list asks for them when it is encoded, when its rows are found, and for the
+    places of its values.
+    """
+    starts = None if word_start is None else np.asarray(word_start, np.int32).tobytes()
+    boxes = None if word_box is None else np.asarray(word_box, np.float32).tobytes()
+    return [*_kept_tables(text, starts, boxes)]
+
+
+@lru_cache(maxsize=_KEPT)
+def _kept_tables(text: str, starts: bytes | None, boxes: bytes | None) -> tuple[Table, ...]:
+    word_start = None if starts is None else np.frombuffer(starts, np.int32)
+    word_box = None if boxes is None else np.frombuffer(boxes, np.float32).reshape(-1, 4)
+    return tuple(_found_tables(text, word_start, word_box))
+
+
+def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) -> list[Table]:
     lines = whole_lines(lines_of(text, word_start, word_box), text)
     tables: list[Table] = []
     taken = [False] * len(lines)
