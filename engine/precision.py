@@ -6,7 +6,9 @@ The two agree to .0002 of the encoder's states, so both have the same records an
 processor with AVX512-BF16 (11 sets, 171 documents, 6 of 2,846 values differ), but on a processor with AMX it was slower
 and lost .023 of F1 on data/samples and .04 on unseen kinds of documents. The loss comes from the encoder's states: with
 pointers and scores in float32 as many values change. Language models have float32 unless another precision is asked
-for. `w8a16` and `w4a16` are theirs alone: their weights are whole numbers of 8 or 4 bits, and all else is in bfloat16.
+for, or their folder states one (`"precision"` in config.json). In `int8` their matrices are rounded to 8 bits with a
+scale for each output, which changes values, on every machine alike. `w8a16` and `w4a16` are theirs alone: their weights
+are whole numbers of 8 or 4 bits, and all else is in bfloat16.
 """
 
 from __future__ import annotations
@@ -40,14 +42,8 @@ def reading_precision() -> Precision:
     return DEFAULT if asked in (None, "w8a16", "w4a16") else asked
 
 
-def language_precision() -> Precision:
-    """Returns the precision of language models: the one that the environment sets for them, else float32."""
-    asked = precision_asked()
-    return "float32" if asked in (None, "int8") else asked
-
-
-def in_precision(model: str, precision: Precision) -> str:
-    """Returns the fingerprint of a model in this precision: its own one for int8 and float32."""
-    if precision in ("int8", "float32"):
+def in_precision(model: str, precision: Precision, same: Precision = "int8") -> str:
+    """Returns the fingerprint of a model in this precision: its own one for float32, and for the `same` as float32."""
+    if precision in (same, "float32"):
         return model
     return hashlib.sha256(f"{model} {precision}".encode()).hexdigest()[:16]

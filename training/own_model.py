@@ -48,6 +48,8 @@ READING, DOCUMENTS, MADE = 4000, 300, 120
 SHARES = {"set": 0.4, "reading": 0.35, "family": 0.15}
 #: Half of the blocks hide all from some place on, as decoding sees them, with a loss on nearly all of it.
 NOISE = Noise(tail=0.5, near=8, beyond=0.5, wrong=0.04, pairs=1)
+#: The sizes of block that the model learns; which one it has in use is decided by measurement.
+BLOCKS = (4, 8, 16)
 
 
 def example_of(model: LanguageModel, compiled: CompiledSchema, text: str, truth: object) -> Example | None:
@@ -145,7 +147,7 @@ def run_training(run: Path, steps: int, batch: int, rate: float) -> None:
     decoder.lm_head.weight.requires_grad_(False)
     config = DiffusionTraining(
         steps=steps, batch=batch, matrix_rate=None, rate=rate, warmup=0.01, decay=0.3, few_bits=0.9, noise=NOISE,
-        save_every=240.0,
+        blocks=BLOCKS, save_every=240.0,
     )  # fmt: skip
     train_diffusion(
         decoder, draw, model.tokenizer.end, config, run,

@@ -30,7 +30,7 @@ from bench.engine.figures import Measure, Settings
 from bench.engine.workload import small_model
 from bench.reporting import machine_line, table
 from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.engine.precision import language_precision
+from cinnabar.engine.precision import precision_asked
 
 MODEL = Path("tests") / "data" / "small_diffusion_model"
 HEAD = ("what", "wanted", "got", "")
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def heading(model: LanguageModel) -> str:
     """Returns date, machine, commit, precision and model."""
-    return f"{machine_line(model.decoder.device, model.fingerprint)}, {language_precision()}"
+    return f"{machine_line(model.decoder.device, model.fingerprint)}, {precision_asked() or 'float32'}"
 
 
 if __name__ == "__main__":

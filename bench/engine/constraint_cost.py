@@ -26,7 +26,7 @@ from cinnabar.engine.diffusion.settings import Settings as Effort
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.precision import language_precision
+from cinnabar.engine.precision import precision_asked
 from cinnabar.schemas import compile_schema, load_schema
 
 #: Requests, positions of a block, tokens of a prompt, passes of a block that are timed.
@@ -81,7 +81,7 @@ def random_body(tokenizer: Spelled, layers: int = HALF_BILLION.layers) -> Decode
     with torch.device("meta"):
         decoder = Decoder(traits)
     generator = torch.Generator().manual_seed(0)
-    dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16}[language_precision()]
+    dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16}[precision_asked() or "float32"]
     state = {
         name: (torch.randn(one.shape, generator=generator) * 0.02).to(dtype) for name, one in decoder.named_parameters()
     }
@@ -167,7 +167,7 @@ def measure_share(_: Settings) -> Iterator[Figure]:
         share = pass_share(decoder, tokenizer, graph_of_kind(kind, tokenizer))
         yield Figure(
             f"constraint's share of a pass, CPU, 0.5B shape, {tokenizer.vocabulary.size:,} tokens, block {BLOCK}, batch"
-            f" {BATCH}, {kind}, {language_precision()}",
+            f" {BATCH}, {kind}, {precision_asked() or 'float32'}",
             f"<= {percent(SHARE)}",
             f"{percent(share.constraint)} (body {1000 * share.body:.0f} ms, output matrix {1000 * share.matrix:.0f} ms,"
             f" classes, scan and loop {1000 * share.rest:.0f} ms)",

@@ -178,6 +178,12 @@ def take_integers(module: nn.Module, held: Mapping[str, Tensor]) -> None:
                 parent._modules[last] = layer.train(child.training)
 
 
+def rounded(weight: Tensor) -> Tensor:
+    """Returns a matrix [out, in] whose weights are 8-bit integers times a scale for each output, in float32."""
+    high, _, scale = _parts(weight.float())
+    return high.mul_(scale)
+
+
 def _layer(linear: nn.Linear) -> nn.Module:
     """Returns the layer in integers; one of another size than the products take stays as it is."""
     return linear if any(size % _MULTIPLE for size in linear.weight.shape) else IntegerLinear(linear)

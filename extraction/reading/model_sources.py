@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from cinnabar.engine.models.identity import DIFFUSION, INSTALLED, fingerprint_of, model_folder, stale_calibration
-from cinnabar.engine.models.language.configuration import is_checkpoint
+from cinnabar.engine.models.language.configuration import is_checkpoint, language_precision
 from cinnabar.engine.models.language.families import read_family
-from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint, precise_fingerprint
 from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -28,7 +28,7 @@ from cinnabar.engine.models.remote.serving import (
     served,
 )
 from cinnabar.engine.models.unusable import named_wrongly
-from cinnabar.engine.precision import DEFAULT, Precision, in_precision, language_precision, reading_precision
+from cinnabar.engine.precision import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.extras import check_extra
@@ -283,7 +283,7 @@ def model_source(
 
         device_of(device)
     if language:
-        return _language(name, device, language_precision())
+        return _language(name, device, language_precision(name))
     precision = reading_precision()
     fingerprint = in_precision(config.fingerprint(local_fingerprint(name)), precision)
     load = Named(name, device, config, precision)
@@ -306,12 +306,12 @@ def _language(name: str, device: str, precision: Precision) -> LanguageSource:
     read_family(name)
     stored = stored_tensors(Path(name)).values()
     # Of whole numbers this is more than they take.
-    width = 4 if precision == "float32" else 2
+    width = 4 if precision in ("float32", "int8") else 2
     return LanguageSource(
         str(Path(name).resolve()),
         device,
         precision,
-        in_precision(model_fingerprint(name), precision),
+        precise_fingerprint(name, precision),
         sum(tensor.values for tensor in stored) * width,
         stale_calibration(name, "language"),
     )

@@ -14,7 +14,6 @@ from cinnabar.engine.models.reader.model import Reader
 from cinnabar.engine.precision import (
     Precision,
     in_precision,
-    language_precision,
     precision_asked,
     reading_precision,
 )
@@ -26,13 +25,11 @@ from cinnabar.schemas.errors import UsageError
 
 def test_the_reader_has_int8_unless_another_precision_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CINNABAR_PRECISION", raising=False)
-    assert (precision_asked(), reading_precision(), language_precision()) == (None, "int8", "float32")
+    assert (precision_asked(), reading_precision()) == (None, "int8")
     monkeypatch.setenv("CINNABAR_PRECISION", "bfloat16")
-    assert (reading_precision(), language_precision()) == ("bfloat16", "bfloat16")
-    monkeypatch.setenv("CINNABAR_PRECISION", "int8")
-    assert (reading_precision(), language_precision()) == ("int8", "float32")
+    assert reading_precision() == "bfloat16"
     monkeypatch.setenv("CINNABAR_PRECISION", "w8a16")
-    assert (reading_precision(), language_precision()) == ("int8", "w8a16")
+    assert reading_precision() == "int8"
     assert len({in_precision("m", one) for one in ("int8", "float32", "bfloat16", "w8a16", "w4a16")}) == 4
 
 

@@ -13,7 +13,9 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import nn
 
+from cinnabar.engine.models.integer_products import rounded, with_integer_products
 from cinnabar.engine.models.language.configuration import CONFIG
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import Family, config_of, family_of
@@ -39,6 +41,7 @@ _EXACT = (".expert_bias",)
 #: The dtypes of activations, and of weights that are no whole numbers.
 _DTYPES: dict[Precision, torch.dtype] = {
     "float32": torch.float32,
+    "int8": torch.float32,
     "bfloat16": torch.bfloat16,
     "w8a16": torch.bfloat16,
     "w4a16": torch.bfloat16,
@@ -195,7 +198,16 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     decoder.load_state_dict(state, assign=True)
     if traits.tied:
         decoder.lm_head.weight = decoder.model.embed_tokens.weight
-    return decoder.to(device).eval().requires_grad_(False)
+    decoder = decoder.to(device).eval().requires_grad_(False)
+    return decoder if precision != "int8" else _in_integers(decoder)
+
+
+def _in_integers(decoder: Decoder) -> Decoder:
+    """Returns the decoder with matrices of 8 bits; the embedding, if it is the head too, stays as it is."""
+    for linear in decoder.modules():
+        if isinstance(linear, nn.Linear):
+            linear.weight = nn.Parameter(rounded(linear.weight), requires_grad=False)
+    return with_integer_products(decoder)
 
 
 def _state(

@@ -6,13 +6,16 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from cinnabar.engine.models.unusable import named_wrongly
+from cinnabar.engine.precision import Precision, precision_asked
 from cinnabar.schemas.errors import ModelError, UsageError
 
 #: The file that makes a folder a checkpoint.
 CONFIG = "config.json"
+#: Its key for the precision that a model was made for, one of our own.
+PRECISION = "precision"
 
 
 class Settings:
@@ -117,3 +120,13 @@ def checkpoint_folder(folder: str | Path) -> Path:
             " `cinnabar model fetch ORG/NAME` makes it"
         )
     return path
+
+
+def language_precision(folder: str | Path) -> Precision:
+    """Returns the precision of a language model: the environment's, else that of its config.json, else float32.
+
+    Raises ModelError if config.json states an unknown one.
+    """
+    settings = read_settings(Path(folder) / CONFIG)
+    settings.demand(PRECISION, *get_args(Precision), default="float32")
+    return precision_asked() or cast(Precision, settings.values.get(PRECISION, "float32"))

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
+from cinnabar.engine.models.integer_products import project
 from cinnabar.engine.models.language.attention import Attend, self_attention
 from cinnabar.engine.models.language.experts import FeedForward, Mixture
 from cinnabar.engine.models.language.rotary import Rotary, Turn
@@ -59,9 +60,10 @@ class Attention(nn.Module):
     ) -> torch.Tensor:
         """x: [R, T, D]; returns [R, T, D]."""
         rows, length, _ = x.shape
-        q = self.q_proj(x).view(rows, length, self.heads, self.head_width)
-        k = self.k_proj(x).view(rows, length, self.key_heads, self.head_width)
-        v = self.v_proj(x).view(rows, length, self.key_heads, self.head_width).transpose(1, 2)
+        q, k, v = project(x, self.q_proj, self.k_proj, self.v_proj)
+        q = q.view(rows, length, self.heads, self.head_width)
+        k = k.view(rows, length, self.key_heads, self.head_width)
+        v = v.view(rows, length, self.key_heads, self.head_width).transpose(1, 2)
         if self.normed:
             q, k = self.q_norm(q), self.k_norm(k)
         q, k = turned(q.transpose(1, 2), turn), turned(k.transpose(1, 2), turn)

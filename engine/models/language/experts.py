@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from cinnabar.engine.models.integer_products import project
 from cinnabar.engine.models.language.traits import ExpertTraits
 
 
@@ -29,7 +30,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x: [..., D]; returns the same shape."""
-        made: torch.Tensor = self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))
+        gate, up = project(x, self.gate_proj, self.up_proj)
+        made: torch.Tensor = self.down_proj(self.activation(gate) * up)
         return made
 
 

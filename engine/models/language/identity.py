@@ -10,6 +10,7 @@ from pathlib import Path
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language.configuration import checkpoint_folder
 from cinnabar.engine.models.language.weights_file import stored_tensors
+from cinnabar.engine.precision import Precision, in_precision
 
 #: The files besides the weights that a record may depend on.
 FILES = (
@@ -45,6 +46,11 @@ def model_fingerprint(folder: str | Path) -> str:
     weights = checkpoint_fingerprint(folder)
     path = Path(folder) / CALIBRATION
     return hashlib.sha256(weights.encode() + path.read_bytes()).hexdigest()[:16] if path.is_file() else weights
+
+
+def precise_fingerprint(folder: str | Path, precision: Precision) -> str:
+    """Returns a record's name of the checkpoint in this precision."""
+    return in_precision(model_fingerprint(folder), precision, same="float32")
 
 
 @lru_cache(maxsize=8)

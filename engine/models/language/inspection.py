@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language.checkpoint import check_memory, read_contents, weight_bytes
-from cinnabar.engine.models.language.configuration import CONFIG, checkpoint_folder, read_settings
+from cinnabar.engine.models.language.configuration import CONFIG, checkpoint_folder, language_precision, read_settings
 from cinnabar.engine.models.language.families import family_of, read_family
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import load_texts
@@ -23,7 +23,7 @@ from cinnabar.engine.models.language.memory import (
     requests_within,
 )
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.precision import Precision, language_precision
+from cinnabar.engine.precision import Precision
 from cinnabar.schemas.errors import ModelError
 
 _T = TypeVar("_T")
@@ -45,7 +45,8 @@ class Inspection:
 
 def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Precision | None = None) -> Inspection:
     """Returns what a folder in Hugging Face form holds and needs. Raises UsageError if it is no such folder."""
-    path, on, asked = checkpoint_folder(folder), device_of(device), precision or language_precision()
+    path, on = checkpoint_folder(folder), device_of(device)
+    asked = precision or language_precision(path)
     inspection = Inspection()
     read = _attempt(inspection, lambda: read_family(path)[1])
     if read is None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.models.language.chat import ChatTemplate, load_template
 from cinnabar.engine.models.language.checkpoint import load_decoder
-from cinnabar.engine.models.language.configuration import checkpoint_folder
+from cinnabar.engine.models.language.configuration import checkpoint_folder, language_precision
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import read_family
-from cinnabar.engine.models.language.identity import model_fingerprint
+from cinnabar.engine.models.language.identity import precise_fingerprint
 from cinnabar.engine.models.language.tokenizer import Tokenizer, TokenizerFile
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.precision import Precision, in_precision, language_precision
+from cinnabar.engine.precision import Precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,9 @@ def load_language_model(
     Without a `precision` it has the one of language models (engine/precision.py). Raises UsageError if the folder is
     none, and ModelError if something in it is missing, odd or too large; texts are checked before weights are read.
     """
-    path, reading = checkpoint_folder(folder).resolve(), precision or language_precision()
-    return _loaded(path, device, reading, in_precision(model_fingerprint(path), reading))
+    path = checkpoint_folder(folder).resolve()
+    reading = precision or language_precision(path)
+    return _loaded(path, device, reading, precise_fingerprint(path, reading))
 
 
 @lru_cache(maxsize=2)
@@ -57,7 +58,7 @@ def fresh_language_model(folder: Path, device: str, precision: Precision) -> Lan
     on = device_of(device)
     traits, tokenizer, chat = load_texts(folder)
     decoder = load_decoder(folder, traits, on, precision)
-    return LanguageModel(decoder, tokenizer, chat, in_precision(model_fingerprint(folder), precision), folder)
+    return LanguageModel(decoder, tokenizer, chat, precise_fingerprint(folder, precision), folder)
 
 
 def load_texts(folder: Path) -> tuple[Traits, Tokenizer, ChatTemplate]:

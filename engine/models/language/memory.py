@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
 
 #: Bytes of an activation, and of a weight that is no whole number, by precision.
-BYTES: dict[Precision, int] = {"float32": 4, "bfloat16": 2, "w8a16": 2, "w4a16": 2}
+BYTES: dict[Precision, int] = {"float32": 4, "int8": 4, "bfloat16": 2, "w8a16": 2, "w4a16": 2}
 #: Tokens of a prompt that one pass reads, at most; logits that exist at a time (64 MB in float32).
 PREFILL, LOGITS = 512, 16_000_000
 #: The share of the free memory that keys and values may take; passes, documents and their parsers need the rest.

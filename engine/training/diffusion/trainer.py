@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -44,7 +44,8 @@ class DiffusionTraining:
     tokens, right ones and wrong ones. clean: weight of the next-token loss of the clean text, for logits that are for
     the next position. few_bits: the share of the schedule from which on a step sees the matrices of the layers as
     whole numbers of 4 bits would have them, while the weights themselves move on (straight-through estimator, Bengio et
-    al., 1308.3432). save_every: seconds between checkpoints.
+    al., 1308.3432). blocks: the sizes of block of which each batch draws one; without any it is that of the model.
+    save_every: seconds between checkpoints.
     """
 
     minutes: float = 60.0
@@ -57,6 +58,7 @@ class DiffusionTraining:
     visible: float = 0.3
     clean: float = 0.5
     few_bits: float = 1.0
+    blocks: Sequence[int] = ()
     noise: Noise = field(default_factory=Noise)
     save_every: float = 120.0
     seed: int = 0
@@ -104,7 +106,8 @@ def train_diffusion(
                 waiting = _batches(draw, gone, config, rng)
             factor = rate_schedule(gone, config.warmup, config.decay)
             _set_rates(optimizers, bases, factor)
-            batch = make_batch(waiting.pop(), traits, end, rng, config.noise)
+            block = rng.choice(config.blocks) if config.blocks else traits.block
+            batch = make_batch(waiting.pop(), replace(traits, block=block), end, rng, config.noise)
             losses = _step(decoder, batch.to(device), optimizers, trained, config, device, gone >= config.few_bits)
             step += 1
             spent = before + time.monotonic() - begun
