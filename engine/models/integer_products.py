@@ -178,15 +178,20 @@ def take_integers(module: nn.Module, held: Mapping[str, Tensor]) -> None:
                 parent._modules[last] = layer.train(child.training)
 
 
-def rounded(weight: Tensor) -> Tensor:
-    """Returns a matrix [out, in] whose weights are 8-bit integers times a scale for each output, in float32."""
+def eight_bits(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns (integers [out, in] int8, scale [out] float32) of a matrix, rounded to 8 bits with a scale an output."""
     high, _, scale = _parts(weight.float())
-    return high.mul_(scale)
+    return high.to(torch.int8), scale[:, 0]
+
+
+def takes_integers(weight: Tensor) -> bool:
+    """Returns whether the products are for a matrix of this size."""
+    return not any(size % _MULTIPLE for size in weight.shape)
 
 
 def _layer(linear: nn.Linear) -> nn.Module:
     """Returns the layer in integers; one of another size than the products take stays as it is."""
-    return linear if any(size % _MULTIPLE for size in linear.weight.shape) else IntegerLinear(linear)
+    return IntegerLinear(linear) if takes_integers(linear.weight) else linear
 
 
 @lru_cache(maxsize=4)

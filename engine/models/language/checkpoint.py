@@ -13,9 +13,8 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import nn
 
-from cinnabar.engine.models.integer_products import rounded, with_integer_products
+from cinnabar.engine.models.integer_products import eight_bits, multiplies_integers, take_integers, takes_integers
 from cinnabar.engine.models.language.configuration import CONFIG
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import Family, config_of, family_of
@@ -192,34 +191,47 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     bits = _BITS.get(precision)
     if bits is not None:
         quantise_modules(decoder, bits)
-    state = dict(_state(contents, _DTYPES[precision], device, bits))
+    state = dict(_state(contents, _DTYPES[precision], device, bits, precision == "int8"))
     if traits.tied:
-        state["lm_head.weight"] = state["model.embed_tokens.weight"]
+        embedding = state["model.embed_tokens.weight"]
+        state |= _in_integers("lm_head.weight", embedding) if precision == "int8" else {"lm_head.weight": embedding}
+    take_integers(decoder, state)
     decoder.load_state_dict(state, assign=True)
-    if traits.tied:
+    if traits.tied and precision != "int8":
         decoder.lm_head.weight = decoder.model.embed_tokens.weight
-    decoder = decoder.to(device).eval().requires_grad_(False)
-    return decoder if precision != "int8" else _in_integers(decoder)
-
-
-def _in_integers(decoder: Decoder) -> Decoder:
-    """Returns the decoder with matrices of 8 bits; the embedding, if it is the head too, stays as it is."""
-    for linear in decoder.modules():
-        if isinstance(linear, nn.Linear):
-            linear.weight = nn.Parameter(rounded(linear.weight), requires_grad=False)
-    return with_integer_products(decoder)
+    return decoder.to(device).eval().requires_grad_(False)
 
 
 def _state(
-    contents: Contents, dtype: torch.dtype, device: torch.device, bits: Bits | None
+    contents: Contents, dtype: torch.dtype, device: torch.device, bits: Bits | None, integers: bool
 ) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields what a decoder's `load_state_dict` takes; with `bits` its projections are quantised."""
+    """Yields what a decoder's `load_state_dict` takes; with `bits` its projections are quantised.
+
+    integers: whether its matrices are of 8 bits.
+    """
     for name, tensor in _tensors(contents, dtype, device, bits is not None):
-        if bits is not None and is_quantised(name, tuple(tensor.shape)):
+        if integers and (is_quantised(name, tuple(tensor.shape)) or name == "lm_head.weight"):
+            yield from _in_integers(name, tensor).items()
+        elif bits is not None and is_quantised(name, tuple(tensor.shape)):
             stem = name.removesuffix("weight")
             yield from zip((f"{stem}values", f"{stem}scales"), quantise(tensor, bits), strict=True)
         else:
             yield name, tensor
+
+
+def _in_integers(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Returns the state of a linear layer in 8 bits, rounded floats where the device multiplies no integers.
+
+    Matrices of experts, and those of a size that integer products do not take, stay as they are.
+    """
+    if weight.dim() != 2 or not takes_integers(weight):
+        return {name: weight}
+    integers, scale = eight_bits(weight)
+    if not multiplies_integers(weight.device):
+        return {name: integers.float() * scale[:, None]}
+    stem = name.removesuffix("weight")
+    # A bias of the checkpoint comes behind its matrix and takes the place of this one.
+    return {name: integers.t().contiguous(), f"{stem}scale": scale, f"{stem}bias": torch.zeros_like(scale)}
 
 
 def _tensors(

@@ -129,4 +129,6 @@ def language_precision(folder: str | Path) -> Precision:
     """
     settings = read_settings(Path(folder) / CONFIG)
     settings.demand(PRECISION, *get_args(Precision), default="float32")
-    return precision_asked() or cast(Precision, settings.values.get(PRECISION, "float32"))
+    asked = precision_asked()
+    # `int8` is what the reader has, so that it says nothing of a language model.
+    return cast(Precision, settings.values.get(PRECISION, "float32")) if asked in (None, "int8") else asked

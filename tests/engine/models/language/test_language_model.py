@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from tiny_checkpoint import HEADERS, TRAITS, tiny_decoder, write_checkpoint, write_texts
 
-from cinnabar.engine.models.language import language_model
+from cinnabar.engine.models.integer_products import IntegerLinear
+from cinnabar.engine.models.language import checkpoint, language_model
+from cinnabar.engine.models.language.checkpoint import save_decoder
+from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.inspection import inspect_checkpoint, licences
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.schemas.errors import ModelError, UsageError
+
+CPU = torch.device("cpu")
 
 
 def test_a_folder_gives_decoder_tokenizer_template_and_fingerprint(tmp_path: Path) -> None:
@@ -115,3 +121,37 @@ def test_licence_files_are_found_in_both_spellings(tmp_path: Path) -> None:
     for name in ("LICENSE", "Licence.md", "COPYING", "licensed.json", "README.md"):
         (tmp_path / name).write_text("")
     assert licences(tmp_path) == ["COPYING", "LICENSE", "Licence.md"]
+
+
+def test_a_language_model_has_the_precision_that_its_folder_states_unless_another_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CINNABAR_PRECISION", raising=False)
+    config = tmp_path / "config.json"
+    config.write_text("{}")
+    assert language_precision(tmp_path) == "float32"
+    config.write_text('{"precision": "int8"}')
+    for asked, had in (("", "int8"), ("int8", "int8"), ("bfloat16", "bfloat16"), ("float32", "float32")):
+        monkeypatch.setenv("CINNABAR_PRECISION", asked)
+        assert language_precision(tmp_path) == had
+    config.write_text('{"precision": "int3"}')
+    with pytest.raises(ModelError, match='`precision` is "int3"'):
+        language_precision(tmp_path)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_matrices_of_8_bits_are_near_and_the_same_with_and_without_integer_products(
+    tied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_decoder(tmp_path, tiny_decoder(replace(TRAITS, tied=tied, qkv_bias=True)))
+    at = torch.arange(30)[None]
+    logits = {}
+    for precision, integers in (("float32", False), ("int8", False), ("int8", True)):
+        monkeypatch.setattr(checkpoint, "multiplies_integers", lambda _, answer=integers: answer)
+        decoder = checkpoint.load_decoder(tmp_path, replace(TRAITS, tied=tied, qkv_bias=True), CPU, precision)
+        assert isinstance(decoder.lm_head, IntegerLinear) == integers
+        logits[precision, integers] = decoder.logits(decoder(at, at))
+    whole, rounded, multiplied = logits.values()
+    size = whole.abs().mean()
+    assert 0 < (whole - rounded).abs().mean() / size < 0.05
+    assert (multiplied - rounded).abs().mean() / size < 0.002
