@@ -18,19 +18,25 @@ from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from cinnabar.engine.diffusion.prompt import messages
+from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.models.language.packed import pack
+from cinnabar.engine.request import Passage, Request
 from cinnabar.engine.training.diffusion.examples import Example, Noise, answered
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
 from cinnabar.schemas import compile_schema
+from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import CinnabarError
+from cinnabar.schemas.form.form import ObjectNode, Slot
 from cinnabar.schemas.form.record_language import one_line
+from cinnabar.schemas.pointers import escape
 from cinnabar.schemas.reading.texts import read_schema
 from training.diffusion.pages import Pages
 from training.diffusion.recipe import page_examples
@@ -44,6 +50,8 @@ from training.runs import WITHHELD, command
 LONGEST, ANSWER = 1500, 400
 #: The most examples of a reading set, of a set, and of a family.
 READING, DOCUMENTS, MADE = 4000, 300, 120
+#: The share of examples in which a part of the values is known.
+KNOWN = 0.4
 #: The shares of the kinds of examples: sets, reading data, families; the rest are generated pages.
 SHARES = {"set": 0.4, "reading": 0.35, "family": 0.15}
 #: Half of the blocks hide all from some place on, as decoding sees them, with a loss on nearly all of it.
@@ -53,12 +61,27 @@ BLOCKS = (4, 8, 16)
 
 
 def example_of(model: LanguageModel, compiled: CompiledSchema, text: str, truth: object) -> Example | None:
-    """Returns the example of a document, None if its truth does not fit the schema or if it is too long."""
+    """Returns the example of a document, None if its truth does not fit the schema or if it is too long.
+
+    Of some documents, chosen by their text, a part of the values is known and not asked for, as in an escalation.
+    """
     try:
-        record = one_line(compiled.canonical(truth))
+        record = parse(compiled.canonical(truth))
     except CinnabarError:
         return None
-    made = answered(model, messages(compiled.form, {}, text), record)
+    form, known, rng = compiled.form, dict[str, str | None](), random.Random(text)
+    if isinstance(form.root, ObjectNode) and rng.random() < KNOWN:
+        share = rng.random()
+        for place in form.root.properties:
+            if isinstance(place.node, Slot) and rng.random() < share:
+                value = record.pop(place.name, None)
+                known[f"/{escape(place.name)}"] = None if value is None else scalar_text(value)
+    none = np.zeros(0, np.int32)
+    passage = Passage("", text, 0, none, none, np.zeros((0, 4), np.float32))
+    asked = Remaining(Request("", form, passage, known)).form
+    if asked is None:
+        return None
+    made = answered(model, messages(asked, known, text), one_line(json_text(record)))
     fits = len(made.prompt) + len(made.answer) <= LONGEST and len(made.answer) <= ANSWER
     # A token takes 36 bytes in a tuple.
     return Example(array("H", made.prompt), array("H", made.answer)) if fits else None  # type: ignore[arg-type]
