@@ -16,6 +16,7 @@ import typer
 from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.options import AsJson, FromOption, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
+from cinnabar.engine.models.identity import DIFFUSION
 from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.inputs import located
@@ -191,7 +192,7 @@ def _moment(text: str, option: str, end: bool = False) -> datetime:
 
 def _fingerprint(model: str) -> str:
     """Returns the fingerprint of a model, or the given beginning of one."""
-    return local_fingerprint(model) if model == "default" or Path(model).is_dir() else model
+    return local_fingerprint(model) if model in ("default", DIFFUSION) or Path(model).is_dir() else model
 
 
 def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> None:

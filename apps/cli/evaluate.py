@@ -29,6 +29,7 @@ from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
 
 if TYPE_CHECKING:
+    from cinnabar.extraction.reading.tiers import Tier
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 _SHOWN = (
@@ -66,6 +67,8 @@ _OF_ROWS = ("rows", "rows_found", "rows_exact", "lists_whole")
     "budget",
     "prices",
     "related",
+    "escalate_to",
+    "below",
 )
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
@@ -128,7 +131,7 @@ def evaluate(
         raise UsageError("--examples: the best constant answer has no prompt; leave out --constant or --examples")
     if constant and without:
         raise UsageError("--without: the best constant answer has no rules; leave out --constant or --without")
-    source, _ = sources_of(plan, model, without or ())
+    source, escalation = sources_of(plan, model, without or ())
     chosen = select_sets(sets, files, limit)
     if predictions is not None and not constant:
         _check_writable(predictions, several=len(chosen) > 1)
@@ -138,9 +141,11 @@ def evaluate(
         if source.notice is not None:
             print(harmless(f"cinnabar: {source.notice}"), file=sys.stderr)
         schemas = [load_schema(one.folder / "schema.json") for one in chosen]
-        examples = prompt_examples(options, schemas, [source])
-        shown = source if examples is None else examples.shown_to(source)
-        predicted = predict_sets(chosen, partial(shown.filler, options.effort, options.steps), options)
+        sources = [source] if escalation is None else [source, escalation.source]
+        examples = prompt_examples(options, schemas, sources)
+        lower, *upper = sources if examples is None else map(examples.shown_to, sources)
+        tier = None if escalation is None else escalation.tier(upper[0], options.effort)
+        predicted = predict_sets(chosen, partial(lower.filler, options.effort, options.steps), options, tier)
         figures = {one.name: score_set(one, predicted[one.name]) for one in chosen}
         if predictions is not None:
             _write(predictions, predicted)
@@ -181,11 +186,11 @@ def select_sets(paths: Sequence[Path], files: Path | None = None, limit: int | N
 
 
 def predict_sets(
-    chosen: Sequence[LabelledSet], filler: Callable[[], Filler], options: RunOptions
+    chosen: Sequence[LabelledSet], filler: Callable[[], Filler], options: RunOptions, tier: Tier | None = None
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Returns the predictions of the documents by set and file; shows progress and the cost.
 
-    The `filler` is made when the schemas are found to be sound.
+    The `filler` is made when the schemas are found to be sound. The `tier` is asked for what it is not sure of.
     """
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import broken_truths
@@ -225,10 +230,10 @@ def predict_sets(
             if one.name in compiled:
                 ready, validator, checks = compiled[one.name]
                 limits = options.max_tokens, options.max_seconds
-                job = Job(ready, engine, validator, "guess", options.context, 0.0, None, *limits, checks=checks)
+                job = Job(ready, engine, validator, "guess", options.context, 0.0, tier, *limits, checks=checks)
                 predictions[one.name] = predict(one, job, pool, bar.step)
-    if isinstance(engine, Metered):
-        usage = engine.usage()
+    fillers = [engine] if tier is None else [engine, tier.filler]
+    for usage in [one.usage() for one in fillers if isinstance(one, Metered)]:
         cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
         print(f"cinnabar: {usage['requests']} requests to {usage['model']}, cost {cost}", file=sys.stderr)
         if usage["stopped"]:

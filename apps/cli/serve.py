@@ -82,7 +82,9 @@ def serve_model(
     )
     plan = RunPlan.of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
-    source, _ = sources_of(plan, _model(plan.model, out))
+    source, escalation = sources_of(plan, _model(plan.model, out))
+    if escalation is not None:
+        raise UsageError("--model auto: a server has one model; expected default, diffusion, or the folder of a model")
     examples = _examples(plan.options, schemas, source, out)
     # Extra: server.
     from cinnabar.apps.server.assembly import assemble, model_name

@@ -10,7 +10,14 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from cinnabar.engine.models.identity import DIFFUSION, INSTALLED, fingerprint_of, model_folder, stale_calibration
+from cinnabar.engine.models.identity import (
+    CALIBRATION,
+    DIFFUSION,
+    INSTALLED,
+    fingerprint_of,
+    model_folder,
+    stale_calibration,
+)
 from cinnabar.engine.models.language.configuration import is_checkpoint, language_precision
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint, precise_fingerprint
@@ -42,9 +49,12 @@ if TYPE_CHECKING:
     from cinnabar.engine.model import Model
     from cinnabar.engine.models.language.language_model import LanguageModel
     from cinnabar.engine.models.remote.filler import RemoteFiller
+    from cinnabar.extraction.reading.tiers import Tier
 
-#: Default confidence below which a field is escalated.
-DEFAULT_BELOW = 0.8
+#: Default confidence below which a field is escalated, and that of `auto`.
+DEFAULT_BELOW, AUTO_BELOW = 0.8, 0.5
+#: The name of the reader together with our own diffusion model where the reader is unsure.
+AUTO = "auto"
 #: The folder in a run's output that keeps paid answers.
 JOURNALS = "remote"
 #: The argument of a run with the folder of its model, if that is not the one that ships.
@@ -369,6 +379,21 @@ class Escalation:
     source: Source
     below: float
 
+    @property
+    def surer(self) -> bool:
+        """Returns whether its values count only where they are surer: its confidences are calibrated, as the reader's.
+
+        The values of a model without calibration, such as one behind a server, count in any case.
+        """
+        return isinstance(self.source, LanguageSource) and (Path(self.source.folder) / CALIBRATION).is_file()
+
+    def tier(self, source: Source, effort: str, place: Place | None = None) -> Tier:
+        """Returns the tier of a job, with the model of this source: its own one, with its examples."""
+        # Cold start: it imports torch.
+        from cinnabar.extraction.reading.tiers import Tier
+
+        return Tier(source.filler(effort, None, place), self.below, self.surer)
+
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:
             raise UsageError(f"--below: expected 0 to 1, got {self.below}")
@@ -382,13 +407,16 @@ def sources_of(
     `without` names rules of the model to switch off. Raises UsageError if the models, or the options of their server,
     do not go together, and the errors of `model_source`.
     """
-    settings = _settings(plan)
+    settings, below = _settings(plan), DEFAULT_BELOW
+    if model == AUTO:
+        model, below = "default", AUTO_BELOW
+        plan = plan.model_copy(update={"escalate_to": plan.escalate_to or DIFFUSION})
     _check_models(plan, model)
     source = model_source(model, plan.device, settings, without)
     if plan.escalate_to is None:
         return source, None
     upper = model_source(plan.escalate_to, plan.device, settings)
-    return source, Escalation(upper, DEFAULT_BELOW if plan.below is None else plan.below)
+    return source, Escalation(upper, below if plan.below is None else plan.below)
 
 
 def _settings(plan: RunPlan) -> Settings:
@@ -406,11 +434,11 @@ def _settings(plan: RunPlan) -> Settings:
 
 def _check_models(plan: RunPlan, model: str) -> None:
     upper = plan.escalate_to
-    if upper is not None and not is_remote(upper) and not _is_language(upper):
+    if upper is not None and upper != DIFFUSION and not is_remote(upper) and not _is_language(upper):
         if reason := named_wrongly(upper):
             raise UsageError(f"--escalate-to {upper}: {reason}")
         raise UsageError(
-            f"--escalate-to {upper}: expected mercury-2, openai:NAME, or the folder of a language model"
+            f"--escalate-to {upper}: expected `diffusion`, mercury-2, openai:NAME, or the folder of a language model"
             " (config.json and *.safetensors)"
         )
     if upper is not None and is_remote(model):

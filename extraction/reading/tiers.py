@@ -1,6 +1,7 @@
 """Escalates unsure values of a filled form to a stronger model.
 
-Sure values are frozen in the stronger model's request and written as the cheap model had them. In a list whose rows are
+Sure values are frozen in the stronger model's request and written as the cheap model had them. Of two calibrated models
+the surer one has the last word on the others. In a list whose rows are
 all sure, and which is surely complete, the values are frozen one by one. Any other list is asked as a whole, and so are
 alternatives and open properties with anything in doubt. An empty list is asked again with other values of its document,
 and on its own only if the cheap model can tell how sure its emptiness is.
@@ -20,8 +21,9 @@ from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, FactValues, with_facts
-from cinnabar.extraction.reading.records.merging import merge
+from cinnabar.extraction.reading.records.merging import merge, surer_record
 from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import above, escape
@@ -29,10 +31,14 @@ from cinnabar.schemas.pointers import above, escape
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A stronger model, and the confidence below which values are escalated to it."""
+    """A stronger model, and the confidence below which values are escalated to it.
+
+    surer: whether its value counts only if its confidence is higher, since both models are calibrated.
+    """
 
     filler: Filler
     below: float
+    surer: bool = False
 
 
 @dataclass(slots=True)
@@ -69,10 +75,14 @@ def escalate(
         try:
             pieces = chunks_for(lower.document, tier.filler, context, form)
             frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1) | lower.facts.known
+        except UsageError as error:
+            # The schema leaves no room for a document in the stronger model.
+            finals[at] = lower.filled if tier.surer else _internal(lower, error)
+            continue
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(lower, pieces, form, frozen)
+        raised[at] = _Raised(lower, pieces, form, frozen, tier.surer)
         escalated.documents += 1
         asked = (at for at in lower.filled.leaves.keys() - frozen.keys() if not lower.facts.holds(at))
         escalated.fields += sum(1 for _ in asked)
@@ -194,6 +204,7 @@ class _Raised:
     pieces: list[Chunk]
     form: Form
     frozen: dict[str, str | None]
+    surer: bool
 
     @property
     def requests(self) -> list[Request]:
@@ -208,7 +219,7 @@ class _Raised:
         """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
         failed = next((result for result in results if isinstance(result, Failed)), None)
         if failed is not None:
-            return failed
+            return self.lower.filled if self.surer else failed
         filled = merge(self.form, self.pieces, [r for r in results if isinstance(r, Filled)])
         own = self.lower.filled
         leaves = {
@@ -220,4 +231,6 @@ class _Raised:
         rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
         lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
         raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
+        if self.surer:
+            raised = surer_record(self.form, own, raised)
         return with_facts(self.form, raised, self.lower.facts)

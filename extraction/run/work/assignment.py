@@ -13,6 +13,7 @@ from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.model_sources import (
+    AUTO,
     Escalation,
     LanguageSource,
     Place,
@@ -69,7 +70,7 @@ class Assignment:
         model = model_for(plan.out, [source.name for source in sources], plan.model)
         if plan.model is None and model != "default":
             note(f"model {model}, kept by `improve`; --model default takes the shipped one")
-        routing = routing_of(sources, plan.route, plan.related, model)
+        routing = routing_of(sources, plan.route, plan.related, "default" if model == AUTO else model)
         model_source, escalation = sources_of(plan, model)
         if plan.server.base_url is not None and is_plain(plan.server.base_url):
             note(f"{plan.server.base_url}: documents and the key are sent unencrypted")
@@ -146,14 +147,12 @@ class Assignment:
         """
         # Cold start: Torch takes a second.
         from cinnabar.extraction.reading.pipeline import Job
-        from cinnabar.extraction.reading.tiers import Tier
 
         options, tier = self.options, None
         engine = self._shown(self.model).filler(options.effort, options.steps, place)
         if self.escalation is not None:
-            upper = self._shown(self.escalation.source).filler(options.effort, None, place)
-            tier = Tier(upper, self.escalation.below)
-        for filler in [engine, *([tier.filler] if tier else [])]:
+            tier = self.escalation.tier(self._shown(self.escalation.source), options.effort, place)
+        for filler in [engine, *([tier.filler] if tier and not tier.surer else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:
                     filler.context_beside(part.compiled.form)
