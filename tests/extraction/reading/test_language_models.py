@@ -22,6 +22,8 @@ from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 from cinnabar.engine.models.language.families import read_family
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint
+from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
@@ -191,6 +193,52 @@ def test_a_calibration_is_fitted_and_becomes_part_of_the_models_name(
     assert not any(one.right for one in done.leaves()[0])
 
 
+def test_a_calibrated_model_has_the_last_word_only_where_it_is_surer(
+    checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsure() -> ReadingModel:
+        model = ReadingModel()
+        model.doubted = "MAYBE"
+        return model
+
+    def values(out: Path, escalation: Escalation) -> dict[str, Any]:
+        done = extract([docs], SOURCE, out, ModelSource("unsure", unsure), QUICK, escalation=escalation)
+        assert done.quarantined == 0
+        return records(out)
+
+    for bias, followed in ((-5.0, False), (5.0, True)):
+        folder = tmp_path / str(bias)
+        shutil.copytree(checkpoint, folder)
+        always = Scale(bias, {})
+        fitted_for = checkpoint_fingerprint(folder)
+        save_calibration(folder, Calibration(always, always, always, fitted_for, values_version=1))
+        found = values(tmp_path / f"out{bias}", Escalation(source_of(folder), 0.8))
+        right = [found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4)]
+        assert right == [True, not followed, True, not followed]
+
+    # A document that is too long for the stronger model keeps the record that it has.
+    monkeypatch.setattr("cinnabar.engine.diffusion.engine.DiffusionEngine.context_beside", _no_room)
+    found = values(tmp_path / "out", Escalation(source_of(folder), 0.8))
+    assert all(found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4))
+
+
+def _no_room(*_: Any) -> int:
+    raise UsageError("the task and the schema take all tokens")
+
+
+def test_auto_is_the_reader_with_our_own_model_behind_it(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_sources, "INSTALLED", checkpoint)
+    source, escalation = sources_of(RunPlan.of(), "auto")
+    assert isinstance(source, ModelSource) and isinstance(escalation, Escalation)
+    assert escalation.source.fingerprint == source_of(checkpoint).fingerprint and not escalation.surer
+    assert escalation.below == model_sources.AUTO_BELOW
+    _, asked = sources_of(RunPlan.of(escalate_to="diffusion", below=0.3), "default")
+    assert asked is not None and asked.below == 0.3
+    monkeypatch.setattr(model_sources, "INSTALLED", checkpoint / "none")
+    with pytest.raises(UsageError, match="the model is not in its place"):
+        sources_of(RunPlan.of(), "auto")
+
+
 def test_a_folder_of_neither_kind_says_what_is_expected(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected `default` or a folder with model.json.*config.json and \*.safet"):
         model_source(str(tmp_path))
@@ -253,7 +301,7 @@ def test_what_does_not_go_together_is_refused(
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     check("default", escalate_to=str(checkpoint), below=0.5, steps=2)
     check(str(checkpoint), escalate_to="mercury-2", steps=2, budget="1")
-    with pytest.raises(UsageError, match="expected mercury-2, openai:NAME, or the folder of a language model"):
+    with pytest.raises(UsageError, match="expected `diffusion`, mercury-2, openai:NAME, or the folder of a lang"):
         check("default", escalate_to=str(tmp_path))
     with pytest.raises(UsageError, match="--budget: expected mercury-2 or openai:NAME with it"):
         check("default", escalate_to=str(checkpoint), budget="1")
