@@ -29,7 +29,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu improve-report calibrate house-report schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
+.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu diffusion-base train-diffusion train-diffusion-gpu improve-report calibrate house-report schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,20 @@ train: setup  ## train the reader by its recipe, or go on with it (DATA=sets STE
 
 train-gpu: DEVICE = cuda
 train-gpu: train  ## the same on a CUDA device
+
+diffusion-base: RUN = runs/model
+diffusion-base: setup  ## make the base of our own language model from a package of the index (RUN=runs/model)
+	@scripts/diffusion_base.sh "$(RUN)"
+
+train-diffusion: RUN = runs/model
+train-diffusion: diffusion-base  ## train our own language model, or go on with it (DATA=sets STEPS=4000 RUN=runs/model ARGS="--batch 2560")
+	@$(PY) -m training.own_model prepare "$(DATA)" "$(RUN)"
+	@$(PY) -m training.own_model train "$(RUN)" --steps $(STEPS) --device $(DEVICE) $(ARGS)
+	@$(PY) -m training.own_model export "$(RUN)" "$(RUN)/packed" --packed 1
+
+train-diffusion-gpu: DEVICE = cuda
+train-diffusion-gpu: ARGS = --minutes 25 --batch 24576
+train-diffusion-gpu: train-diffusion  ## the same on a CUDA device, in half an hour
 
 improve-report: setup  ## measure cinnabar improve: corrected documents, then F1 of others (SETS=… ARGS="--documents 20 --others 30")
 	@$(PY) -m bench.improve_report $(SETS) $(ARGS)

@@ -12,11 +12,13 @@ wanted="$(cat pyproject.toml constraints.txt scripts/setup.sh | cksum) $(pwd)"
 # The diffusion language model of our own, if it is here, is unpacked beside the environment (`--model diffusion`).
 place_model() {
     packed=models/diffusion placed=.venv/share/cinnabar/diffusion
-    if [ ! -f $packed/packed.json ] || cmp -s $packed/packed.json $placed/packed.json; then return; fi
-    .venv/bin/python -c "
-from pathlib import Path
-from cinnabar.engine.models.language.packed import unpack
-unpack(Path('$packed'), Path('$placed'))"
+    if [ ! -f $packed/packed.json ]; then return; fi
+    for file in $packed/*.json; do
+        if ! cmp -s "$file" "$placed/${file##*/}"; then
+            .venv/bin/cinnabar model place $packed
+            return
+        fi
+    done
 }
 
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c '' 2>/dev/null; then

@@ -6,11 +6,13 @@
     python -m training.own_model export runs/model models/diffusion --packed 1
 
 With `--packed 1` the weights are in few bits, to ship (engine/models/language/packed.py). `prepare` and `train` go on
-where they were interrupted. `train` takes the examples that are prepared when it starts.
+where they were interrupted. `train` takes the examples that are prepared when it starts; with `--minutes` its schedule
+is so long, in place of `--steps`.
 """
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 import shutil
@@ -21,9 +23,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from cinnabar.engine.backend import device_of
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.models.language.checkpoint import save_decoder
+from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.models.language.packed import pack
 from cinnabar.engine.request import Passage, Request
@@ -139,7 +143,7 @@ def _of_family(model: LanguageModel, family: str) -> Iterator[Example | None]:
         yield example_of(model, compile_schema(made.schema), made.text, made.truth)
 
 
-def run_training(run: Path, steps: int, batch: int, rate: float) -> None:
+def run_training(run: Path, steps: int, minutes: float, batch: int, rate: float, device: str) -> None:
     """Trains from the base, or goes on from the run's checkpoint. Embeddings stay as they are."""
     model = fresh_language_model(run / "base", "cpu", "float32")
     kinds: dict[str, list[list[Example]]] = {kind: [] for kind in SHARES}
@@ -169,17 +173,17 @@ def run_training(run: Path, steps: int, batch: int, rate: float) -> None:
     decoder.model.embed_tokens.weight.requires_grad_(False)
     decoder.lm_head.weight.requires_grad_(False)
     config = DiffusionTraining(
-        steps=steps, batch=batch, matrix_rate=None, rate=rate, warmup=0.01, decay=0.3, few_bits=0.9, noise=NOISE,
-        blocks=BLOCKS, save_every=240.0,
+        minutes=minutes, steps=None if minutes else steps, batch=batch, matrix_rate=None, rate=rate, warmup=0.01,
+        decay=0.3, few_bits=0.9, blocks=BLOCKS, noise=NOISE, save_every=240.0,
     )  # fmt: skip
     train_diffusion(
         decoder, draw, model.tokenizer.end, config, run,
-        lambda row: print({name: round(value, 3) for name, value in row.items()}, flush=True),
+        lambda row: print({name: round(value, 3) for name, value in row.items()}, flush=True), device_of(device),
     )  # fmt: skip
 
 
-def export(run: Path, out: Path) -> None:
-    """Writes the weights of the checkpoint as a folder in Hugging Face form."""
+def export(run: Path, out: Path, block: int) -> None:
+    """Writes the weights of the checkpoint as a folder in Hugging Face form, to be run with this size of block."""
     model = fresh_language_model(run / "base", "cpu", "float32")
     decoder = model.decoder.requires_grad_(True)
     decoder.model.embed_tokens.weight.requires_grad_(False)
@@ -191,19 +195,22 @@ def export(run: Path, out: Path) -> None:
     for path in [*(run / "base").glob("*.json"), *(run / "base").glob("*.jinja")]:
         shutil.copy(path, out / path.name)
     save_decoder(out, decoder.requires_grad_(False).to(torch.bfloat16))
+    config = json.loads((out / CONFIG).read_text(encoding="utf-8")) | {"block_size": block, PRECISION: "int8"}
+    (out / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     print(f"{out}: after {kept['step']} steps, {kept['spent'] / 60:.0f} minutes")
 
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    asked = command(__doc__, {"steps": 4000, "batch": 2560, "rate": 3e-4}, {"packed": 0})
+    training: dict[str, float | str] = {"steps": 4000, "minutes": 0.0, "batch": 2560, "rate": 3e-4, "device": "auto"}
+    asked = command(__doc__, training, {"packed": 0, "block": BLOCKS[1]})
     if asked.command == "prepare":
         prepare(asked.data, asked.run)
     elif asked.command == "train":
-        run_training(asked.run, asked.steps, asked.batch, asked.rate)
+        run_training(asked.run, asked.steps, asked.minutes, asked.batch, asked.rate, asked.device)
     else:
         whole = asked.run / "tuned" if asked.packed else asked.out
-        export(asked.run, whole)
+        export(asked.run, whole, asked.block)
         if asked.packed:
             print(f"{asked.out}: {pack(whole, asked.out) / 1e6:.1f} MB")
 

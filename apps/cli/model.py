@@ -1,4 +1,4 @@
-"""`cinnabar model` checks and fetches language models."""
+"""`cinnabar model` checks, fetches and places language models."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 
 from cinnabar.apps.cli.evaluate import predict_sets, select_sets
 from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
+from cinnabar.engine.models.identity import INSTALLED
 from cinnabar.engine.models.language.hub import fetch_checkpoint
 from cinnabar.extraction.plan.run_options import Device, RunOptions
 from cinnabar.extraction.reading.model_sources import model_source
@@ -31,7 +32,7 @@ model_app = typer.Typer()
 
 @model_app.callback(invoke_without_command=True)
 def model_group(context: typer.Context) -> None:
-    """Check and fetch language models.
+    """Check, fetch and place language models.
 
     \b
     Examples:
@@ -149,6 +150,23 @@ def fetch_model(
         return
     size = f"{counted(done.files, 'file')}, {done.size / 1e9:.2f} GB"
     print(f"written: {done.folder}: {size}, commit {done.revision[:12]}")
+
+
+@model_app.command("place")
+def place_model(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A packed model, as the repository has it.")],
+) -> None:
+    """Unpack our own language model to where `--model diffusion` finds it, in this Python's environment.
+
+    \b
+    Examples:
+      cinnabar model place models/diffusion
+    """
+    check_extra("models", "cinnabar model place")
+    from cinnabar.engine.models.language.packed import unpack  # Cold start: Torch takes a second.
+
+    unpack(folder, INSTALLED)
+    print(f"written: {INSTALLED}")
 
 
 def _show(facts: Mapping[str, Any]) -> None:

@@ -53,6 +53,8 @@ def _in_folder(path: Path) -> str | None:
             "this is a LoRA folder (adapter_config.json): changes to another model and no model; merge it into that"
             " one first (`merge_and_unload` of peft, then `save_pretrained`), and name the folder that this writes"
         )
+    if (path / "packed.json").is_file():
+        return f"this is a packed model; `cinnabar model place {path}` unpacks it for --model diffusion"
     if any(path.glob("*.gguf")):
         return f"this folder holds {_GGUF}"
     inner = sorted(one.parent for one in path.glob("snapshots/*/config.json"))

@@ -60,9 +60,9 @@ def unpack(packed: Path, out: Path) -> None:
     manifest = packed / MANIFEST
     if not manifest.is_file():
         raise ModelError(f"{packed}: expected {MANIFEST}, as a packed model has it; found none")
-    digest = _digest(manifest)
-    done = out / MANIFEST
-    if done.is_file() and _digest(done) == digest and (out / "model.safetensors").is_file():
+    beside = [path for path in packed.iterdir() if path.is_file() and path.suffix != ".safetensors"]
+    same = all((out / one.name).is_file() and _digest(out / one.name) == _digest(one) for one in beside)
+    if same and (out / "model.safetensors").is_file():
         return
     stored: dict[str, torch.Tensor] = {}
     for one in json.loads(manifest.read_text(encoding="utf-8"))["files"]:
@@ -74,9 +74,8 @@ def unpack(packed: Path, out: Path) -> None:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     save_file(dict(_whole(stored)), part / "model.safetensors", metadata={"format": "pt"})
-    for path in packed.iterdir():
-        if path.suffix != ".safetensors":
-            shutil.copy(path, part / path.name)
+    for path in beside:
+        shutil.copy(path, part / path.name)
     shutil.rmtree(out, ignore_errors=True)
     part.replace(out)
 
