@@ -12,12 +12,12 @@ is so long, in place of `--steps`.
 
 from __future__ import annotations
 
-import json
 import pickle
 import random
 import shutil
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,6 @@ from cinnabar.engine.backend import device_of
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.models.language.checkpoint import save_decoder
-from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.models.language.packed import pack
 from cinnabar.engine.request import Passage, Request
@@ -194,9 +193,8 @@ def export(run: Path, out: Path, block: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for path in [*(run / "base").glob("*.json"), *(run / "base").glob("*.jinja")]:
         shutil.copy(path, out / path.name)
-    save_decoder(out, decoder.requires_grad_(False).to(torch.bfloat16))
-    config = json.loads((out / CONFIG).read_text(encoding="utf-8")) | {"block_size": block, PRECISION: "int8"}
-    (out / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    decoder.traits = replace(decoder.traits, block=block)
+    save_decoder(out, decoder.requires_grad_(False).to(torch.bfloat16), "int8")
     print(f"{out}: after {kept['step']} steps, {kept['spent'] / 60:.0f} minutes")
 
 

@@ -15,9 +15,10 @@ from cinnabar.engine.backend import device_of
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.models.language.checkpoint import save_decoder
+from cinnabar.engine.models.language.configuration import stated_precision
 from cinnabar.engine.models.language.identity import model_fingerprint
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
-from cinnabar.engine.training.diffusion.examples import Example, answered, is_trained
+from cinnabar.engine.training.diffusion.examples import Example, answered
 from cinnabar.engine.training.diffusion.low_rank import add_low_rank, merge_low_rank
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
@@ -56,11 +57,6 @@ def _trainable(base: Path, device: str) -> LanguageModel:
     model = fresh_language_model(base, device, "float32")
     if model.traits.noise != "mask":
         raise UsageError(f"--model {base}: {model.traits.family} has no mask token; --diffusion needs one")
-    if not is_trained(model.traits):
-        raise UsageError(
-            f"--model {base}: --diffusion cannot train {model.traits.family}, whose attention is full and whose logits"
-            " are for the next position; take SDAR, LLaDA, Fast-dLLM v2 or Nemotron"
-        )
     return model
 
 
@@ -114,7 +110,7 @@ def tune_diffusion(
                     shutil.copy(path, out / path.name)
         # It was trained to begin with the record.
         decoder.traits = replace(decoder.traits, thinks=False)
-        save_decoder(out, decoder.to(torch.bfloat16))
+        save_decoder(out, decoder.to(torch.bfloat16), stated_precision(base))
         # Its confidence was fitted to other weights.
         (out / "calibration.json").unlink(missing_ok=True)
         size = (out / "model.safetensors").stat().st_size

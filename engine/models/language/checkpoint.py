@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from cinnabar.engine.models.integer_products import eight_bits, multiplies_integers, take_integers, takes_integers
-from cinnabar.engine.models.language.configuration import CONFIG
+from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import Family, config_of, family_of
 from cinnabar.engine.models.language.memory import free_memory
@@ -270,8 +270,11 @@ def _naming_file(path: Path) -> Iterator[None]:
         raise ModelError(f"{path}: cannot be read as safetensors: {error}; fetch the file again") from error
 
 
-def save_decoder(folder: Path, decoder: Decoder) -> None:
-    """Writes config.json and model.safetensors of a decoder, by the names of its family; each file atomically."""
+def save_decoder(folder: Path, decoder: Decoder, precision: Precision = "float32") -> None:
+    """Writes config.json and model.safetensors of a decoder, by the names of its family; each file atomically.
+
+    precision: the one that config.json states, for which the model is made.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     traits = decoder.traits
     pieces: dict[str, dict[int, torch.Tensor]] = {}
@@ -287,5 +290,6 @@ def save_decoder(folder: Path, decoder: Decoder) -> None:
     save_file(state, part_file, metadata={"format": "pt"})
     part_file.replace(folder / "model.safetensors")
     part_file = folder / f"{CONFIG}.part"
-    part_file.write_text(json.dumps(config_of(traits), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    config = config_of(traits) | ({} if precision == "float32" else {PRECISION: precision})
+    part_file.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part_file.replace(folder / CONFIG)

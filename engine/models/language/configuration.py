@@ -123,12 +123,17 @@ def checkpoint_folder(folder: str | Path) -> Path:
 
 
 def language_precision(folder: str | Path) -> Precision:
-    """Returns the precision of a language model: the environment's, else that of its config.json, else float32.
+    """Returns the precision of a language model: the environment's, else the one that its config.json states."""
+    asked = precision_asked()
+    # `int8` is what the reader has, so that it says nothing of a language model.
+    return stated_precision(folder) if asked in (None, "int8") else asked
 
-    Raises ModelError if config.json states an unknown one.
+
+def stated_precision(folder: str | Path) -> Precision:
+    """Returns the precision for which a checkpoint was made, float32 if its config.json states none.
+
+    Raises ModelError for an unknown one.
     """
     settings = read_settings(Path(folder) / CONFIG)
     settings.demand(PRECISION, *get_args(Precision), default="float32")
-    asked = precision_asked()
-    # `int8` is what the reader has, so that it says nothing of a language model.
-    return cast(Precision, settings.values.get(PRECISION, "float32")) if asked in (None, "int8") else asked
+    return cast(Precision, settings.values.get(PRECISION, "float32"))

@@ -159,25 +159,20 @@ class FullSight:
         return attention(q, k, v, self._real)
 
 
-def is_trained(traits: Traits) -> bool:
-    """Returns whether the objective is that of the model's family."""
-    return traits.noise == "mask" and not (traits.shift and traits.visibility == "full")
-
-
 def make_batch(examples: Sequence[Example], traits: Traits, end: int, rng: random.Random, noise: Noise) -> Batch:
     """Returns these examples as one batch; after its answer a text goes on with end tokens up to the block's border.
 
-    Raises ValueError for a model that cannot be trained so.
+    Raises ValueError for a model without a mask token.
     """
     block, mask = traits.block, traits.mask
-    if mask is None or not is_trained(traits):
-        raise ValueError(f"{traits.family}: expected a model with a mask token, and no shift with full attention")
+    if mask is None or traits.noise != "mask":
+        raise ValueError(f"{traits.family}: expected a model with a mask token")
     texts = [[*example.prompt, *example.answer] for example in examples]
     begins = [len(example.prompt) for example in examples]
     if traits.visibility == "full":
         # Its blocks begin behind the prompt.
         texts = [text + [end] * (-(len(text) - begin) % block) for text, begin in zip(texts, begins, strict=True)]
-        return _full_batch(texts, begins, block, mask, end, rng, noise)
+        return _full_batch(texts, begins, block, mask, end, rng, noise, traits.shift)
     apart = traits.visibility == "token_causal"
     # Blocks of an answer begin behind its prompt if the prompt is read token by token.
     origins = begins if apart else [0] * len(texts)
@@ -232,6 +227,7 @@ def _full_batch(
     end: int,
     rng: random.Random,
     noise: Noise,
+    shift: bool,
 ) -> Batch:
     """Returns 2 * `pairs` rows for each text: its prompt and a noisy copy of its answer; the answer is one block."""
     copies = 2 * noise.pairs
@@ -243,6 +239,8 @@ def _full_batch(
         for row in range(copies * at, copies * (at + 1)):
             hidden, silent = _hidden(begin, len(text), max(block, len(text)), hidden if row % 2 else None, rng, noise)
             shown, wanted, wrong = _noisy(text, begin, 0, hidden, silent, mask, rng, noise)
+            if shift:
+                wanted, wrong = [*wanted[1:], NO_LOSS], [*wrong[1:], False]
             places = slice(0, len(text))
             tokens[row, places] = torch.tensor(shown)
             labels[row, places] = torch.tensor(wanted)

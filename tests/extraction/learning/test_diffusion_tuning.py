@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,10 +74,16 @@ def test_a_model_without_a_mask_token_is_refused(labelled: Path, tmp_path: Path)
         tune_diffusion([labelled], tmp_path, tmp_path / "out", DiffusionTuning(), "cpu", lambda _: None)
 
 
-def test_a_family_with_another_objective_is_refused(labelled: Path, tmp_path: Path) -> None:
-    write_checkpoint(tmp_path, traits=FAMILY_TRAITS["dream"])
-    with pytest.raises(UsageError, match="--diffusion cannot train Dream, whose attention is full"):
-        tune_diffusion([labelled], tmp_path, tmp_path / "out", DiffusionTuning(), "cpu", lambda _: None)
+def test_a_model_with_full_attention_and_logits_for_the_next_position_is_trained(
+    labelled: Path, tmp_path: Path
+) -> None:
+    write_checkpoint(tmp_path / "base", traits=replace(FAMILY_TRAITS["dream"], window=2048))
+    losses: list[float] = []
+    settings = DiffusionTuning(steps=40, rate=0.01)
+    tune_diffusion(
+        [labelled], tmp_path / "base", tmp_path / "out", settings, "cpu", lambda row: losses.append(row["hidden"])
+    )
+    assert losses[-1] < losses[0]
 
 
 def test_documents_that_are_longer_than_the_window_are_left_out_and_told(labelled: Path, tmp_path: Path) -> None:

@@ -135,6 +135,7 @@ def test_a_language_model_has_the_precision_that_its_folder_states_unless_anothe
         monkeypatch.setenv("CINNABAR_PRECISION", asked)
         assert language_precision(tmp_path) == had
     config.write_text('{"precision": "int3"}')
+    monkeypatch.delenv("CINNABAR_PRECISION")
     with pytest.raises(ModelError, match='`precision` is "int3"'):
         language_precision(tmp_path)
 
