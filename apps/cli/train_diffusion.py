@@ -11,10 +11,8 @@ from pathlib import Path
 import typer
 
 from cinnabar.apps.cli.training_report import ProgressLines, check_sets, make_folder, report_tuning, warn_of_truths
-from cinnabar.engine.models.identity import DIFFUSION
 from cinnabar.engine.models.language.configuration import checkpoint_folder
 from cinnabar.extraction.plan.run_options import Device
-from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.schemas.errors import UsageError
 
 # The default minutes.
@@ -50,7 +48,7 @@ def train_diffusion_model(options: DiffusionOptions) -> None:
     check_sets(options.sets)
     if options.model is None:
         raise UsageError("--diffusion: expected --model FOLDER, a checkpoint as `cinnabar model fetch` brings it")
-    base = checkpoint_folder(local_folder(options.model) if options.model == DIFFUSION else options.model)
+    base = checkpoint_folder(options.model)
     make_folder(options.out)
     for folder in options.sets:
         warn_of_truths(folder)

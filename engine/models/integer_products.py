@@ -184,14 +184,14 @@ def eight_bits(weight: Tensor) -> tuple[Tensor, Tensor]:
     return high.to(torch.int8), scale[:, 0]
 
 
-def takes_integers(weight: Tensor) -> bool:
-    """Returns whether the products are for a matrix of this size."""
-    return not any(size % _MULTIPLE for size in weight.shape)
+def takes_integers(shape: tuple[int, ...]) -> bool:
+    """Returns whether the products are for a matrix of this shape."""
+    return not any(size % _MULTIPLE for size in shape)
 
 
 def _layer(linear: nn.Linear) -> nn.Module:
     """Returns the layer in integers; one of another size than the products take stays as it is."""
-    return IntegerLinear(linear) if takes_integers(linear.weight) else linear
+    return IntegerLinear(linear) if takes_integers(tuple(linear.weight.shape)) else linear
 
 
 @lru_cache(maxsize=4)

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 from cinnabar.engine.models.identity import (
     CALIBRATION,
     DIFFUSION,
-    INSTALLED,
     fingerprint_of,
     model_folder,
     stale_calibration,
 )
-from cinnabar.engine.models.language.configuration import is_checkpoint, language_precision
+from cinnabar.engine.models.language.configuration import checkpoint_folder, is_checkpoint, language_precision
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint, precise_fingerprint
 from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
@@ -279,7 +278,7 @@ def model_source(
     or the key is missing, and ModelError if a folder's files are damaged.
     """
     config = PriorConfig(without=frozenset(without))
-    name = str(local_folder(name)) if name == DIFFUSION else name
+    name = str(checkpoint_folder(name)) if name == DIFFUSION else name
     language = not is_remote(name) and _is_language(name)
     if without and (language or is_remote(name)):
         raise UsageError(f"without: {name} has no rules that can be switched off")
@@ -335,9 +334,7 @@ def _is_language(name: str | Path) -> bool:
 def local_folder(name: str | Path) -> Path:
     """Returns the folder of a local model, of either kind. Raises UsageError if it is none."""
     if str(name) == DIFFUSION:
-        if not is_checkpoint(INSTALLED):
-            raise UsageError(f"--model {name}: the model is not in its place, {INSTALLED}; run `make setup`")
-        return INSTALLED
+        return checkpoint_folder(name)
     if _is_language(name):
         return Path(name)
     if str(name) != "default" and not (Path(name) / "model.json").is_file():

@@ -156,6 +156,10 @@ def check_contents(folder: Path, contents: Contents) -> None:
 def weight_bytes(contents: Contents, precision: Precision) -> int:
     """Returns the memory that the weights take in this precision."""
     bits, whole = _BITS.get(precision), contents.parameters * _DTYPES[precision].itemsize
+    if precision == "int8":
+        shapes = [shape for name, (shape, _) in contents.places.items() if _is_rounded(name, shape)]
+        tied = contents.places["model.embed_tokens.weight"][0] if "lm_head.weight" not in contents.places else (0, 0)
+        return whole - sum(3 * math.prod(shape) for shape in shapes) + math.prod(tied)
     if bits is None:
         return whole
     shapes = [shape for name, (shape, _) in contents.places.items() if is_quantised(name, shape)]
@@ -194,7 +198,8 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     state = dict(_state(contents, _DTYPES[precision], device, bits, precision == "int8"))
     if traits.tied:
         embedding = state["model.embed_tokens.weight"]
-        state |= _in_integers("lm_head.weight", embedding) if precision == "int8" else {"lm_head.weight": embedding}
+        rounded = precision == "int8" and _is_rounded("lm_head.weight", tuple(embedding.shape))
+        state |= _in_integers("lm_head.weight", embedding) if rounded else {"lm_head.weight": embedding}
     take_integers(decoder, state)
     decoder.load_state_dict(state, assign=True)
     if traits.tied and precision != "int8":
@@ -210,7 +215,7 @@ def _state(
     integers: whether its matrices are of 8 bits.
     """
     for name, tensor in _tensors(contents, dtype, device, bits is not None):
-        if integers and (is_quantised(name, tuple(tensor.shape)) or name == "lm_head.weight"):
+        if integers and _is_rounded(name, tuple(tensor.shape)):
             yield from _in_integers(name, tensor).items()
         elif bits is not None and is_quantised(name, tuple(tensor.shape)):
             stem = name.removesuffix("weight")
@@ -219,13 +224,13 @@ def _state(
             yield name, tensor
 
 
-def _in_integers(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Returns the state of a linear layer in 8 bits, rounded floats where the device multiplies no integers.
+def _is_rounded(name: str, shape: tuple[int, ...]) -> bool:
+    """Returns whether a matrix is one of 8 bits in the precision `int8`; those of experts are not."""
+    return len(shape) == 2 and (is_quantised(name, shape) or name == "lm_head.weight") and takes_integers(shape)
 
-    Matrices of experts, and those of a size that integer products do not take, stay as they are.
-    """
-    if weight.dim() != 2 or not takes_integers(weight):
-        return {name: weight}
+
+def _in_integers(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Returns the state of a linear layer in 8 bits, rounded floats where the device multiplies no integers."""
     integers, scale = eight_bits(weight)
     if not multiplies_integers(weight.device):
         return {name: integers.float() * scale[:, None]}

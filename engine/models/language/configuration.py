@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from cinnabar.engine.models.identity import DIFFUSION, INSTALLED
 from cinnabar.engine.models.unusable import named_wrongly
 from cinnabar.engine.precision import Precision, precision_asked
 from cinnabar.schemas.errors import ModelError, UsageError
@@ -110,9 +111,15 @@ def is_checkpoint(folder: str | Path) -> bool:
 
 
 def checkpoint_folder(folder: str | Path) -> Path:
-    """Returns the folder of a checkpoint. Raises UsageError if it is none."""
-    path = Path(folder)
+    """Returns the folder of a checkpoint; `diffusion` names our own model. Raises UsageError if it is none."""
+    own = str(folder) == DIFFUSION
+    path = INSTALLED if own else Path(folder)
     if not (path / CONFIG).is_file():
+        if own:
+            raise UsageError(
+                f"{folder}: the model is not in its place, {path}; `make setup`, or `cinnabar model place` with the"
+                " folder of the packed model, puts it there"
+            )
         if wrong := named_wrongly(folder):
             raise UsageError(f"{folder}: {wrong}")
         raise UsageError(

@@ -19,7 +19,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language import memory
+from cinnabar.engine.models.language import configuration, memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
@@ -227,14 +227,14 @@ def _no_room(*_: Any) -> int:
 
 
 def test_auto_is_the_reader_with_our_own_model_behind_it(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_sources, "INSTALLED", checkpoint)
+    monkeypatch.setattr(configuration, "INSTALLED", checkpoint)
     source, escalation = sources_of(RunPlan.of(), "auto")
     assert isinstance(source, ModelSource) and isinstance(escalation, Escalation)
     assert escalation.source.fingerprint == source_of(checkpoint).fingerprint and not escalation.surer
     assert escalation.below == model_sources.AUTO_BELOW
     _, asked = sources_of(RunPlan.of(escalate_to="diffusion", below=0.3), "default")
     assert asked is not None and asked.below == 0.3
-    monkeypatch.setattr(model_sources, "INSTALLED", checkpoint / "none")
+    monkeypatch.setattr(configuration, "INSTALLED", checkpoint / "none")
     with pytest.raises(UsageError, match="the model is not in its place"):
         sources_of(RunPlan.of(), "auto")
 
