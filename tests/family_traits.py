@@ -60,10 +60,18 @@ DIFFUSION_GEMMA = Traits(
     softcap=5.0,
 )
 
+SOFTMAX = ExpertTraits(count=6, chosen=2, inner=24, softmax=True)
+SDAR_MOE = replace(TRAITS, family="sdar_moe", mask=303, experts=SOFTMAX)
+LLADA_MOE = replace(
+    TRAITS, family="llada_moe", visibility="full", block=32, mask=303, inner=24, experts=replace(SOFTMAX, normed=False)
+)
+
 FAMILY_TRAITS: dict[str, Traits] = {
     "llada2": LLADA2,
     "dream": DREAM,
     "fast-dllm": FAST_DLLM,
     "nemotron": NEMOTRON,
+    "sdar-moe": SDAR_MOE,
+    "llada-moe": LLADA_MOE,
     "diffusion-gemma": DIFFUSION_GEMMA,
 }

@@ -13,6 +13,7 @@ import typer
 
 from cinnabar.apps.cli.evaluate import predict_sets, select_sets
 from cinnabar.apps.cli.options import AsJson, DeviceOption, takes_options
+from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.models.identity import INSTALLED
 from cinnabar.engine.models.language.hub import fetch_checkpoint
 from cinnabar.extraction.plan.run_options import Device, RunOptions
@@ -144,7 +145,7 @@ def fetch_model(
       cinnabar model fetch Qwen/Qwen3-0.6B --out qwen
     """
     folder = out or Path("models") / name.rpartition("/")[2]
-    done = fetch_checkpoint(name, folder, revision)
+    done = fetch_checkpoint(name, folder, revision, print_notice)
     if as_json:
         print(json.dumps(asdict(done) | {"folder": str(done.folder)}))
         return

@@ -62,7 +62,8 @@ class DiffusionEngine:
         self.examples, self.effort = examples, effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
         self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen", "cached"), 0)
-        settings = settings_of(self.effort.name, steps)
+        authors = model.traits.threshold if self.effort.name == "medium" else None
+        settings = settings_of(self.effort.name, steps, authors)
         self._decoder = Denoiser(model.decoder, model.tokenizer, settings)
         self._thinker = Thinker(self._decoder, settings)
         self._planner = Planner(model, examples, self._thinker.most)

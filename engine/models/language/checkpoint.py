@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from cinnabar.engine.models.language.quantised import (
     quantise_modules,
     quantised_bytes,
 )
-from cinnabar.engine.models.language.tensor_names import Part
+from cinnabar.engine.models.language.tensor_names import Part, merged_experts
 from cinnabar.engine.models.language.traits import Traits
 from cinnabar.engine.models.language.weights_file import SIZES, Stored, stored_tensors
 from cinnabar.engine.precision import VARIABLE, Precision
@@ -35,6 +36,8 @@ from cinnabar.schemas.errors import ModelError
 
 #: Ends of names of tensors that are computed, and that old releases stored all the same.
 _COMPUTED = ("rotary_emb.inv_freq",)
+#: Names of tensors of all experts at once.
+_MERGED = re.compile(r"\.experts\.[a-z]")
 #: Ends of names of tensors that stay in float32: experts are chosen by small differences.
 _EXACT = (".expert_bias",)
 #: The dtypes of activations, and of weights that are no whole numbers.
@@ -82,7 +85,9 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
             f"{folder}: config.json tells {traits.layers} layers, and the files of weights have {len(there)} tensors in"
             " all; they are not of the same release"
         )
-    if traits.experts is not None and traits.experts.dense < traits.layers and traits.experts.count > len(there):
+    merged = any(_MERGED.search(name) for name in there)
+    routed = traits.experts is not None and traits.experts.dense < traits.layers and not merged
+    if traits.experts is not None and routed and traits.experts.count > len(there):
         raise ModelError(
             f"{folder}: config.json tells {traits.experts.count} experts, and the files of weights have {len(there)}"
             " tensors in all; they are not of the same release"
@@ -94,7 +99,10 @@ def read_contents(folder: Path, traits: Traits) -> Contents:
         for part in family.parts("lm_head.weight", traits):
             there.pop(part.name, None)
         del shapes["lm_head.weight"]
-    places = {name: (shape, family.parts(name, traits)) for name, shape in shapes.items()}
+    places = {
+        name: (shape, (merged_experts(name, there) if merged else None) or family.parts(name, traits))
+        for name, shape in shapes.items()
+    }
     by_name: dict[str, Stored] = {}
     missing, odd = [], []
     for named, shape in _expected(places).items():
@@ -130,6 +138,10 @@ def _expected(places: Mapping[str, tuple[tuple[int, ...], tuple[Part, ...]]]) ->
     for shape, parts in places.values():
         if len(parts) == 1 and parts[0].rows is None:
             shapes[parts[0].name] = shape
+            continue
+        if parts[0].of_each:
+            experts, rows, width = shape
+            shapes |= {part.name: (experts, rows // len(parts), width) for part in parts}
             continue
         rows, *rest = _rowed(shape)
         for part in parts:
@@ -260,6 +272,9 @@ def _tensors(
             kept = torch.float32 if exact else dtype
             if len(parts) == 1:
                 yield name, read(parts[0]).to(device, kept)
+                continue
+            if parts[0].of_each:
+                yield name, torch.cat([read(part).to(device, kept) for part in parts], 1)
                 continue
             made = torch.empty(_rowed(shape), dtype=kept, device=device)
             for part, rows in zip(parts, made.chunk(len(parts)), strict=True):

@@ -15,6 +15,10 @@ from cinnabar.schemas.errors import ModelError, UsageError
 
 #: The file that makes a folder a checkpoint.
 CONFIG = "config.json"
+#: The file in which a release keeps how its authors run it.
+GENERATION = "generation_config.json"
+#: The file in which `cinnabar model fetch` keeps the name of the release.
+ORIGIN = "origin.json"
 #: Its key for the precision that a model was made for, one of our own.
 PRECISION = "precision"
 
@@ -24,6 +28,13 @@ class Settings:
 
     def __init__(self, values: Mapping[str, Any], path: Path) -> None:
         self.values, self.path = values, path
+
+    @property
+    def release_names(self) -> list[str]:
+        """The names by which a release may be known: of the hub it was fetched from, of its folder, of its maker."""
+        folder = self.path.resolve().parent
+        named = [read_settings(folder / ORIGIN).values.get("name"), folder.name, self.values.get("_name_or_path")]
+        return [name for name in named if isinstance(name, str) and name]
 
     def whole(self, *keys: str, default: int | None = None) -> int:
         """Returns the positive whole number of the first of these keys that is there, else the default."""

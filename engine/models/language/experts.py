@@ -1,7 +1,7 @@
 """A mixture of experts: each token is computed by the few feed-forward nets that a router chooses for it.
 
 The router is that of DeepSeek-V3 (arXiv 2412.19437): sigmoid scores, a bias that decides the choice and not the weight,
-and a choice among the best groups of experts only.
+and a choice among the best groups of experts only; or that of Qwen3: shares by softmax, and no bias.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ class FeedForward(nn.Module):
 class Router(nn.Module):
     """Chooses experts for each token, in float32."""
 
-    expert_bias: torch.Tensor
+    expert_bias: torch.Tensor | None
 
     def __init__(self, width: int, traits: ExpertTraits) -> None:
         super().__init__()
         self.traits = traits
         self.weight = nn.Parameter(torch.empty(traits.count, width).normal_(0.0, width**-0.5))
-        self.register_buffer("expert_bias", torch.zeros(traits.count))
+        self.register_buffer("expert_bias", None if traits.softmax else torch.zeros(traits.count))
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """x: [N, D]; returns (experts [N, K] int64, their weights [N, K] float32)."""
         traits = self.traits
-        scores = F.linear(x.float(), self.weight.float()).sigmoid()
-        choice = scores + self.expert_bias.float()
+        scores = F.linear(x.float(), self.weight.float())
+        scores = scores.softmax(-1) if traits.softmax else scores.sigmoid()
+        choice = scores if self.expert_bias is None else scores + self.expert_bias.float()
         if traits.groups > 1:
             grouped = choice.view(len(x), traits.groups, -1)
             # A group is as good as its two best experts.
@@ -59,7 +60,7 @@ class Router(nn.Module):
             choice = grouped.masked_fill(~open_groups.unsqueeze(-1), -torch.inf).flatten(1)
         chosen = choice.topk(traits.chosen, -1).indices
         weights = scores.gather(1, chosen)
-        if traits.chosen > 1:
+        if traits.chosen > 1 and traits.normed:
             weights = weights / (weights.sum(-1, keepdim=True) + 1e-20)
         return chosen, weights * traits.scale
 

@@ -13,17 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.engine.models.language import tensor_names
-from cinnabar.engine.models.language.configuration import CONFIG, Settings, checkpoint_folder, read_settings
+from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, Settings, checkpoint_folder, read_settings
 from cinnabar.engine.models.language.family_traits import (
     read_dream,
     read_fast_dllm,
     read_llada,
     read_llada2,
+    read_llada_moe,
     read_llama,
     read_nemotron,
     read_qwen2,
     read_qwen3,
+    read_qwen3_moe,
     read_sdar,
+    read_sdar_moe,
 )
 from cinnabar.engine.models.language.gemma_traits import gemma_config, read_gemma
 from cinnabar.engine.models.language.tensor_names import Parts
@@ -59,6 +62,9 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
     """
     settings = read_settings(checkpoint_folder(folder) / CONFIG)
     named = settings.text("model_type")
+    if named == "llada" and settings.values.get("num_experts") is not None:
+        # LLaDA-MoE has the type of LLaDA, and other keys.
+        named = "llada_moe"
     family = FAMILIES.get(named or "")
     if family is None:
         known = ", ".join(f"{one.title} ({name})" for name, one in FAMILIES.items())
@@ -68,7 +74,12 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
         )
     if settings.values.get("quantization_config") is not None:
         raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
+    as_run = read_settings(settings.path.with_name(GENERATION))
+    told = {key: as_run.values[key] for key in ("block_length", "mask_token_id") if as_run.values.get(key) is not None}
+    settings = Settings({**told, **settings.values}, settings.path)
     traits = replace(family.read(settings), thinks=settings.flag("thinks", default=True))
+    if traits.noise == "mask" and 0 < (threshold := as_run.number("threshold", default=0.0) or 0.0) < 1:
+        traits = replace(traits, threshold=threshold)
     if traits.heads % traits.key_heads:
         raise ModelError(
             f"{settings.path}: expected heads that {traits.key_heads} key heads divide, found {traits.heads}"
@@ -162,6 +173,15 @@ def _llada_config(traits: Traits) -> dict[str, Any]:
 
 def _expert_config(traits: Traits, experts: ExpertTraits) -> dict[str, Any]:
     """Returns the keys of a model with experts."""
+    if experts.softmax:
+        width = "expert_intermediate_size" if traits.family == "llada_moe" else "moe_intermediate_size"
+        return {
+            "norm_topk_prob": experts.normed,
+            "num_experts": experts.count,
+            "num_experts_per_tok": experts.chosen,
+            "qk_layernorm": traits.qk_norm,
+            width: experts.inner,
+        }
     return {
         "first_k_dense_replace": experts.dense,
         "moe_intermediate_size": experts.inner,
@@ -183,6 +203,9 @@ FAMILIES: Mapping[str, Family] = {
     "sdar": Family("SDAR", "SDARForCausalLM", read_sdar),
     "llada": Family("LLaDA", "LLaDAModelLM", read_llada, tensor_names.LLADA),
     "llada2_moe": Family("LLaDA 2", "LLaDA2MoeModelLM", read_llada2, tensor_names.llada2),
+    "llada2_moe_veomni": Family("LLaDA 2 (merged experts)", "LLaDA2MoeModelLM", read_llada2, tensor_names.llada2),
+    "llada_moe": Family("LLaDA-MoE", "LLaDAMoEModelLM", read_llada_moe, tensor_names.each_expert),
+    "sdar_moe": Family("SDAR-MoE", "SDARMoeForCausalLM", read_sdar_moe, tensor_names.each_expert),
     "Dream": Family("Dream", "DreamModel", read_dream),
     "Fast_dLLM_Qwen": Family("Fast-dLLM v2", "Fast_dLLM_QwenForCausalLM", read_fast_dllm),
     "nemotron_labs_diffusion": Family(
@@ -197,5 +220,8 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "qwen2": Family("Qwen2", "Qwen2ForCausalLM", read_qwen2),
     "qwen3": Family("Qwen3", "Qwen3ForCausalLM", read_qwen3, template={"enable_thinking": False}),
+    "qwen3_moe": Family(
+        "Qwen3-MoE", "Qwen3MoeForCausalLM", read_qwen3_moe, tensor_names.each_expert, {"enable_thinking": False}
+    ),
     "llama": Family("Llama", "LlamaForCausalLM", read_llama),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 from cinnabar.engine.models.language.configuration import Settings
@@ -11,9 +12,13 @@ from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import ModelError
 
 #: The mask tokens of releases whose config.json names none.
-LLADA2_MASK, DREAM_MASK, FAST_MASK, NEMOTRON_MASK = 156_895, 151_666, 151_665, 100
-#: The length of a block of SDAR's first releases, in whose config.json it is missing.
+LLADA2_MASK, DREAM_MASK, FAST_MASK, NEMOTRON_MASK, LLADA_MOE_MASK = 156_895, 151_666, 151_665, 100, 156_895
+#: The length of a block of SDAR's first releases, in whose config.json it is missing; others have it in their name.
 SDAR_BLOCK = 4
+_SDAR_NAME = re.compile(r"\b(?:SDAR|TraDo)-[\w.]+-(?:Chat|Instruct|Thinking|Base)(?:-b(\d+))?\b", re.IGNORECASE)
+_BLOCK_NAME = re.compile(r"[-_]b(?:lock)?[-_]?(\d+)\b", re.IGNORECASE)
+#: Releases that were trained on wrong tokens, and whose config.json does not say so.
+_EDITS = re.compile(r"LLaDA2\.[12]", re.IGNORECASE)
 #: LLaDA and Dream denoise their whole answer; released samplers go through it in parts of this length. LLaDA 2,
 #: Fast-dLLM v2 and Nemotron-Labs-Diffusion were trained with it.
 BLOCK = 32
@@ -90,10 +95,88 @@ def read_sdar(settings: Settings) -> Traits:
         qk_norm=True,
         visibility="block_causal",
         noise="mask",
-        block=settings.whole("block_size", "block_length", default=SDAR_BLOCK),
+        block=settings.whole("block_size", "block_length", default=_sdar_block(settings)),
         mask=settings.token("mask_token_id"),
         shift=False,
         revises=settings.flag("revises"),
+    )
+
+
+def _sdar_block(settings: Settings) -> int | None:
+    """Returns the block that the name of a release tells, None if it tells none.
+
+    Raises ModelError for a folder without `block_size` and without the name of a release: a model that runs in blocks
+    of another length than it was trained with reads badly and says nothing.
+    """
+    if any(settings.values.get(key) for key in ("block_size", "block_length")):
+        return None
+    names = settings.release_names
+    for name in names:
+        if (released := _SDAR_NAME.search(name)) is not None:
+            return int(released[1] or SDAR_BLOCK)
+        if (told := _BLOCK_NAME.search(name)) is not None:
+            return int(told[1])
+    raise ModelError(
+        f"{settings.path}: expected `block_size`, the length of the blocks that the model was trained with: 4 for"
+        " SDAR-…-Chat, 32 for SDAR-…-Chat-b32; write the key, or give the folder the name of the release"
+    )
+
+
+def read_sdar_moe(settings: Settings) -> Traits:
+    """Returns the traits of SDAR with experts."""
+    return replace(read_sdar(settings), family="sdar_moe", experts=_softmax_experts(settings, normed=True))
+
+
+def read_qwen3_moe(settings: Settings) -> Traits:
+    """Returns the traits of Qwen3 with experts."""
+    return replace(read_qwen3(settings), family="qwen3_moe", experts=_softmax_experts(settings, normed=False))
+
+
+def _softmax_experts(settings: Settings, normed: bool) -> ExpertTraits:
+    """Returns the traits of Qwen3's experts, of which every layer has some; `normed` is what a missing key means."""
+    settings.demand("decoder_sparse_step", 1, default=1)
+    settings.demand("mlp_only_layers", [], None, default=None)
+    return ExpertTraits(
+        count=settings.whole("num_experts"),
+        chosen=settings.whole("num_experts_per_tok"),
+        inner=settings.whole("moe_intermediate_size"),
+        softmax=True,
+        normed=settings.flag("norm_topk_prob", normed),
+    )
+
+
+def read_llada_moe(settings: Settings) -> Traits:
+    """Returns the traits of LLaDA-MoE: full attention, and experts whose weights stay shares of all."""
+    for key, allowed, default in (
+        ("moe_router_score_function", ("softmax",), "softmax"),
+        ("moe_router_enable_expert_bias", (False,), False),
+        ("shared_expert_intermediate_size", (None, 0), None),
+        ("router_num_group", (None, 1), None),
+        ("routed_scaling_factor", (1, 1.0), 1),
+        ("clip_qkv", (None,), None),
+    ):
+        settings.demand(key, *allowed, default=default)
+    often = settings.values.get("moe_layer_freq")
+    if often is not None and set(often if isinstance(often, list) else [often]) != {1}:
+        raise ModelError(f"{settings.path}: expected experts in every layer, found `moe_layer_freq` {often!r}"[:300])
+    # The width of a net that no layer has.
+    sizes = {"intermediate_size": settings.whole("expert_intermediate_size")}
+    body = _with_attention_bias(Settings({**sizes, **settings.values}, settings.path), "llada_moe")
+    return replace(
+        body,
+        visibility="full",
+        noise="mask",
+        block=settings.whole("block_length", default=BLOCK),
+        mask=_mask(settings, body, LLADA_MOE_MASK),
+        shift=False,
+        qk_norm=settings.flag("qk_layernorm", True),
+        experts=ExpertTraits(
+            count=settings.whole("num_experts"),
+            chosen=settings.whole("num_experts_per_tok"),
+            inner=settings.whole("expert_intermediate_size"),
+            softmax=True,
+            normed=settings.flag("norm_topk_prob"),
+        ),
     )
 
 
@@ -160,7 +243,7 @@ def read_llada2(settings: Settings) -> Traits:
         qk_norm=settings.flag("use_qk_norm", True),
         qkv_bias=settings.flag("use_qkv_bias"),
         output_bias=settings.flag("use_bias"),
-        revises=settings.flag("revises"),
+        revises=settings.flag("revises", any(_EDITS.search(name) for name in settings.release_names)),
         rotary_width=rotary,
         experts=_experts(settings),
     )

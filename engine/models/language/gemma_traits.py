@@ -96,9 +96,14 @@ def _sliding(text: Settings, layers: int) -> tuple[bool, ...]:
 
 def _full_layers(text: Settings, sliding: tuple[bool, ...], key_heads: int) -> tuple[int, int]:
     """Returns width and number of the key heads of layers without a window, which two forms of config.json tell."""
+    if text.values.get("per_layer_config") is None:
+        return text.whole("global_head_dim", default=512), text.whole("num_global_key_value_heads", default=key_heads)
     by_layer = text.table("per_layer_config")
     if not by_layer:
-        return text.whole("global_head_dim", default=512), text.whole("num_global_key_value_heads", default=key_heads)
+        # Of no layer anything else is said.
+        return text.whole("head_dim"), key_heads
+    # `transformers` pads the numbers of layers, from ten layers on.
+    by_layer = {str(int(at)) if at.isdecimal() else at: own for at, own in by_layer.items()}
     full = [by_layer.get(str(layer)) for layer, near in enumerate(sliding) if not near]
     if len(by_layer) != len(full) or not isinstance(full[0], dict) or any(one != full[0] for one in full):
         raise ModelError(

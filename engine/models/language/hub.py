@@ -7,16 +7,17 @@ such a file again since version 2). Every file is compared with the hash that th
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.models.language.configuration import CONFIG
+from cinnabar.engine.models.language.configuration import CONFIG, ORIGIN
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.schemas.errors import CinnabarError, RunError, UsageError
 from cinnabar.schemas.extras import check_extra
@@ -57,17 +58,23 @@ class Fetched:
     size: int
 
 
-def fetch_checkpoint(name: str, out: Path, revision: str | None = None) -> Fetched:
+def fetch_checkpoint(
+    name: str, out: Path, revision: str | None = None, say: Callable[[str], None] = lambda _: None
+) -> Fetched:
     """Fetches the checkpoint `name` (ORG/NAME) of a hub into a folder; files that are there already stay.
 
+    `say` is told the size of the weights before they are fetched.
+
     The hub is that of the environment variable HF_ENDPOINT. Raises UsageError for a model that is not there, may not be
-    fetched, has pickles only, or does not fit on the disk; ModelError for a family that cannot be run, before the
-    weights are fetched; RunError if the hub fails.
+    fetched, has pickles only, or does not fit on the disk; ModelError for what cannot be run or is lacking, before
+    the weights are fetched; RunError if the hub fails.
     """
     check_extra("models", "cinnabar model fetch")
     # Extra: models.
     import huggingface_hub
     from huggingface_hub import errors
+
+    from cinnabar.engine.models.language.language_model import load_texts  # Cold start: Torch takes a second.
 
     endpoint = os.environ.get("HF_ENDPOINT") or None
     try:
@@ -80,10 +87,20 @@ def fetch_checkpoint(name: str, out: Path, revision: str | None = None) -> Fetch
                 _fetch(url, file, out / file.name)
 
             out.mkdir(parents=True, exist_ok=True)
+            origin = json.dumps({"name": name, "revision": commit}) + "\n"
+            (out / ORIGIN).write_text(origin, encoding="utf-8")
             fetch(next(file for file in files if file.name == CONFIG))
             read_family(out)
             _check_room(out, files)
+            weights = [file for file in files if file.name.endswith(".safetensors")]
             for file in files:
+                if file not in weights:
+                    fetch(file)
+            # What the folder lacks is told before its weights are fetched.
+            load_texts(out)
+            size = sum(file.size for file in weights)
+            say(f"{name}: {size / 1e9:.2f} GB of weights; as stored they take as much memory")
+            for file in weights:
                 fetch(file)
     except errors.GatedRepoError as error:
         raise UsageError(

@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language.configuration import checkpoint_folder
+from cinnabar.engine.models.language.configuration import GENERATION, ORIGIN, checkpoint_folder
+from cinnabar.engine.models.language.vocabulary_files import MERGES, VOCABULARY
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.precision import Precision, in_precision
 
@@ -20,6 +21,8 @@ FILES = (
     "special_tokens_map.json",
     "chat_template.jinja",
 )
+#: Those in place of tokenizer.json, and what tells the block or the edits of some releases.
+OTHER_FILES = (VOCABULARY, MERGES, "added_tokens.json", ORIGIN, GENERATION)
 #: Tensors of fewer bytes are read whole, of others so many bytes at each of `_PLACES` places.
 _WHOLE, _SAMPLE, _PLACES = 65_536, 4_096, 4
 # Of the text that a fingerprint is the hash of.
@@ -36,7 +39,7 @@ def checkpoint_fingerprint(folder: str | Path) -> str:
     state = [
         (file.name, file.stat().st_size, file.stat().st_mtime_ns)
         for file in sorted(path.iterdir())
-        if file.name in FILES or file.name.endswith((".safetensors", ".safetensors.index.json"))
+        if file.name in FILES + OTHER_FILES or file.name.endswith((".safetensors", ".safetensors.index.json"))
     ]
     return _fingerprint(path.resolve(), tuple(state))
 
@@ -60,6 +63,9 @@ def _fingerprint(folder: Path, _: tuple[tuple[str, int, int], ...]) -> str:
         path = folder / name
         content = path.read_bytes() if path.is_file() else b""
         digest.update(f"\n{name} {len(content)}\n".encode() + content)
+    for name in OTHER_FILES:
+        if (folder / name).is_file():
+            digest.update(f"\n{name}\n".encode() + (folder / name).read_bytes())
     for name, tensor in sorted(stored_tensors(folder).items()):
         digest.update(json.dumps([name, tensor.dtype, tensor.shape]).encode())
         size = tensor.end - tensor.begin

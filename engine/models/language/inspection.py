@@ -31,7 +31,6 @@ _T = TypeVar("_T")
 _BLOCK_KEYS = ("block_size", "block_length", "bd_size", "canvas_length")
 #: The longest request that the memory is told for, in tokens.
 LONGEST_REQUEST = 131_072
-_BLOCK_NAME = re.compile(r"-b[0-9]+$")
 _LICENCE = re.compile(r"(licen[cs]e|copying)(\W.*)?", re.IGNORECASE)
 
 
@@ -94,10 +93,9 @@ def _stated_facts(path: Path, traits: Traits) -> dict[str, Any]:
     config = read_settings(path / CONFIG).values
     source = CONFIG
     if traits.visibility != "causal" and not any(config.get(key) for key in _BLOCK_KEYS):
-        # A release that was trained with other blocks than its family's first one runs badly and says nothing.
-        source = f"the family: {CONFIG} has no `block_size`"
-        named = _BLOCK_NAME.search(path.resolve().name)
-        source += f", and the folder is named {named[0]}" if named else ""
+        # A release that runs in blocks of another length than it was trained with reads badly and says nothing.
+        named = traits.family in ("sdar", "sdar_moe")
+        source = "the name of the release" if named else f"the family: {CONFIG} has no `block_size`"
     return {
         "family": family.title,
         "licence": licences(path),

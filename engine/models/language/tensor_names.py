@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 from cinnabar.engine.models.language.traits import Traits
@@ -11,11 +11,15 @@ from cinnabar.engine.models.language.traits import Traits
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows [begin, begin + rows) of the stored tensor of this name; all of its rows if `rows` is None."""
+    """Rows [begin, begin + rows) of the stored tensor of this name; all of its rows if `rows` is None.
+
+    of_each: the tensor is [E, R, C], and its R rows of each expert stand above those of the next part.
+    """
 
     name: str
     begin: int = 0
     rows: int | None = None
+    of_each: bool = False
 
 
 #: Returns the parts whose rows, one below the other, are the tensor that the decoder calls so.
@@ -104,11 +108,31 @@ def llada2(name: str, traits: Traits) -> tuple[Part, ...]:
         queries, keys = traits.heads * traits.head_width, traits.key_heads * traits.head_width
         begin, rows = {"q": (0, queries), "k": (queries, keys), "v": (queries + keys, keys)}[which]
         return (Part(f"{layer}attention.query_key_value.{kind}", begin, rows),)
-    stem, _, matrix = name.partition(".experts.")
-    if matrix and traits.experts is not None:
-        pieces = ("gate_proj.weight", "up_proj.weight") if matrix == "gate_up_proj.weight" else (matrix,)
-        numbers = range(traits.experts.count)
-        return tuple(Part(f"{stem}.experts.{number}.{piece}") for number in numbers for piece in pieces)
+    if ".experts." in name:
+        return each_expert(name, traits)
     for ours, theirs in _LLADA2_NAMES.items():
         name = name.replace(ours, theirs)
     return (Part(name),)
+
+
+def each_expert(name: str, traits: Traits) -> tuple[Part, ...]:
+    """Returns the parts where each expert has tensors of its own; all other tensors have our names."""
+    stem, _, matrix = name.partition(".experts.")
+    if not matrix or traits.experts is None:
+        return (Part(name),)
+    pieces = ("gate_proj.weight", "up_proj.weight") if matrix == "gate_up_proj.weight" else (matrix,)
+    numbers = range(traits.experts.count)
+    return tuple(Part(f"{stem}.experts.{number}.{piece}") for number in numbers for piece in pieces)
+
+
+def merged_experts(name: str, stored: Container[str]) -> tuple[Part, ...] | None:
+    """Returns the parts of a tensor of experts that a checkpoint stores for all of them at once, None if it does not.
+
+    Some releases have gates and inner values apart (VeOmni), others as one tensor (`transformers` 5).
+    """
+    stem, _, matrix = name.removesuffix(".weight").partition(".experts.")
+    whole = f"{stem}.experts.{matrix}"
+    if matrix and whole in stored:
+        return (Part(whole),)
+    apart = tuple(Part(f"{stem}.experts.{one}", of_each=True) for one in ("gate_proj", "up_proj"))
+    return apart if matrix == "gate_up_proj" and all(part.name in stored for part in apart) else None

@@ -18,7 +18,8 @@ from typing import Any
 import tokenizers
 
 from cinnabar.engine.lifting import Vocabulary
-from cinnabar.engine.models.language.configuration import Settings, read_settings
+from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, Settings, read_settings
+from cinnabar.engine.models.language.vocabulary_files import MERGES, VOCABULARY, tokenizer_content
 from cinnabar.schemas.errors import ModelError
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -39,7 +40,7 @@ class AddedToken:
 
 
 class TokenizerFile:
-    """The content of a checkpoint's tokenizer.json, and the names that other files give to its tokens.
+    """The content of a checkpoint's tokenizer.json, or of the files in its place, and the names of its tokens.
 
     added: the added tokens by their text. names: the texts of `bos_token`, `eos_token`, `mask_token` and the like.
     """
@@ -47,9 +48,15 @@ class TokenizerFile:
     def __init__(self, folder: Path) -> None:
         """Raises ModelError if the file is missing or broken."""
         self.path = folder / "tokenizer.json"
-        if not self.path.is_file():
-            raise ModelError(f"{folder}: expected tokenizer.json, found none; `cinnabar model fetch` brings it")
-        self.content: dict[str, Any] = dict(read_settings(self.path).values)
+        if self.path.is_file():
+            self.content: dict[str, Any] = dict(read_settings(self.path).values)
+        elif (folder / VOCABULARY).is_file() and (folder / MERGES).is_file():
+            self.path = folder / VOCABULARY
+            self.content = tokenizer_content(folder)
+        else:
+            raise ModelError(
+                f"{folder}: expected tokenizer.json, or {VOCABULARY} and {MERGES}; `cinnabar model fetch` brings them"
+            )
         try:
             self.added = {
                 str(one["content"]): AddedToken(
@@ -63,6 +70,20 @@ class TokenizerFile:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelError(f"{self.path}: expected `added_tokens` with id and content ({error})") from error
         self.names = special_names(folder)
+
+    @property
+    def end(self) -> str | None:
+        """The text of the token that ends a text: `eos_token`, else the first `eos_token_id` that is an added token."""
+        named = self.names.get("eos_token")
+        if named is not None:
+            return named
+        by_id = {one.id: one.text for one in self.added.values()}
+        for file in (GENERATION, CONFIG):
+            ids = read_settings(self.path.with_name(file)).values.get("eos_token_id")
+            for one in ids if isinstance(ids, list) else [ids]:
+                if one in by_id:
+                    return by_id[one]
+        return None
 
     def mask(self, stated: int | None) -> int:
         """Returns the mask token, which config.json may tell.
@@ -93,7 +114,7 @@ class Tokenizer:
     """
 
     def __init__(self, file: TokenizerFile, size: int, end: str | None, mask: int | None) -> None:
-        """Makes a tokenizer for a model of `size` tokens; without an `end` the file's `eos_token` is meant.
+        """Makes a tokenizer for a model of `size` tokens; without an `end` that of the file is meant.
 
         Raises ModelError if file and model do not fit.
         """
@@ -108,7 +129,7 @@ class Tokenizer:
         largest = max([*spelled, *(one.id for one in file.added.values())], default=-1)
         if largest >= size:
             raise ModelError(f"{path}: has the token {largest}, and the model of this folder has {size} tokens only")
-        end = end or file.names.get("eos_token")
+        end = end or file.end
         if end is None or end not in file.added:
             raise ModelError(
                 f"{path}: expected a token that ends a turn among the added tokens, found"
@@ -122,7 +143,8 @@ class Tokenizer:
             )
         self._texts: list[bytes | None] = [spelled.get(token) for token in range(size)]
         self.vocabulary = Vocabulary(self._texts, self.end)
-        digest = hashlib.sha256(path.read_bytes())
+        own = path.name == "tokenizer.json"
+        digest = hashlib.sha256(path.read_bytes() if own else json.dumps(file.content).encode())
         digest.update(json.dumps([size, self.end, mask]).encode())
         self.fingerprint = digest.hexdigest()[:16]
         self._alone = {text[0]: token for token, text in spelled.items() if len(text) == 1}

@@ -21,7 +21,8 @@ class ExpertTraits:
     count: number of experts. chosen: how many compute a token. inner: width of an expert. shared: width of the expert
     that computes every token, 0 for none. groups, chosen_groups: the experts are in so many groups, and a token's
     experts come from the best of these. scale: factor of the experts' sum. dense: so many first layers have a plain
-    feed-forward net.
+    feed-forward net. softmax: the router's scores are shares of all experts, without the bias of LLaDA 2. normed: the
+    weights of a token's experts add up to one.
     """
 
     count: int
@@ -32,6 +33,8 @@ class ExpertTraits:
     chosen_groups: int = 1
     scale: float = 1.0
     dense: int = 0
+    softmax: bool = False
+    normed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,8 @@ class Traits:
     revises: the model was trained on wrong visible tokens, so its logits at visible positions mean something. thinks:
     thoughts may come before a record if the effort asks; a model that was trained on records alone cannot. experts: the
     mixture of experts, if any. local: the layers with a window, if any; sizes and rope above are those of the other
-    layers. softcap: logits lie between its negative and it.
+    layers. softcap: logits lie between its negative and it. threshold: the least probability at which the authors of
+    the release commit a token, None if they say nothing.
     """
 
     family: str
@@ -91,6 +95,7 @@ class Traits:
     noise: Noise = "mask"
     local: LocalTraits | None = None
     softcap: float | None = None
+    threshold: float | None = None
 
     def __post_init__(self) -> None:
         if (self.noise == "none") != (self.visibility == "causal"):

@@ -173,3 +173,22 @@ def test_the_keys_of_the_release_say_what_those_of_transformers_do(tmp_path: Pat
     usual = read_family(tmp_path)[1]
     assert usual.local is not None and usual.local.sliding == ((True,) * 5 + (False,)) * 2
     assert (usual.block, usual.rope_theta, usual.rope["partial_rotary_factor"]) == (256, 1e6, 0.25)
+
+
+def test_the_numbers_of_layers_may_be_padded_and_layers_alike_are_not_told_apart(tmp_path: Path) -> None:
+    published(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    text = config["text_config"]
+    kinds = ["full_attention" if at % 6 == 5 else "sliding_attention" for at in range(12)]
+    text |= {"num_hidden_layers": 12, "layer_types": kinds}
+    said = {"head_dim": 16, "num_key_value_heads": 1}
+    for own in ({"05": said, "11": said}, {"5": said, "11": said}):
+        text["per_layer_config"] = own
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        traits = read_family(tmp_path)[1]
+        assert (traits.head_width, traits.key_heads) == (16, 1)
+    text["per_layer_config"] = {}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    alike = read_family(tmp_path)[1]
+    assert alike.local is not None
+    assert (alike.head_width, alike.key_heads) == (alike.local.head_width, alike.local.key_heads)

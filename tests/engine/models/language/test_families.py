@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from family_traits import DIFFUSION_GEMMA, DREAM, FAST_DLLM, LLADA2, NEMOTRON
+from family_traits import DIFFUSION_GEMMA, DREAM, FAST_DLLM, LLADA2, LLADA_MOE, NEMOTRON, SDAR_MOE
 from tiny_checkpoint import TRAITS
 
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import FAMILIES, config_of, family_of, read_family
-from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import ModelError, UsageError
 
 #: As SDAR-4B-Chat and LLaDA-8B-Instruct have them, without keys that say nothing of the network.
 SDAR_4B = {
+    "_name_or_path": "JetLM/SDAR-4B-Chat",
     "architectures": ["SDARForCausalLM"],
     "attention_bias": False,
     "head_dim": 128,
@@ -99,6 +100,65 @@ def test_a_released_config_of_llada_gives_full_attention(tmp_path: Path) -> None
     assert read(tmp_path, unsaid).inner == 16384
 
 
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [("SDAR-1.7B-Chat", 4), ("SDAR-8B-Chat-b32", 32), ("SDAR-30B-A3B-Chat-b8", 8), ("my-b16", 16), ("mine", None)],
+)
+def test_without_a_block_size_the_name_of_the_release_tells_it_or_the_folder_is_refused(
+    name: str, block: int | None, tmp_path: Path
+) -> None:
+    folder, unnamed = named(tmp_path, name), {key: value for key, value in SDAR_4B.items() if key != "_name_or_path"}
+    if block is None:
+        with pytest.raises(ModelError, match=r"expected `block_size`.*4 for SDAR-…-Chat, 32 for SDAR-…-Chat-b32"):
+            read(folder, unnamed)
+        (folder / "origin.json").write_text('{"name": "JetLM/SDAR-4B-Chat-b32"}')
+        assert read(folder, unnamed).block == 32
+        assert read(folder, SDAR_4B | {"_name_or_path": "JetLM/SDAR-4B-Chat"}).block == 32
+        (folder / "origin.json").unlink()
+        assert read(folder, SDAR_4B | {"_name_or_path": "JetLM/SDAR-4B-Chat"}).block == 4
+    else:
+        assert read(folder, unnamed).block == block
+        assert read(folder, unnamed | {"block_size": 64}).block == 64
+
+
+def test_releases_that_edit_are_known_by_their_names(tmp_path: Path) -> None:
+    config = config_of(LLADA2)
+    del config["revises"]
+    edits = {name: read(named(tmp_path, name), config).revises for name in ("LLaDA2.0-mini", "LLaDA2.1-mini", "mine")}
+    assert edits == {"LLaDA2.0-mini": False, "LLaDA2.1-mini": True, "mine": False}
+    assert not read(named(tmp_path, "LLaDA2.1-flash"), config | {"revises": False}).revises
+
+
+def test_what_the_authors_say_of_running_a_model_is_taken(tmp_path: Path) -> None:
+    folder = named(tmp_path, "mine")
+    (folder / "generation_config.json").write_text('{"block_length": 32, "mask_token_id": 303, "threshold": 0.95}')
+    traits = read(folder, {**SDAR_4B, "vocab_size": 352})
+    assert (traits.block, traits.mask, traits.threshold) == (32, 303, 0.95)
+    assert read(folder, {**SDAR_4B, "vocab_size": 352, "block_size": 4}).block == 4
+
+
+def test_llada_moe_is_told_from_llada_by_its_experts(tmp_path: Path) -> None:
+    released = {
+        "model_type": "llada", "architectures": ["LLaDAMoEModelLM"], "vocab_size": 157184, "hidden_size": 2048,
+        "num_hidden_layers": 16, "num_attention_heads": 16, "num_key_value_heads": 16, "hidden_act": "silu",
+        "max_position_embeddings": 8192, "rms_norm_eps": 1e-5, "dense_intermediate_size": 8192,
+        "expert_intermediate_size": 1024, "num_experts": 64, "num_experts_per_tok": 8, "qk_layernorm": True,
+        "shared_expert_intermediate_size": None, "moe_layer_freq": [1] * 16, "norm_topk_prob": None,
+        "moe_router_score_function": "softmax", "rope_theta": 50000.0, "routed_scaling_factor": 1,
+    }  # fmt: skip
+    traits = read(tmp_path, released)
+    assert (traits.family, traits.visibility, traits.shift, traits.mask) == ("llada_moe", "full", False, 156_895)
+    assert traits.experts == ExpertTraits(count=64, chosen=8, inner=1024, softmax=True, normed=False)
+    for key, value in (("shared_expert_intermediate_size", 512), ("moe_layer_freq", [0, 1]), ("clip_qkv", 8.0)):
+        with pytest.raises(ModelError, match=key):
+            read(tmp_path, released | {key: value})
+
+
+def named(folder: Path, name: str) -> Path:
+    (folder / name).mkdir()
+    return folder / name
+
+
 def test_rope_is_read_from_either_key(tmp_path: Path) -> None:
     scaling = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
     old = SDAR_4B | {"model_type": "llama", "rope_theta": 5e5, "rope_scaling": scaling | {"type": "llama3"}}
@@ -119,6 +179,11 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
             "Fast_dLLM_Qwen": FAST_DLLM,
             "llada": replace(TRAITS, mask=3, visibility="full", block=32, qk_norm=False, qkv_bias=True),
             "diffusion_gemma": DIFFUSION_GEMMA,
+            "llada_moe": LLADA_MOE,
+            "sdar_moe": SDAR_MOE,
+            "qwen3_moe": replace(CAUSAL, experts=replace(SDAR_MOE.experts, normed=False)),
+            # It is written with an expert's tensors apart.
+            "llada2_moe_veomni": LLADA2,
             "qwen2": replace(CAUSAL, qk_norm=False, qkv_bias=True, tied=True),
             "qwen3": CAUSAL,
             "llama": replace(
@@ -127,9 +192,9 @@ def test_the_config_of_traits_gives_the_traits(family: str, tmp_path: Path) -> N
                 rope={"rope_type": "linear", "factor": 2.0, "original_max_position_embeddings": 256},
             ),
         }[family],
-        family=family,
+        family=family.removesuffix("_veomni"),
     )
-    assert read(tmp_path, config_of(traits)) == traits
+    assert read(tmp_path, config_of(traits) | {"model_type": family}) == traits
 
 
 def test_every_tensor_of_llada_has_a_name_of_its_own() -> None:

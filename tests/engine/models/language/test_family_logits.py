@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from family_traits import DREAM, EXPERTS, FAST_DLLM, LLADA2, NEMOTRON
+from family_traits import DREAM, EXPERTS, FAST_DLLM, LLADA2, LLADA_MOE, NEMOTRON, SDAR_MOE
 from plain_decoders import PLAIN
+from safetensors.torch import load_file, save_file
 from tiny_checkpoint import tiny_decoder
 
 from cinnabar.engine.models.language.checkpoint import load_decoder, save_decoder
@@ -56,8 +58,14 @@ def test_logits_equal_those_of_a_plain_implementation(case: str, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("kind", "traits"),
-    [("Ministral3", NEMOTRON), ("Qwen2", DREAM), ("Qwen2", FAST_DLLM)],
-    ids=["nemotron", "dream", "fast-dllm"],
+    [
+        ("Ministral3", NEMOTRON),
+        ("Qwen2", DREAM),
+        ("Qwen2", FAST_DLLM),
+        ("Qwen3Moe", replace(SDAR_MOE, layers=3)),
+        ("Qwen3Moe", LLADA_MOE),
+    ],
+    ids=["nemotron", "dream", "fast-dllm", "sdar-moe", "llada-moe"],
 )
 def test_the_body_computes_what_that_of_transformers_does_with_its_mask(
     kind: str, traits: Traits, tmp_path: Path
@@ -68,9 +76,11 @@ def test_the_body_computes_what_that_of_transformers_does_with_its_mask(
     ours = load_decoder(tmp_path, traits, torch.device("cpu"), "float32")
     config = json.loads((tmp_path / "config.json").read_text())
     rope = {"rope_theta": config.pop("rope_theta"), "rope_type": "default", **(config.pop("rope_scaling") or {})}
+    config["moe_intermediate_size"] = config.pop("expert_intermediate_size", config.get("moe_intermediate_size"))
     made = getattr(transformers, f"{kind}Config")(**config, rope_parameters=rope)
     theirs = getattr(transformers, f"{kind}ForCausalLM")(made).eval()
-    theirs.load_state_dict(ours.state_dict())
+    state = ours.state_dict()
+    theirs.load_state_dict({re.sub(r"(\.experts\..*)\.weight", r"\1", name): one for name, one in state.items()})
     tokens, at = torch.arange(100, 141)[None], torch.arange(41)
     for first in (None, 24):
         with torch.no_grad():
@@ -87,3 +97,26 @@ def seen(traits: Traits, at: torch.Tensor, first: int | None) -> torch.Tensor:
         return (at // traits.block)[None, :] <= (at // traits.block)[:, None]
     before = at[None, :] <= at[:, None]
     return before if first is None else before | (at >= first)[:, None]
+
+
+@pytest.mark.parametrize("apart", [True, False], ids=["gates-apart", "gates-and-inner-values-as-one"])
+@pytest.mark.parametrize("traits", [LLADA2, SDAR_MOE], ids=["llada2", "sdar-moe"])
+def test_experts_that_are_stored_as_one_tensor_are_those_that_are_stored_each(
+    traits: Traits, apart: bool, tmp_path: Path
+) -> None:
+    save_decoder(tmp_path, tiny_decoder(traits))
+    one_by_one = load_decoder(tmp_path, traits, torch.device("cpu"), "float32").state_dict()
+    state = load_file(tmp_path / "model.safetensors")
+    own = {name: state.pop(name) for name in [*state] if re.search(r"\.experts\.\d", name)}
+    for stem in {name.split(".experts.")[0] for name in own}:
+        whole = {
+            kind: torch.stack([own[f"{stem}.experts.{at}.{kind}.weight"] for at in range(traits.experts.count)])  # type: ignore[union-attr]
+            for kind in ("gate_proj", "up_proj", "down_proj")
+        }
+        if not apart:
+            whole["gate_up_proj"] = torch.cat([whole.pop("gate_proj"), whole.pop("up_proj")], 1)
+        state |= {f"{stem}.experts.{kind}": one for kind, one in whole.items()}
+    save_file(state, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    merged = load_decoder(tmp_path, traits, torch.device("cpu"), "float32").state_dict()
+    assert merged.keys() == one_by_one.keys()
+    assert all(torch.equal(merged[name], one_by_one[name]) for name in merged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 def test_a_fetched_folder_is_a_whole_checkpoint_without_code_or_pickles(hub: Hub, tmp_path: Path) -> None:
     done = fetch_checkpoint("org/tiny", tmp_path / "out")
-    names = {path.name for path in (tmp_path / "out").iterdir()}
+    names = {path.name for path in (tmp_path / "out").iterdir()} - {"origin.json"}
+    assert json.loads((tmp_path / "out" / "origin.json").read_text()) == {"name": "org/tiny", "revision": COMMIT}
     assert names == {
         "LICENSE",
         "chat_template.jinja",
@@ -103,6 +105,17 @@ def test_a_family_that_cannot_be_run_is_told_before_its_weights_are_fetched(hub:
     with pytest.raises(ModelError, match=r"`model_type` is \"dream\", a family that this version cannot run"):
         fetch_checkpoint("org/tiny", tmp_path / "out")
     assert [name for name, _ in hub.ranges] == ["config.json"]
+
+
+def test_what_a_release_lacks_and_its_size_are_told_before_its_weights_are_fetched(hub: Hub, tmp_path: Path) -> None:
+    told: list[str] = []
+    fetch_checkpoint("org/tiny", tmp_path / "out", say=told.append)
+    assert len(told) == 1 and "org/tiny: 0.00 GB of weights" in told[0]
+    del hub.files["tokenizer.json"]
+    hub.ranges.clear()
+    with pytest.raises(ModelError, match=r"expected tokenizer\.json, or vocab\.json and merges\.txt"):
+        fetch_checkpoint("org/tiny", tmp_path / "other")
+    assert "model.safetensors" not in [name for name, _ in hub.ranges]
 
 
 def test_a_model_with_pickles_only_is_refused(hub: Hub, tmp_path: Path) -> None:

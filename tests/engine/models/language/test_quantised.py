@@ -102,7 +102,7 @@ def test_logits_are_those_of_weights_that_were_rounded_before(
     for name, buffer in decoder.named_buffers():
         if name.endswith("_scalar"):
             buffer.copy_(buffer.bfloat16())
-    assert rounded >= 7 * ALL[family].layers
+    assert rounded >= 6 * ALL[family].layers
     at = torch.arange(30)[None]
     expected = decoder.logits(decoder(at, at))
     assert (loaded.logits(loaded(at, at)) - expected).abs().max() < 0.02

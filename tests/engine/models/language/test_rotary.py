@@ -84,6 +84,7 @@ def config_of(case: str) -> dict[str, Any]:
         "num_hidden_layers": 2,
         "intermediate_size": 64,
         "vocab_size": 200_000,
+        **({"block_size": 4} if kind == "sdar" else {}),
         "max_position_embeddings": window,
         "rope_theta": theta,
         "rope_scaling": scaling or None,

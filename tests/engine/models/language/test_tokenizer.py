@@ -175,10 +175,51 @@ def test_files_that_do_not_fit_the_model_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="expected `added_tokens` with id and content"):
             changed(tmp_path, added_tokens=added)
     (tmp_path / "tokenizer.json").unlink()
-    with pytest.raises(ModelError, match=r"expected tokenizer\.json, found none; `cinnabar model fetch` brings it"):
+    with pytest.raises(ModelError, match=r"expected tokenizer\.json, or vocab\.json and merges\.txt; `cinnabar m"):
         TokenizerFile(tmp_path)
 
 
 def test_the_special_tokens_of_the_helper_are_those_of_its_template(tmp_path: Path) -> None:
     write_texts(tmp_path)
     assert set(SPECIAL[CHATML]) < set(TokenizerFile(tmp_path).added)
+
+
+@pytest.mark.parametrize("kind", ["Dream", "Qwen2"])
+def test_vocabulary_and_merges_make_the_tokenizer_that_transformers_makes(kind: str, tmp_path: Path) -> None:
+    """Dream's releases ship these files and no tokenizer.json."""
+    import transformers
+
+    published = tokenizers.ByteLevelBPETokenizer(add_prefix_space=False)
+    lines = ["The invoice of 12 March 2026: 1,204.50 EUR, it's don't\n\n  two", "Straße № 7, naïve café 日本語"] * 3
+    published.train_from_iterator(lines, vocab_size=320, special_tokens=[])
+    published.save_model(str(tmp_path))
+    size = published.get_vocab_size()
+    added = {"<|endoftext|>": size, "<|im_start|>": size + 1, "<|im_end|>": size + 2, "<|mask|>": size + 3}
+    said = {
+        "tokenizer_class": f"{kind}Tokenizer",
+        "eos_token": "<|endoftext|>",
+        "mask_token": "<|mask|>",
+        "added_tokens_decoder": {str(number): {"content": text, "special": True} for text, number in added.items()},
+    }
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(said))
+    file = TokenizerFile(tmp_path)
+    assert (file.mask(None), file.end) == (size + 3, "<|endoftext|>")
+    ours = Tokenizer(file, size + 8, "<|im_end|>", size + 3)
+    vocabulary = json.loads((tmp_path / "vocab.json").read_text())
+    merges = [tuple(pair) for pair in file.content["model"]["merges"]]
+    theirs = transformers.Qwen2Tokenizer(vocab=vocabulary, merges=merges)
+    for text in (*lines, "IT'S 1234\r\n \t x", "  a\u0301 b"):
+        assert ours.encode_run(text) == theirs.encode(text, add_special_tokens=False)
+        assert ours.decode(ours.encode(text)).decode() == text
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(said | {"tokenizer_class": "OtherTokenizer"}))
+    with pytest.raises(ModelError, match="Qwen2Tokenizer or DreamTokenizer"):
+        TokenizerFile(tmp_path)
+
+
+def test_the_end_of_a_text_may_be_one_of_a_list_of_numbers(tmp_path: Path) -> None:
+    write_texts(tmp_path, eos_token=None)
+    file = TokenizerFile(tmp_path)
+    assert file.end is None
+    ids = [one.id for one in file.added.values()]
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [0, ids[2], ids[1]]}))
+    assert file.end == list(file.added)[2]
