@@ -33,29 +33,33 @@ from cinnabar.schemas.form.form import Form
 
 #: The fewest tokens of a passage that are worth a request.
 LEAST = 64
+#: Tokens of a batch. On a CPU keys and values take some hundred megabytes, and eight rows are as good as thirty.
+TOKENS, TOKENS_OF_ACCELERATOR = 8_192, 32_768
 
 
 class DiffusionEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
     Requests join the batch when there is room, and leave it when they are done. token_budget: tokens of the requests in
-    the batch, prompts and answers together. steps: the most passes of a block, instead of those of `effort`. examples:
-    labelled documents that stand in the prompts. `timings` has the seconds spent so far in each stage; `counts` the
-    records so far, their passes, their tokens, how many of these the model chose, and how many of the prompts' tokens
-    were not computed, since an earlier request had read them (`cached`). Raises UsageError for an unknown effort or a
-    budget below one token.
+    the batch, prompts and answers together; without it the device decides. steps: the most passes of a block, instead
+    of those of `effort`. examples: labelled documents that stand in the prompts. `timings` has the seconds spent so far
+    in each stage; `counts` the records so far, their passes, their tokens, how many of these the model chose, and how
+    many of the prompts' tokens were not computed, since an earlier request had read them (`cached`). Raises UsageError
+    for an unknown effort or a budget below one token.
     """
 
     def __init__(
         self,
         model: LanguageModel,
         effort: Effort | str = "medium",
-        token_budget: int = 32_768,
+        token_budget: int | None = None,
         *,
         steps: int | None = None,
         calibration: Calibration | None = None,
         examples: Examples | None = None,
     ) -> None:
+        if token_budget is None:
+            token_budget = TOKENS if model.decoder.device.type == "cpu" else TOKENS_OF_ACCELERATOR
         if token_budget < 1:
             raise UsageError(f"token budget: expected at least 1, got {token_budget}")
         self.model, self.token_budget, self.calibration = model, token_budget, calibration

@@ -19,7 +19,7 @@ from cinnabar.engine.models.integer_products import eight_bits, multiplies_integ
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import Family, config_of, family_of
-from cinnabar.engine.models.language.memory import free_memory
+from cinnabar.engine.models.language.memory import free_memory, give_back_memory
 from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.quantised import (
     Bits,
@@ -216,6 +216,8 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     decoder.load_state_dict(state, assign=True)
     if traits.tied and precision != "int8":
         decoder.lm_head.weight = decoder.model.embed_tokens.weight
+    del state
+    give_back_memory()
     return decoder.to(device).eval().requires_grad_(False)
 
 

@@ -6,6 +6,8 @@ temporaries of one pass. With full attention nothing is kept from pass to pass, 
 
 from __future__ import annotations
 
+import ctypes
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,3 +119,12 @@ def free_memory(device: torch.device) -> int | None:
     except (OSError, ValueError):
         pass
     return min(free) if free else None
+
+
+def give_back_memory() -> None:
+    """Gives freed memory back to the system, which glibc keeps where large and small pieces took turns.
+
+    Without it a model of 135M weights in 8 bits had .5 to .8 GB more after it was loaded.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -29,6 +29,7 @@ from cinnabar.engine.models.language.attention import (
 )
 from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.memory import give_back_memory
 from cinnabar.engine.models.language.pages import Ints
 
 _log = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ USED = 0.8
 CAPTURED = 64
 #: The fewest tokens, rows and pages of a shape with steps; further steps are halves of powers of two.
 LEAST_TOKENS, LEAST_ROWS, LEAST_PAGES = 16, 1, 4
+#: A pass of so many tokens on a CPU gives back the memory of its temporaries, up to 300 MB, which takes 10 ms.
+LONG = 256
 #: Rows with more tokens than this in a pass, as parts of prompts have, are a group of their own.
 SHORT = 64
 
@@ -123,6 +126,8 @@ class Passes:
 
     def _read(self, packed: PackedTokens, picked: torch.Tensor, attend: Attend) -> torch.Tensor:
         hidden: torch.Tensor = self._decoder(packed.tokens[None], packed.positions[None], attend)
+        if len(packed.tokens) >= LONG and self._decoder.device.type == "cpu":
+            give_back_memory()
         return hidden[0].index_select(0, picked)
 
     def _replayed(self, shape: Shape, numbers: Ints) -> torch.Tensor:
