@@ -1,4 +1,4 @@
-"""`cinnabar model` checks, fetches and places language models."""
+"""`cinnabar model` checks, fetches, merges and places language models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ model_app = typer.Typer()
 
 @model_app.callback(invoke_without_command=True)
 def model_group(context: typer.Context) -> None:
-    """Check, fetch and place language models.
+    """Check, fetch, merge and place language models.
 
     \b
     Examples:
@@ -168,6 +168,25 @@ def place_model(
 
     unpack(folder, INSTALLED)
     print(f"written: {INSTALLED}")
+
+
+@model_app.command("merge")
+def merge_model(
+    adapter: Annotated[Path, typer.Argument(metavar="LORA", help="A LoRA folder, as `peft` saves it.")],
+    base: Annotated[str, typer.Option(metavar="FOLDER", help="The checkpoint that it changes.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the merged checkpoint.")],
+) -> None:
+    """Merge a LoRA folder with the checkpoint that it changes.
+
+    \b
+    Examples:
+      cinnabar model merge lora --base models/SDAR-1.7B-Chat --out models/merged
+    """
+    check_extra("models", "cinnabar model merge")
+    from cinnabar.engine.models.language.adapter import merge_adapter  # Cold start: Torch takes a second.
+
+    many = merge_adapter(adapter, base, out)
+    print(f"written: {out}: {counted(many, 'tensor')} changed")
 
 
 def _show(facts: Mapping[str, Any]) -> None:

@@ -51,7 +51,7 @@ def _in_folder(path: Path) -> str | None:
     if (path / "adapter_config.json").is_file():
         return (
             "this is a LoRA folder (adapter_config.json): changes to another model and no model; merge it into that"
-            " one first (`merge_and_unload` of peft, then `save_pretrained`), and name the folder that this writes"
+            f" one first (`cinnabar model merge {path} --base MODEL --out FOLDER`), and name the folder that it writes"
         )
     if (path / "packed.json").is_file():
         return f"this is a packed model; `cinnabar model place {path}` unpacks it for --model diffusion"
