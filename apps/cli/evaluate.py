@@ -20,7 +20,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.model_sources import sources_of
+from cinnabar.extraction.reading.model_sources import AUTO, sources_of
 from cinnabar.extraction.reading.records.validation import Validator, Violation
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.schemas import compile_schema, load_schema
@@ -123,9 +123,10 @@ def evaluate(
     if route or plan.related is not None:
         scoring: dict[str, object] = {"constant": constant, "beside_constant": beside_constant}
         scoring |= {"predictions": predictions, "examples": options.examples, "without": without}
+        scoring |= {"escalate_to": plan.escalate_to, "below": plan.below}
         check_alone(**scoring, **plan.server.model_dump())
         chosen = select_sets(sets, files, limit)
-        evaluate_routing(chosen, route, plan.related, model, options, as_json)
+        evaluate_routing(chosen, route, plan.related, "default" if model == AUTO else model, options, as_json)
         return
     if constant and options.examples:
         raise UsageError("--examples: the best constant answer has no prompt; leave out --constant or --examples")

@@ -21,11 +21,11 @@ import torch
 
 from bench.engine.constraint_cost import Spelled, Stop, graph_of_kind, large_tokenizer, task_of
 from bench.reporting import machine_line, table
-from cinnabar.engine.diffusion.contexts import WIDE_PAGE, PagedContext
+from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.settings import Settings as Effort
-from cinnabar.engine.models.language.cache import PagedCache
+from cinnabar.engine.models.language.cache import PAGE, PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
@@ -94,9 +94,9 @@ def pass_seconds(decoder: Decoder, rows: int, prompt: int, captured: bool = True
     traits, draw = decoder.traits, np.random.default_rng(0)
     prompt = prompt // traits.block * traits.block
     end = prompt + traits.block
-    pages = rows * (-(-end // WIDE_PAGE) + 1)
+    pages = rows * (-(-end // PAGE) + 1)
     dtype = decoder.model.embed_tokens.weight.dtype
-    cache = PagedCache(traits, pages, decoder.device, dtype, WIDE_PAGE)
+    cache = PagedCache(traits, pages, decoder.device, dtype, PAGE)
     passes = Passes(decoder, cache, captured=captured)
     opened = []
     for _ in range(rows):

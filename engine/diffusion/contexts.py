@@ -17,12 +17,9 @@ from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import OpenSequence
 from cinnabar.engine.models.language.cache import NOWHERE, PAGE, CacheRow, PagedCache, page_bytes, page_size
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.memory import PREFILL, cache_budget, free_memory
+from cinnabar.engine.models.language.memory import cache_budget, free_memory, prefill_tokens
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
-
-#: Places of a page on a GPU, as many as FlexAttention looks at together.
-WIDE_PAGE = 128
 
 
 class Context(Protocol):
@@ -143,7 +140,8 @@ class PagedContext:
         """pages: of the cache; without them as many as the free memory has room for."""
         self._decoder, self._traits = decoder, decoder.traits
         dtype = decoder.model.embed_tokens.weight.dtype
-        page = page or (PAGE if decoder.device.type == "cpu" else WIDE_PAGE)
+        page = page or PAGE
+        self.prefill = prefill_tokens(decoder.device)
         count = pages or most_pages(decoder.traits, dtype, decoder.device, page)
         self.cache = PagedCache(decoder.traits, count, decoder.device, dtype, page)
         self.passes: Callable[[Sequence[Piece]], torch.Tensor] = Passes(decoder, self.cache)
@@ -216,7 +214,7 @@ class PagedContext:
         # no row waits for a long prompt.
         rest.sort(key=self._prompt)
         planned: dict[int, tuple[_Reading, int]] = {}
-        left = max(PREFILL, 4 * self._traits.block)
+        left = max(self.prefill, 4 * self._traits.block)
         for reading in (oldest, *rest):
             row = reading.row
             if not row.pages and reading is not oldest and self._room((row, reading.whole)) > self.cache.pool.room:

@@ -19,7 +19,7 @@ from cinnabar.engine.models.identity import (
 )
 from cinnabar.engine.models.language.configuration import checkpoint_folder, is_checkpoint, language_precision
 from cinnabar.engine.models.language.families import read_family
-from cinnabar.engine.models.language.identity import checkpoint_fingerprint, model_fingerprint, precise_fingerprint
+from cinnabar.engine.models.language.identity import checkpoint_fingerprint, precise_fingerprint
 from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
@@ -185,7 +185,7 @@ class LanguageSource:
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 
         traits, on = read_family(self.folder)[1], device_of(self.device)
-        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision)
+        weights = weight_bytes(read_contents(Path(self.folder), traits), self.precision, on)
         free = free_memory(on)
         # Weights that do not fit are told when they are loaded.
         if free is None or free < weights:
@@ -350,7 +350,7 @@ def local_folder(name: str | Path) -> Path:
 def local_fingerprint(name: str | Path) -> str:
     """Returns the fingerprint of a local model. Raises UsageError or ModelError if it is none."""
     folder = local_folder(name)
-    return model_fingerprint(folder) if _is_language(folder) else fingerprint_of(folder)
+    return precise_fingerprint(folder, language_precision(folder)) if _is_language(folder) else fingerprint_of(folder)
 
 
 def _encodings_limit() -> int:
@@ -375,14 +375,8 @@ class Escalation:
 
     source: Source
     below: float
-
-    @property
-    def surer(self) -> bool:
-        """Returns whether its values count only where they are surer: its confidences are calibrated, as the reader's.
-
-        The values of a model without calibration, such as one behind a server, count in any case.
-        """
-        return isinstance(self.source, LanguageSource) and (Path(self.source.folder) / CALIBRATION).is_file()
+    #: Whether its values count only where they are surer, as both models are calibrated; else they count in any case.
+    surer: bool = False
 
     def tier(self, source: Source, effort: str, place: Place | None = None) -> Tier:
         """Returns the tier of a job, with the model of this source: its own one, with its examples."""
@@ -404,8 +398,8 @@ def sources_of(
     `without` names rules of the model to switch off. Raises UsageError if the models, or the options of their server,
     do not go together, and the errors of `model_source`.
     """
-    settings, below = _settings(plan), DEFAULT_BELOW
-    if model == AUTO:
+    settings, below, auto = _settings(plan), DEFAULT_BELOW, model == AUTO
+    if auto:
         model, below = "default", AUTO_BELOW
         plan = plan.model_copy(update={"escalate_to": plan.escalate_to or DIFFUSION})
     _check_models(plan, model)
@@ -413,7 +407,20 @@ def sources_of(
     if plan.escalate_to is None:
         return source, None
     upper = model_source(plan.escalate_to, plan.device, settings)
-    return source, Escalation(upper, below if plan.below is None else plan.below)
+    surer = _is_calibrated(source) and _is_calibrated(upper)
+    if auto and not surer:
+        raise UsageError(
+            f"--model {AUTO}: expected a calibration of both models, {plan.escalate_to} has none; `cinnabar calibrate"
+            f" SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its values count in any case"
+        )
+    return source, Escalation(upper, below if plan.below is None else plan.below, surer)
+
+
+def _is_calibrated(source: Source) -> bool:
+    if isinstance(source, LanguageSource):
+        return (Path(source.folder) / CALIBRATION).is_file()
+    named = source.load if isinstance(source, ModelSource) else None
+    return isinstance(named, Named) and (model_folder(named.name) / CALIBRATION).is_file()
 
 
 def _settings(plan: RunPlan) -> Settings:

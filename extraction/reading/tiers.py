@@ -21,7 +21,8 @@ from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, FactValues, with_facts
-from cinnabar.extraction.reading.records.merging import merge, surer_record
+from cinnabar.extraction.reading.records.merging import merge
+from cinnabar.extraction.reading.records.surer import surer_record
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.fitting import branch_of

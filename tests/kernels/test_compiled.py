@@ -19,6 +19,9 @@ KERNELS = {
     "class_scores_triton._piece": ("HIIFFIii", (128, 16)),
     "class_scores_triton._piece of float32": ("FIIFFIii", (128, 16)),
     "class_scores_triton._class": ("HLFFIIFFIFBiii", (32, 32)),
+    # Heads, heads that share a key head, the width of a head and a power of two, page, lanes, sight, block.
+    "paged_attention_triton._attend": ("HHHHLLLLLif", (32, 4, 128, 128, 64, 64, 1, 4)),
+    "paged_attention_triton._attend of float32": ("FFFFLLLLLif", (9, 3, 64, 64, 64, 64, 2, 8)),
     "block_scan_triton._emissions": ("ILLFFFFF", (256,)),
     "block_scan_triton._allowed": ("ILLFF", (32, 32)),
     "block_scan_triton._recursions": ("ILLFFFFif", (32, 32)),

@@ -34,3 +34,7 @@ def interpreted(script: str, *arguments: str) -> str:
 @pytest.mark.parametrize("examples", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_blocks_and_classes_have_the_results_of_their_definitions(examples: int) -> None:
     assert interpreted("compare_blocks.py", str(examples)) == "the blocks agree"
+
+
+def test_attention_over_pages_has_the_results_of_its_definition() -> None:
+    assert interpreted("compare_attention.py") == "attention agrees"

@@ -1,34 +1,33 @@
 """Attention of the decoder: which positions see each other, over one text or over the pages of a cache.
 
-`PagedAttention` is the definition. It copies the pages of each row side by side for `scaled_dot_product_attention`,
-which every device has. On a CPU the copy is a small part of a pass. On a GPU with many rows, keys and values are most
-of what a pass moves, and a copy moves them three times; so `FlexPagedAttention` reads them where they are. Kernels for
-texts of various lengths (varlen) know causal attention only, so blocks that see their own end are out of their reach.
+`PagedAttention` copies the pages of each row side by side for `scaled_dot_product_attention`, which every device has.
+On a CPU the copy is a small part of a pass. On a GPU with many rows, keys and values are most of what a pass moves, and
+a copy moves them three times; so `TiledAttention` reads them where they are, by a kernel of our own. Kernels for texts
+of various lengths (varlen) know causal attention only, so blocks that see their own end are out of their reach, and
+FlexAttention puts the tokens of many rows into one tile, which then reads the pages of all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from cinnabar.engine.models.language.cache import NOWHERE, PagedCache
 from cinnabar.engine.models.language.traits import Traits
+from cinnabar.kernels.paged_attention import PagedRows, Sight
 
 #: Attention of queries [R, H, T, W] to keys and values [R, G, T, W] of a layer, the last argument; H is a multiple of
 #: G. Returns [R, H, T, W].
 Attend = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, int], torch.Tensor]
 #: The first position of the open block where none is open: behind all positions.
 NONE_OPEN = 1 << 40
-#: Queries of a block of FlexAttention.
-FLEX_QUERIES = 128
-#: Shapes that it is compiled for, at most.
-SHAPES = 256
+#: Computes attention over pages: see `paged_attention`.
+PagedKernel = Callable[
+    [torch.Tensor, torch.Tensor, torch.Tensor, PagedRows, int, Sight, int], torch.Tensor
+]
 
 
 def visible(
@@ -82,7 +81,7 @@ def self_attention(traits: Traits, positions: torch.Tensor, opened: torch.Tensor
 class RowGroup:
     """Rows of a packed pass that are attended together.
 
-    queries: [G, T] int64, their tokens' numbers in the pass; those of padding are of a token at NOWHERE. pages: [G, K]
+    queries: [G, T] int64, their tokens' numbers in the pass; those of padding are of its last token. pages: [G, K]
     int64, 0 for padding. lengths: [G] int64, positions that each row has read behind this pass. opened: [G] int64, see
     `visible`.
     """
@@ -97,16 +96,18 @@ class RowGroup:
 class PackedTokens:
     """The tokens of a packed pass: one text of N tokens that are parts of many rows.
 
-    tokens, positions, places: [N] int64. groups: each token but padding is in one of them. order: [N] int64, where each
-    token stands in the queries of all groups. sizes: tokens of each row, on the host, in their order.
+    tokens, positions, places: [N] int64. The rows are in groups, for `PagedAttention`: each token is in one of them,
+    and `order` ([N] int64) is where it stands in the queries of all groups. Or they are `rows`, for `TiledAttention`.
+    sizes: tokens of each row in groups, on the host, in their order.
     """
 
     tokens: torch.Tensor
     positions: torch.Tensor
     places: torch.Tensor
-    order: torch.Tensor
-    groups: tuple[RowGroup, ...]
-    sizes: tuple[int, ...]
+    order: torch.Tensor | None = None
+    groups: tuple[RowGroup, ...] = ()
+    rows: PagedRows | None = None
+    sizes: tuple[int, ...] = ()
 
 
 class PagedAttention:
@@ -136,85 +137,26 @@ class PagedAttention:
             own = asking.index_select(0, group.queries.flatten()).view(rows, length, heads, width).transpose(1, 2)
             parts.append(attention(own, keys, values, mask).transpose(1, 2).reshape(-1, heads, width))
         whole = parts[0] if len(parts) == 1 else torch.cat(parts)
+        assert self.packed.order is not None
         return whole.index_select(0, self.packed.order).transpose(0, 1).unsqueeze(0)
 
 
-@cache
-def _compiled_flex() -> Callable[..., torch.Tensor]:
-    compiled = torch.compile(flex_attention, dynamic=False)
-    # Uncompiled it would hold the scores of all pages, so an error is better.
-    strict = torch._dynamo.config.patch(recompile_limit=SHAPES, fail_on_recompile_limit_hit=True)
-    found: Callable[..., torch.Tensor] = strict(compiled)
-    return found
+class TiledAttention:
+    """The same by a kernel that reads the pages where they are (kernels/paged_attention_triton.py).
 
-
-def _plain_flex(*args: Any, **named: Any) -> torch.Tensor:
-    found: torch.Tensor = flex_attention(*args, **named)
-    return found
-
-
-class FlexPagedAttention:
-    """The same with FlexAttention, which reads the pages where they are.
-
-    A block of queries looks at the pages of all rows that it has tokens of; of these a token sees its own row's.
+    attend: computes it, the kernel or its definition.
     """
 
-    def __init__(self, traits: Traits, cache: PagedCache, packed: PackedTokens, compiled: bool = True) -> None:
-        self.packed = packed
-        self._cache = cache
-        self._call = _compiled_flex() if compiled else _plain_flex
-        device, many = packed.tokens.device, len(packed.tokens)
-        rows = sum(len(group.pages) for group in packed.groups)
-        every = cache.held_pages
-        # For each row, the number of each page in it, or none; and for each token its row. Padding has the last row.
-        numbers = torch.full((rows + 1, every), NOWHERE, device=device)
-        owner = torch.full((many,), rows, device=device)
-        lengths = torch.zeros(rows + 1, dtype=torch.long, device=device)
-        opened = torch.full((rows + 1,), NONE_OPEN, device=device)
-        begin = 0
-        for group in packed.groups:
-            count, width = group.pages.shape
-            part = slice(begin, begin + count)
-            numbers[part].scatter_(1, group.pages, torch.arange(width, device=device).expand(count, width))
-            lengths[part], opened[part] = group.lengths, group.opened
-            own = torch.arange(begin, begin + count, device=device)[:, None].expand_as(group.queries)
-            owner.scatter_(0, group.queries.flatten(), own.flatten())
-            begin += count
-        numbers[:, 0] = NOWHERE
-        numbers[-1, 0] = 0
-        positions = packed.positions
-        owner = torch.where(positions == NOWHERE, rows, owner)
-        size = cache.size
-
-        def mask(_: torch.Tensor, __: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-            row, at = owner[query], positions[query]
-            page = numbers[row, key // size]
-            of = page * size + key % size
-            held = (page >= 0) & (of < lengths[row]) & sees(traits, at, of, opened[row])
-            return held | ((at == NOWHERE) & (page >= 0))
-
-        blocks = -(-many // FLEX_QUERIES)
-        padded = torch.full((blocks * FLEX_QUERIES,), rows, device=device)
-        padded[:many] = owner
-        of_block = padded.view(blocks, FLEX_QUERIES)
-        wanted = (numbers >= 0)[of_block].any(1)
-        # Pages that are looked at come first, in their order.
-        order = (~wanted).to(torch.int8).argsort(dim=1, stable=True).to(torch.int32)
-        counts = wanted.sum(1, dtype=torch.int32)
-        shape = (many, every * size)
-        self._blocks = BlockMask.from_kv_blocks(
-            counts[None, None],
-            order[None, None],
-            BLOCK_SIZE=(FLEX_QUERIES, size),
-            mask_mod=mask,
-            seq_lengths=shape,
-            compute_q_blocks=False,
-        )
+    def __init__(self, traits: Traits, cache: PagedCache, packed: PackedTokens, attend: PagedKernel) -> None:
+        assert packed.rows is not None and traits.visibility != "full"
+        self._rows, self._places, self._cache, self._attend = packed.rows, packed.places, cache, attend
+        self._sight: Sight = traits.visibility
+        self._block = traits.block
 
     def __call__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
         """q: [1, H, N, W], k, v: [1, G, N, W]; returns [1, H, N, W]."""
-        self._cache.write(layer, self.packed.places, k[0].transpose(0, 1), v[0].transpose(0, 1))
-        keys, values = (held.transpose(0, 1).unsqueeze(0) for held in self._cache.layer(layer))
-        shared = q.shape[1] != k.shape[1]
-        attended: torch.Tensor = self._call(q, keys, values, block_mask=self._blocks, enable_gqa=shared)
-        return attended
+        self._cache.write(layer, self._places, k[0].transpose(0, 1), v[0].transpose(0, 1))
+        keys, values = self._cache.layer(layer)
+        asking = q[0].transpose(0, 1)
+        made = self._attend(asking, keys, values, self._rows, self._cache.size, self._sight, self._block)
+        return made.transpose(0, 1).unsqueeze(0)

@@ -36,6 +36,8 @@ from cinnabar.schemas.errors import ModelError
 
 #: Ends of names of tensors that are computed, and that old releases stored all the same.
 _COMPUTED = ("rotary_emb.inv_freq",)
+#: Projections that are multiplied as one (`integer_products.project`).
+_JOINED = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
 #: Names of tensors of all experts at once.
 _MERGED = re.compile(r"\.experts\.[a-z]")
 #: Ends of names of tensors that stay in float32: experts are chosen by small differences.
@@ -165,13 +167,18 @@ def check_contents(folder: Path, contents: Contents) -> None:
             )
 
 
-def weight_bytes(contents: Contents, precision: Precision) -> int:
-    """Returns the memory that the weights take in this precision."""
+def weight_bytes(contents: Contents, precision: Precision, device: torch.device) -> int:
+    """Returns the memory that the weights take in this precision on a device."""
     bits, whole = _BITS.get(precision), contents.parameters * _DTYPES[precision].itemsize
     if precision == "int8":
-        shapes = [shape for name, (shape, _) in contents.places.items() if _is_rounded(name, shape)]
-        tied = contents.places["model.embed_tokens.weight"][0] if "lm_head.weight" not in contents.places else (0, 0)
-        return whole - sum(3 * math.prod(shape) for shape in shapes) + math.prod(tied)
+        head = "lm_head.weight"
+        matrices = {name: math.prod(shape) for name, (shape, _) in contents.places.items() if _is_rounded(name, shape)}
+        tied = 0 if head in contents.places else math.prod(contents.places["model.embed_tokens.weight"][0])
+        if not multiplies_integers(device):
+            return whole + tied * _DTYPES[precision].itemsize
+        # Matrices of one input are there a second time, joined.
+        joined = sum(size for name, size in matrices.items() if name.split(".")[-2] in _JOINED)
+        return whole - 3 * sum(matrices.values()) + joined + tied
     if bits is None:
         return whole
     shapes = [shape for name, (shape, _) in contents.places.items() if is_quantised(name, shape)]
@@ -201,7 +208,7 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     """
     contents = read_contents(folder, traits)
     check_contents(folder, contents)
-    check_memory(folder, weight_bytes(contents, precision), device, precision)
+    check_memory(folder, weight_bytes(contents, precision, device), device, precision)
     with torch.device("meta"):
         decoder = network_of(traits)
     bits = _BITS.get(precision)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,10 @@ from cinnabar.engine.models.language.family_traits import (
 from cinnabar.engine.models.language.gemma_traits import gemma_config, read_gemma
 from cinnabar.engine.models.language.tensor_names import Parts
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
-from cinnabar.schemas.errors import ModelError
+from cinnabar.schemas.errors import CinnabarError, ModelError
 
+#: What is taken of generation_config.json.
+_AS_RUN = ("block_length", "mask_token_id", "threshold")
 #: The families that always have biases of queries, keys and values.
 _BIASED = ("qwen2", "Dream", "Fast_dLLM_Qwen")
 
@@ -75,7 +78,8 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
     if settings.values.get("quantization_config") is not None:
         raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
     as_run = read_settings(settings.path.with_name(GENERATION))
-    told = {key: as_run.values[key] for key in ("block_length", "mask_token_id") if as_run.values.get(key) is not None}
+    told = {key: as_run.values[key] for key in _AS_RUN if as_run.values.get(key) is not None}
+    told.pop("threshold", None)
     settings = Settings({**told, **settings.values}, settings.path)
     traits = replace(family.read(settings), thinks=settings.flag("thinks", default=True))
     if traits.noise == "mask" and 0 < (threshold := as_run.number("threshold", default=0.0) or 0.0) < 1:
@@ -105,6 +109,22 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
             f"{settings.path}: `mask_token_id` is {traits.mask}, beyond the vocabulary of {traits.vocabulary} tokens"
         )
     return family, traits
+
+
+def told_elsewhere(folder: Path) -> str:
+    """Returns, for a fingerprint, what other files and the name of a release say of it; empty if they say nothing.
+
+    It says nothing of a folder that cannot be run.
+    """
+    config = read_settings(folder / CONFIG)
+    as_run = read_settings(folder / GENERATION).values
+    said: dict[str, Any] = {key: as_run[key] for key in _AS_RUN if as_run.get(key) is not None}
+    by_name = {"sdar": "block_size", "sdar_moe": "block_size", "llada2_moe": "revises", "llada2_moe_veomni": "revises"}
+    if config.values.get(by_name.get(str(config.values.get("model_type")), "model_type")) is None:
+        with suppress(CinnabarError):
+            traits = read_family(folder)[1]
+            said |= {"block": traits.block, "revises": traits.revises}
+    return json.dumps(said, sort_keys=True) if said else ""
 
 
 def family_of(traits: Traits) -> Family:

@@ -15,7 +15,7 @@ from cinnabar.schemas.errors import ModelError
 LLADA2_MASK, DREAM_MASK, FAST_MASK, NEMOTRON_MASK, LLADA_MOE_MASK = 156_895, 151_666, 151_665, 100, 156_895
 #: The length of a block of SDAR's first releases, in whose config.json it is missing; others have it in their name.
 SDAR_BLOCK = 4
-_SDAR_NAME = re.compile(r"\b(?:SDAR|TraDo)-[\w.]+-(?:Chat|Instruct|Thinking|Base)(?:-b(\d+))?\b", re.IGNORECASE)
+_SDAR_NAME = re.compile(r"\b(?:SDAR|TraDo)-[\w.-]*(?:Chat|Instruct|Thinking|Base)\b", re.IGNORECASE)
 _BLOCK_NAME = re.compile(r"[-_]b(?:lock)?[-_]?(\d+)\b", re.IGNORECASE)
 #: Releases that were trained on wrong tokens, and whose config.json does not say so.
 _EDITS = re.compile(r"LLaDA2\.[12]", re.IGNORECASE)
@@ -112,10 +112,10 @@ def _sdar_block(settings: Settings) -> int | None:
         return None
     names = settings.release_names
     for name in names:
-        if (released := _SDAR_NAME.search(name)) is not None:
-            return int(released[1] or SDAR_BLOCK)
         if (told := _BLOCK_NAME.search(name)) is not None:
             return int(told[1])
+        if _SDAR_NAME.search(name) is not None:
+            return SDAR_BLOCK
     raise ModelError(
         f"{settings.path}: expected `block_size`, the length of the blocks that the model was trained with: 4 for"
         " SDAR-…-Chat, 32 for SDAR-…-Chat-b32; write the key, or give the folder the name of the release"

@@ -17,7 +17,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.models.language.configuration import CONFIG, ORIGIN
+from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, ORIGIN
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.schemas.errors import CinnabarError, RunError, UsageError
 from cinnabar.schemas.extras import check_extra
@@ -89,7 +89,9 @@ def fetch_checkpoint(
             out.mkdir(parents=True, exist_ok=True)
             origin = json.dumps({"name": name, "revision": commit}) + "\n"
             (out / ORIGIN).write_text(origin, encoding="utf-8")
-            fetch(next(file for file in files if file.name == CONFIG))
+            for file in files:
+                if file.name in (CONFIG, GENERATION):
+                    fetch(file)
             read_family(out)
             _check_room(out, files)
             weights = [file for file in files if file.name.endswith(".safetensors")]

@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from cinnabar.engine.models.identity import CALIBRATION
-from cinnabar.engine.models.language.configuration import GENERATION, ORIGIN, checkpoint_folder
+from cinnabar.engine.models.language.configuration import checkpoint_folder
+from cinnabar.engine.models.language.families import told_elsewhere
 from cinnabar.engine.models.language.vocabulary_files import MERGES, VOCABULARY
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.precision import Precision, in_precision
@@ -21,8 +22,8 @@ FILES = (
     "special_tokens_map.json",
     "chat_template.jinja",
 )
-#: Those in place of tokenizer.json, and what tells the block or the edits of some releases.
-OTHER_FILES = (VOCABULARY, MERGES, "added_tokens.json", ORIGIN, GENERATION)
+#: Those in place of tokenizer.json.
+OTHER_FILES = (VOCABULARY, MERGES, "added_tokens.json")
 #: Tensors of fewer bytes are read whole, of others so many bytes at each of `_PLACES` places.
 _WHOLE, _SAMPLE, _PLACES = 65_536, 4_096, 4
 # Of the text that a fingerprint is the hash of.
@@ -41,7 +42,7 @@ def checkpoint_fingerprint(folder: str | Path) -> str:
         for file in sorted(path.iterdir())
         if file.name in FILES + OTHER_FILES or file.name.endswith((".safetensors", ".safetensors.index.json"))
     ]
-    return _fingerprint(path.resolve(), tuple(state))
+    return _fingerprint(path.resolve(), tuple(state), told_elsewhere(path))
 
 
 def model_fingerprint(folder: str | Path) -> str:
@@ -57,8 +58,8 @@ def precise_fingerprint(folder: str | Path, precision: Precision) -> str:
 
 
 @lru_cache(maxsize=8)
-def _fingerprint(folder: Path, _: tuple[tuple[str, int, int], ...]) -> str:
-    digest = hashlib.sha256(f"{_FORMAT}".encode())
+def _fingerprint(folder: Path, _: tuple[tuple[str, int, int], ...], told: str) -> str:
+    digest = hashlib.sha256(f"{_FORMAT}{told}".encode())
     for name in FILES:
         path = folder / name
         content = path.read_bytes() if path.is_file() else b""

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 #: Bytes of an activation, and of a weight that is no whole number, by precision.
 BYTES: dict[Precision, int] = {"float32": 4, "int8": 4, "bfloat16": 2, "w8a16": 2, "w4a16": 2}
-#: Tokens of a prompt that one pass reads, at most; logits that exist at a time (64 MB in float32).
-PREFILL, LOGITS = 512, 16_000_000
+#: Tokens of prompts that one pass reads, at most. On a GPU documents/s is what counts: each pass of open blocks reads
+#: all weights, so it should have all rows, and of 128 rows with 40 passes each and prompts of 2,000 tokens three begin
+#: with each pass.
+PREFILL, PREFILL_OF_ACCELERATOR = 512, 8_192
+#: Logits that exist at a time (64 MB in float32).
+LOGITS = 16_000_000
 #: The share of the free memory that keys and values may take; passes, documents and their parsers need the rest.
 SHARE = 0.5
 
@@ -43,6 +47,11 @@ def positions_within(traits: Traits, precision: Precision, budget: int) -> int:
     """Returns for how many positions this budget in bytes holds keys and values; at least 0."""
     each = position_bytes(traits, precision)
     return max(budget, 0) // each if each else traits.window
+
+
+def prefill_tokens(device: torch.device) -> int:
+    """Returns how many tokens of prompts a pass reads on this device."""
+    return PREFILL if device.type == "cpu" else PREFILL_OF_ACCELERATOR
 
 
 def pass_bytes(traits: Traits, precision: Precision, positions: int) -> int:

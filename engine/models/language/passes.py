@@ -4,8 +4,9 @@ Linear layers compute each token by itself, so the tokens of all rows are one te
 apart by attention alone. All numbers of a pass (tokens, positions, places, pages) are made on the host as one array
 and copied once; nothing in a pass waits for the device.
 
-On a CPU the shapes are those of the rows. On other devices all numbers of a shape are rounded up to steps, so that few
-shapes are met, and a pass of a shape is captured as a CUDA graph when the shape is met again.
+On a CPU the shapes are those of the rows. On other devices parts of prompts and open blocks are passes of their own.
+Those of open blocks have their numbers rounded up to steps, so that few shapes are met, and such a pass is captured as
+a CUDA graph when its shape is met again.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ import torch
 from cinnabar.engine.models.language.attention import (
     NONE_OPEN,
     Attend,
-    FlexPagedAttention,
     PackedTokens,
     PagedAttention,
+    PagedKernel,
     RowGroup,
+    TiledAttention,
 )
 from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import give_back_memory
 from cinnabar.engine.models.language.pages import Ints
+from cinnabar.kernels.paged_attention import TILE_FIELDS, PagedRows, tile_tokens, tiles_of
 
 _log = logging.getLogger(__name__)
 
@@ -42,11 +45,11 @@ CAPTURED = 64
 LEAST_TOKENS, LEAST_ROWS, LEAST_PAGES = 16, 1, 4
 #: A pass of so many tokens on a CPU gives back the memory of its temporaries, up to 300 MB, which takes 10 ms.
 LONG = 256
-#: Rows with more tokens than this in a pass, as parts of prompts have, are a group of their own.
-SHORT = 64
 
 #: Tokens, rows of the hidden states that are wanted, and (rows, tokens, pages) of each group.
 Shape = tuple[int, int, tuple[tuple[int, int, int], ...]]
+#: Tokens, rows of the hidden states that are wanted, tiles, rows, and pages of a row.
+TiledShape = tuple[int, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,57 +75,95 @@ class Piece:
 class Passes:
     """Runs packed passes of a decoder over a cache.
 
-    stepped: whether shapes are rounded up, as they are on devices other than a CPU. captured: whether passes on CUDA
-    are captured. `captures` counts the passes that were, `replays` how often one ran.
+    tiled: whether rows are in tiles and passes of open blocks of few shapes, as on devices other than a CPU; attend:
+    the attention over tiles, None for the kernel of the device. captured: whether passes on CUDA are captured.
+    `captures` counts the passes that were, `replays` how often one ran, `decoding` the passes of open blocks.
     """
 
     def __init__(
-        self, decoder: Decoder, cache: PagedCache, stepped: bool | None = None, captured: bool = True
+        self,
+        decoder: Decoder,
+        cache: PagedCache,
+        tiled: bool | None = None,
+        captured: bool = True,
+        attend: PagedKernel | None = None,
     ) -> None:
         self._decoder, self._cache = decoder, cache
         device = decoder.device
-        self._stepped = device.type != "cpu" if stepped is None else stepped
+        self._tiled = device.type != "cpu" if tiled is None else tiled
+        self._attend = attend
         self._captured = captured and device.type == "cuda"
-        self._flex = device.type == "cuda"
-        self._static: OrderedDict[Shape, StaticPass] = OrderedDict()
-        self._met: OrderedDict[Shape, None] = OrderedDict()
+        traits = decoder.traits
+        #: The most tokens of a row in a pass of open blocks, and of a tile.
+        self._usual, self._tile = 2 * traits.block + 1, tile_tokens(traits.heads // traits.key_heads)
+        self._static: OrderedDict[TiledShape, StaticPass] = OrderedDict()
+        self._met: OrderedDict[TiledShape, None] = OrderedDict()
         #: Memory that all captured passes use, one after the other.
         self._pool: Any = None
-        self.captures = self.replays = 0
+        self.captures = self.replays = self.decoding = 0
 
     def __call__(self, pieces: Sequence[Piece]) -> torch.Tensor:
         """Returns [P, D]: the hidden states of all wanted positions, in the order of the pieces."""
         self._cache.prepare()
-        shape, numbers = packed_numbers(pieces, self._cache, self._stepped)
+        if not self._tiled:
+            return self._grouped(pieces)
+        short = [len(piece.tokens) <= self._usual for piece in pieces]
+        made = [
+            self._read_tiles([piece for piece, own in zip(pieces, short, strict=True) if own is usual], usual)
+            for usual in dict.fromkeys(short)
+        ]
+        if len(made) == 1:
+            return made[0]
+        # Wanted states of the first kind come first, those of the other behind them.
+        kinds = np.repeat(np.array(short) != short[0], [len(piece.wanted) for piece in pieces])
+        back = np.empty(len(kinds), np.int64)
+        back[np.argsort(kinds, kind="stable")] = np.arange(len(kinds))
+        return torch.cat(made).index_select(0, torch.from_numpy(back).to(made[0].device))
+
+    def _grouped(self, pieces: Sequence[Piece]) -> torch.Tensor:
+        shape, numbers = packed_numbers(pieces, self._cache)
         sizes = tuple(len(piece.tokens) for piece in pieces)
+        return self.run(*unpacked(torch.from_numpy(numbers).to(self._decoder.device), shape, sizes))
+
+    def _read_tiles(self, pieces: Sequence[Piece], usual: bool) -> torch.Tensor:
+        """Reads pieces of prompts, or with `usual` those of open blocks, in a shape that is met again."""
+        if not self._tiled:
+            return self._grouped(pieces)
+        shape, numbers = tiled_numbers(pieces, self._cache, self._tile, self._usual if usual else None)
         wanted = sum(len(piece.wanted) for piece in pieces)
-        if self._captured and shape in self._met:
+        self.decoding += usual
+        if usual and self._captured and shape in self._met:
             return self._replayed(shape, numbers)[:wanted]
-        if self._captured:
+        if usual and self._captured:
             self._met[shape] = None
             while len(self._met) > 4 * CAPTURED:
                 self._met.popitem(last=False)
-        device = self._decoder.device
-        return self._run(torch.from_numpy(numbers).to(device, non_blocking=True), shape, sizes)[:wanted]
+        try:
+            return self._run(torch.from_numpy(numbers).to(self._decoder.device, non_blocking=True), shape)[:wanted]
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:
+            self._tiled = self._captured = False
+            _log.warning("attention over tiles failed, so attention copies the pages of each row: %s", error)
+            return self._grouped(pieces)
 
-    def _run(self, numbers: torch.Tensor, shape: Shape, sizes: tuple[int, ...] = ()) -> torch.Tensor:
-        packed, picked = unpacked(numbers, shape, sizes)
-        return self.run(packed, picked)
+    def _run(self, numbers: torch.Tensor, shape: TiledShape) -> torch.Tensor:
+        return self.run(*unpacked_tiles(numbers, shape))
 
     def run(self, packed: PackedTokens, picked: torch.Tensor) -> torch.Tensor:
         """Returns the hidden states [P, D] of the `picked` tokens ([P] int64) of a packed pass."""
-        if self._flex:
-            try:
-                return self._read(packed, picked, FlexPagedAttention(self._decoder.traits, self._cache, packed))
-            except torch.OutOfMemoryError:
-                raise
-            except Exception as error:
-                if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
-                    raise
-                self._flex = False
-                _log.warning("FlexAttention failed, so attention copies the pages of each row: %s", error)
+        if packed.rows is not None:
+            return self._read(packed, picked, TiledAttention(self._decoder.traits, self._cache, packed, self._kernel()))
         dtype = self._decoder.model.norm.weight.dtype
         return self._read(packed, picked, PagedAttention(self._decoder.traits, self._cache, packed, dtype))
+
+    def _kernel(self) -> PagedKernel:
+        if self._attend is None:
+            # Cold start: Triton takes 0.2 s, and a CPU runs without it.
+            from cinnabar.kernels.paged_attention_triton import paged_attention_triton
+
+            self._attend = paged_attention_triton
+        return self._attend
 
     def _read(self, packed: PackedTokens, picked: torch.Tensor, attend: Attend) -> torch.Tensor:
         hidden: torch.Tensor = self._decoder(packed.tokens[None], packed.positions[None], attend)
@@ -130,7 +171,7 @@ class Passes:
             give_back_memory()
         return hidden[0].index_select(0, picked)
 
-    def _replayed(self, shape: Shape, numbers: Ints) -> torch.Tensor:
+    def _replayed(self, shape: TiledShape, numbers: Ints) -> torch.Tensor:
         replay = self._static.get(shape) or self._capture(shape, numbers)
         if replay is None:
             return self._run(torch.from_numpy(numbers).to(self._decoder.device), shape)
@@ -138,7 +179,7 @@ class Passes:
         self.replays += 1
         return replay(numbers)
 
-    def _capture(self, shape: Shape, numbers: Ints) -> StaticPass | None:
+    def _capture(self, shape: TiledShape, numbers: Ints) -> StaticPass | None:
         captured = StaticPass(lambda held: self._run(held, shape), numbers, self._decoder.device)
         try:
             self._pool = captured.capture(self._pool)
@@ -203,46 +244,25 @@ class StaticPass:
         return self._made
 
 
-def packed_numbers(pieces: Sequence[Piece], cache: PagedCache, stepped: bool) -> tuple[Shape, Ints]:
-    """Returns the shape of a pass over these pieces, and all of its numbers as one array; see `unpacked`."""
-    sizes = [len(piece.tokens) for piece in pieces]
+def packed_numbers(pieces: Sequence[Piece], cache: PagedCache) -> tuple[Shape, Ints]:
+    """Returns the shape of a pass over these pieces in groups, and all of its numbers as one array; see `unpacked`."""
+    sizes, pages = [len(piece.tokens) for piece in pieces], [cache.pages_of(piece.end) for piece in pieces]
     starts = np.cumsum([0, *sizes])
-    many, wanted = int(starts[-1]), sum(len(piece.wanted) for piece in pieces)
-    pages = [cache.pages_of(piece.end) for piece in pieces]
-    groups = _groups(sizes, pages, stepped)
+    groups = _groups(sizes, pages)
     shapes = [(len(rows), max(sizes[at] for at in rows), max(pages[at] for at in rows)) for rows in groups]
-    tokens, picks = many, wanted
-    if stepped:
-        shapes = [
-            (step(rows, LEAST_ROWS), step(length, 1), step(count, LEAST_PAGES)) for rows, length, count in shapes
-        ]
-        # One token more is the padding that others point to.
-        tokens, picks = step(many + 1, LEAST_TOKENS), step(wanted, LEAST_TOKENS)
-    head = np.zeros((4, tokens), np.int64)
-    head[1] = NOWHERE
-    picked = np.zeros(picks, np.int64)
-    parts, at, stood = [head.ravel(), picked], 0, 0
-    for number, piece in enumerate(pieces):
-        part = slice(starts[number], starts[number + 1])
-        positions = np.arange(piece.begin, piece.end)
-        head[0, part], head[1, part] = piece.tokens, positions
-        head[2, part] = cache.places(piece.row, positions)
-        picked[at : at + len(piece.wanted)] = starts[number] + piece.wanted - piece.begin
-        at += len(piece.wanted)
+    head, picked = _head(pieces, cache, int(starts[-1]))
+    order = np.zeros(len(head[0]), np.int64)
+    parts, stood = [head.ravel(), order, picked], 0
     for rows, (height, width, count) in zip(groups, shapes, strict=True):
-        queries = np.full((height, width), tokens - 1, np.int64)
-        tables = np.zeros((height, count), np.int64)
-        lengths, opened = np.zeros(height, np.int64), np.full(height, NONE_OPEN, np.int64)
+        queries = np.full((height, width), len(order) - 1, np.int64)
+        tables, lengths, opened = _tables([pieces[number] for number in rows], cache, height, count)
         for line, number in enumerate(rows):
-            piece, size = pieces[number], sizes[number]
+            size = sizes[number]
             queries[line, :size] = np.arange(starts[number], starts[number + 1])
-            tables[line, : pages[number]] = piece.row.pages[: pages[number]]
-            lengths[line] = piece.end
-            opened[line] = NONE_OPEN if piece.opened is None else piece.opened
-            head[3, starts[number] : starts[number + 1]] = stood + line * width + np.arange(size)
+            order[starts[number] : starts[number + 1]] = stood + line * width + np.arange(size)
         stood += height * width
         parts += [queries.ravel(), tables.ravel(), lengths, opened]
-    return (tokens, picks, tuple(shapes)), np.concatenate(parts)
+    return (len(order), len(picked), tuple(shapes)), np.concatenate(parts)
 
 
 def unpacked(numbers: torch.Tensor, shape: Shape, sizes: tuple[int, ...]) -> tuple[PackedTokens, torch.Tensor]:
@@ -258,7 +278,67 @@ def unpacked(numbers: torch.Tensor, shape: Shape, sizes: tuple[int, ...]) -> tup
         queries, tables, lengths, opened = torch.split(numbers[at : at + sum(cuts)], cuts)
         groups.append(RowGroup(queries.view(rows, length), tables.view(rows, pages), lengths, opened))
         at += sum(cuts)
-    return PackedTokens(tokens, positions, places, order, tuple(groups), sizes), picked
+    return PackedTokens(tokens, positions, places, order, tuple(groups), sizes=sizes), picked
+
+
+def tiled_numbers(
+    pieces: Sequence[Piece], cache: PagedCache, tile: int, usual: int | None
+) -> tuple[TiledShape, Ints]:
+    """Returns the shape of a pass over these pieces in tiles of so many tokens, and all of its numbers as one array.
+
+    usual: the most tokens of a piece, with which the shape is rounded up to steps; None for a shape without padding.
+    """
+    sizes = [len(piece.tokens) for piece in pieces]
+    tiles, count = tiles_of(sizes, tile), max(cache.pages_of(piece.end) for piece in pieces)
+    tokens, rows, many = sum(sizes), len(pieces), len(tiles)
+    if usual is not None:
+        # One token more is the padding that others point to.
+        tokens, rows, count = step(tokens + 1, LEAST_TOKENS), step(rows, LEAST_ROWS), step(count, LEAST_PAGES)
+        many = rows * -(-usual // tile)
+    head, picked = _head(pieces, cache, tokens)
+    if usual is not None:
+        # All are wanted in a shape with steps: then it does not depend on how many are.
+        picked = np.concatenate([picked, np.full(tokens - len(picked), tokens - 1, np.int64)])
+    padded = np.zeros((many, TILE_FIELDS), np.int64)
+    padded[: len(tiles)] = tiles
+    tables, lengths, opened = _tables(pieces, cache, rows, count)
+    shape = tokens, len(picked), many, rows, count
+    return shape, np.concatenate([head.ravel(), picked, padded.ravel(), tables.ravel(), lengths, opened])
+
+
+def unpacked_tiles(numbers: torch.Tensor, shape: TiledShape) -> tuple[PackedTokens, torch.Tensor]:
+    """Returns the same for a pass in tiles."""
+    many, picks, tiles, rows, pages = shape
+    cuts = [many, many, many, picks, tiles * TILE_FIELDS, rows * pages, rows, rows]
+    tokens, positions, places, picked, cut, tables, lengths, opened = torch.split(numbers, cuts)
+    held = PagedRows(positions, cut.view(tiles, TILE_FIELDS), tables.view(rows, pages), lengths, opened)
+    return PackedTokens(tokens, positions, places, rows=held), picked
+
+
+def _head(pieces: Sequence[Piece], cache: PagedCache, tokens: int) -> tuple[Ints, Ints]:
+    """Returns tokens, positions and places of a pass, [3, N] with padding, and the numbers of the wanted tokens."""
+    head = np.zeros((3, tokens), np.int64)
+    head[1] = NOWHERE
+    begin, picked = 0, []
+    for piece in pieces:
+        part, positions = slice(begin, begin + len(piece.tokens)), np.arange(piece.begin, piece.end)
+        head[0, part], head[1, part] = piece.tokens, positions
+        head[2, part] = cache.places(piece.row, positions)
+        picked.append(begin + piece.wanted - piece.begin)
+        begin = part.stop
+    return head, np.concatenate(picked)
+
+
+def _tables(pieces: Sequence[Piece], cache: PagedCache, rows: int, count: int) -> tuple[Ints, Ints, Ints]:
+    """Returns the pages of rows, [R, K] with padding, their lengths and where their open blocks begin."""
+    tables = np.zeros((rows, count), np.int64)
+    lengths, opened = np.zeros(rows, np.int64), np.full(rows, NONE_OPEN, np.int64)
+    for line, piece in enumerate(pieces):
+        own = cache.pages_of(piece.end)
+        tables[line, :own] = piece.row.pages[:own]
+        lengths[line] = piece.end
+        opened[line] = NONE_OPEN if piece.opened is None else piece.opened
+    return tables, lengths, opened
 
 
 def step(count: int, least: int) -> int:
@@ -269,14 +349,8 @@ def step(count: int, least: int) -> int:
     return 3 * power // 4 if count <= 3 * power // 4 else power
 
 
-def _groups(sizes: Sequence[int], pages: Sequence[int], stepped: bool) -> list[list[int]]:
+def _groups(sizes: Sequence[int], pages: Sequence[int]) -> list[list[int]]:
     """Returns the rows that are attended together, by their numbers."""
-    if stepped:
-        # A row of 32,000 positions beside 127 short ones would be 128 copies of that length.
-        kinds: dict[tuple[bool, int], list[int]] = {}
-        for at, (size, count) in enumerate(zip(sizes, pages, strict=True)):
-            kinds.setdefault((size > SHORT, count.bit_length() // 2), []).append(at)
-        return [kinds[kind] for kind in sorted(kinds)]
     order = sorted(range(len(sizes)), key=lambda at: (sizes[at], pages[at]))
     groups: list[list[int]] = []
     used = 0

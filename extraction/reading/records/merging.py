@@ -83,35 +83,6 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     )
 
 
-def surer_record(form: Form, one: Filled, other: Filled) -> Filled:
-    """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
-
-    Their confidences must mean the same: the share of right values. If the schema does not allow the values together,
-    it is the record that is surer of its values.
-    """
-    mine, theirs = part_of(form, one), part_of(form, other)
-    whole = RecordPart({**theirs.leaves, **mine.leaves})
-    for slot in mine.leaves.keys() & theirs.leaves.keys():
-        whole.leaves[slot] = max(mine.leaves[slot], theirs.leaves[slot], key=lambda leaf: leaf.confidence)
-    for array in sorted({*mine.rows, *theirs.rows}):
-        source = max(mine, theirs, key=lambda part: part.lists.get(array, _sure(part.rows.get(array, ()))))
-        if array in source.rows:
-            whole.rows[array] = source.rows[array]
-        if array in source.lists:
-            whole.lists[array] = source.lists[array]
-    written = _write(form, whole)
-    if written is None:
-        return max(one, other, key=lambda filled: sum(leaf.confidence for leaf in filled.leaves.values()))
-    leaves, rows, lists, record = written
-    return replace(other, record=record, leaves=leaves, rows=rows, lists=lists)
-
-
-def _sure(rows: Sequence[FoundRow]) -> float:
-    """Returns the mean confidence of the values of rows, 0 without any."""
-    leaves = [leaf for row in rows for leaf in row.part.leaves.values()]
-    return sum(leaf.confidence for leaf in leaves) / len(leaves) if leaves else 0.0
-
-
 def _joined(
     form: Form, filled_chunks: Sequence[tuple[Chunk, Filled]], bound: frozenset[int]
 ) -> RecordPart | None:

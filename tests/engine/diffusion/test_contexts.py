@@ -9,12 +9,13 @@ import pytest
 import torch
 from tiny_models import BLOCK, CACHED, CAUSAL, END, FULL, TOKENIZER, VOCABULARY, decoder, record
 
-from cinnabar.engine.diffusion import contexts
 from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
 from cinnabar.engine.diffusion.record_graph import graph_of
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
+from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes
+from cinnabar.kernels.paged_attention import paged_attention
 
 AUTOMATON, _, MINIMAL = record({"name": {"type": "string"}})
 GRAPH = graph_of(AUTOMATON, VOCABULARY)
@@ -73,18 +74,18 @@ def joined(context: Context, rows: list[OpenSequence]) -> None:
 
 @torch.inference_mode()
 @pytest.mark.parametrize("pages", [None, 16])
-@pytest.mark.parametrize("stepped", [False, True])
+@pytest.mark.parametrize("tiled", [False, True])
 @pytest.mark.parametrize("kind", CACHED)
 def test_passes_with_a_cache_equal_passes_over_the_whole_text(
-    kind: str, stepped: bool, pages: int | None, monkeypatch: pytest.MonkeyPatch
+    kind: str, tiled: bool, pages: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contexts, "PREFILL", 16)
+    monkeypatch.setattr(memory, "PREFILL", 16)
     traits = CACHED[kind]
     model = decoder(traits)
     block = model.traits.block
     rows = [sequence(prompt, block) for prompt in (5, 40, 17, 64)]
     context = PagedContext(model, pages, page=8)
-    context.passes = Passes(model, context.cache, stepped)
+    context.passes = Passes(model, context.cache, tiled, attend=paged_attention)
     # With few pages a row gives those back that others need.
     joined(context, rows[:3] if pages else rows)
     if pages:

@@ -20,7 +20,6 @@ from scripted_decoder import ScriptedDecoder, favour
 from test_denoiser import INVOICE, RECORD, certain, form_of, task
 from tiny_models import BLOCK, CACHED, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
-from cinnabar.engine.diffusion import contexts
 from cinnabar.engine.diffusion import denoiser as denoiser_module
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
@@ -28,8 +27,10 @@ from cinnabar.engine.diffusion.denoiser import Denoiser
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
 from cinnabar.engine.diffusion.settings import settings_of
 from cinnabar.engine.effort import EFFORTS
+from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.time_limit import limited
+from cinnabar.kernels.paged_attention import paged_attention
 
 SHORT = form_of({"kind": {"enum": ["ab", "the", "no"]}})
 UNIQUE = form_of({"kind": {"type": "array", "uniqueItems": True, "maxItems": 3, "items": {"enum": ["ab", "the"]}}})
@@ -79,7 +80,7 @@ def test_a_request_gives_what_it_gives_alone(
 ) -> None:
     denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium", pages=pages, page=PAGE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contexts, "PREFILL", prefill)
+        patch.setattr(memory, "PREFILL", prefill)
         for order in (asked, asked[::-1]):
             found = list(denoiser.stream([made(*one) for one in order], room=room))
             assert sorted(at for at, _ in found) == [*range(len(order))]
@@ -131,7 +132,7 @@ def test_passes_of_fixed_shapes_give_the_same_records(kind: str) -> None:
     denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium", page=PAGE)
     context = denoiser._context
     assert isinstance(context, PagedContext)
-    context.passes = Passes(denoiser.decoder, context.cache, stepped=True)
+    context.passes = Passes(denoiser.decoder, context.cache, tiled=True, attend=paged_attention)
     for one, result in zip(asked, denoiser.decode([made(*one) for one in asked]), strict=True):
         same(result, tried(kind, *one))
 
@@ -184,7 +185,7 @@ class Seen:
 
 
 def test_a_long_prompt_is_read_beside_open_blocks_and_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contexts, "PREFILL", 64)
+    monkeypatch.setattr(memory, "PREFILL", 64)
     long = task(SHORT, "xy" * 700)
     others = [task(form_of(INVOICE), "Document" + " name" * at) for at in range(4)]
     model = decoder(BLOCK, 5)

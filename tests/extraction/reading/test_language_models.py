@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from begun_runs import backfill
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
@@ -212,13 +213,13 @@ def test_a_calibrated_model_has_the_last_word_only_where_it_is_surer(
         always = Scale(bias, {})
         fitted_for = checkpoint_fingerprint(folder)
         save_calibration(folder, Calibration(always, always, always, fitted_for, values_version=1))
-        found = values(tmp_path / f"out{bias}", Escalation(source_of(folder), 0.8))
+        found = values(tmp_path / f"out{bias}", Escalation(source_of(folder), 0.8, surer=True))
         right = [found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4)]
         assert right == [True, not followed, True, not followed]
 
     # A document that is too long for the stronger model keeps the record that it has.
     monkeypatch.setattr("cinnabar.engine.diffusion.engine.DiffusionEngine.context_beside", _no_room)
-    found = values(tmp_path / "out", Escalation(source_of(folder), 0.8))
+    found = values(tmp_path / "out", Escalation(source_of(folder), 0.8, surer=True))
     assert all(found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4))
 
 
@@ -226,14 +227,24 @@ def _no_room(*_: Any) -> int:
     raise UsageError("the task and the schema take all tokens")
 
 
-def test_auto_is_the_reader_with_our_own_model_behind_it(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(configuration, "INSTALLED", checkpoint)
-    source, escalation = sources_of(RunPlan.of(), "auto")
-    assert isinstance(source, ModelSource) and isinstance(escalation, Escalation)
-    assert escalation.source.fingerprint == source_of(checkpoint).fingerprint and not escalation.surer
-    assert escalation.below == model_sources.AUTO_BELOW
+def test_auto_is_the_reader_with_our_own_model_behind_it(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, always = tmp_path / "model", Scale(0.0, {})
+    shutil.copytree(checkpoint, folder)
+    monkeypatch.setattr(configuration, "INSTALLED", folder)
+    with pytest.raises(UsageError, match="expected a calibration of both models, diffusion has none"):
+        sources_of(RunPlan.of(), "auto")
     _, asked = sources_of(RunPlan.of(escalate_to="diffusion", below=0.3), "default")
-    assert asked is not None and asked.below == 0.3
+    assert asked is not None and (asked.below, asked.surer) == (0.3, False)
+    fitted_for = checkpoint_fingerprint(folder)
+    save_calibration(folder, Calibration(always, always, always, fitted_for, values_version=1))
+    source, escalation = sources_of(RunPlan.of(), "auto")
+    assert isinstance(source, ModelSource) and escalation is not None and escalation.surer
+    assert escalation.source.fingerprint == source_of(folder).fingerprint
+    assert escalation.below == model_sources.AUTO_BELOW
+    _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
+    assert other is not None and not other.surer
     monkeypatch.setattr(configuration, "INSTALLED", checkpoint / "none")
     with pytest.raises(UsageError, match="the model is not in its place"):
         sources_of(RunPlan.of(), "auto")
@@ -351,7 +362,7 @@ class Noting(Silent):
 def with_free(monkeypatch: pytest.MonkeyPatch, folder: Path, tokens: int) -> None:
     """Lets the machine have room for the weights and a request of so many tokens."""
     traits = read_family(folder)[1]
-    weights = weight_bytes(read_contents(folder, traits), "float32")
+    weights = weight_bytes(read_contents(folder, traits), "float32", torch.device("cpu"))
     beside = 2 * max(tokens * memory.position_bytes(traits, "float32"), memory.pass_bytes(traits, "float32", tokens))
     monkeypatch.setattr(model_sources, "free_memory", lambda _: weights + beside)
 

@@ -102,7 +102,14 @@ def test_a_released_config_of_llada_gives_full_attention(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("name", "block"),
-    [("SDAR-1.7B-Chat", 4), ("SDAR-8B-Chat-b32", 32), ("SDAR-30B-A3B-Chat-b8", 8), ("my-b16", 16), ("mine", None)],
+    [
+        ("SDAR-1.7B-Chat", 4),
+        ("SDAR-8B-Chat-b32", 32),
+        ("SDAR-30B-A3B-Chat", 4),
+        ("SDAR-30B-A3B-Chat-b8", 8),
+        ("my-b16", 16),
+        ("mine", None),
+    ],
 )
 def test_without_a_block_size_the_name_of_the_release_tells_it_or_the_folder_is_refused(
     name: str, block: int | None, tmp_path: Path

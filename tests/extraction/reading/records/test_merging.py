@@ -24,7 +24,7 @@ from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.extraction.documents.chunking import Chunk, chunks
 from cinnabar.extraction.documents.content.document import Document, Part, Words
 from cinnabar.extraction.reading.planning import passage_of
-from cinnabar.extraction.reading.records.merging import _write, merge, surer_record
+from cinnabar.extraction.reading.records.merging import _write, merge
 from cinnabar.extraction.reading.records.record_parts import part_of, surer
 from cinnabar.schemas import compile_schema
 
@@ -422,33 +422,3 @@ def test_an_inner_list_of_two_rows_about_one_thing_is_as_sure_as_the_less_sure_o
     merged = merge(FORM, [Chunk(0, len(text))], [replace(found, leaves=leaves, lists=lists)])
     assert len(json.loads(merged.record)["orders"]) == 1
     assert merged.lists == {"/orders": 0.7, "/orders/0/parts": 0.4}
-
-
-def with_confidence(filled: Filled, sure: float, lists: float = 0.0) -> Filled:
-    leaves = {at: replace(leaf, confidence=sure) for at, leaf in filled.leaves.items()}
-    return replace(filled, leaves=leaves, lists={"/orders": lists})
-
-
-def test_the_surer_value_and_the_surer_list_of_two_readings_count() -> None:
-    texts = "title=One\n- id=A price=1\ntotal=5\n", "title=Two\n- id=B price=2\n- id=C price=3\ntotal=7\n"
-    one, other = (fill(text, [Chunk(0, len(text))])[0] for text in texts)
-    one, other = with_confidence(one, 0.6, lists=0.2), with_confidence(other, 0.5, lists=0.7)
-    other = replace(other, leaves={**other.leaves, "/title": replace(other.leaves["/title"], confidence=0.9)})
-    both = surer_record(FORM, one, other)
-    record = json.loads(both.record)
-    assert (record["title"], record["total"], [row["id"] for row in record["orders"]]) == ("Two", 5, ["B", "C"])
-    assert [both.leaves[at].confidence for at in ("/title", "/total")] == [0.9, 0.6] and both.lists == {"/orders": 0.7}
-    assert both.leaves["/orders/1/id"].text == '"C"'
-    assert json.loads(surer_record(FORM, one, with_confidence(other, 0.6)).record) == json.loads(one.record)
-
-
-def test_values_that_the_schema_does_not_allow_together_come_from_the_surer_reading() -> None:
-    kinds = {"kind": {"enum": ["a", "b"]}, "code": {"enum": ["A7", "B7"]}}
-    alike = {"if": {"properties": {"kind": {"const": "a"}}}, "then": {"properties": {"code": {"const": "A7"}}}}
-    form = compile_schema({"type": "object", "properties": kinds, "required": ["kind", "code"], **alike}).form
-    one, other = (fill(text, [Chunk(0, len(text))], form)[0] for text in ("kind=b\ncode=B7\n", "kind=a\ncode=A7\n"))
-    one = replace(one, leaves={at: replace(leaf, confidence=0.6) for at, leaf in one.leaves.items()})
-    sure = {"/kind": 0.9, "/code": 0.1}
-    other = replace(other, leaves={at: replace(leaf, confidence=sure[at]) for at, leaf in other.leaves.items()})
-    together = json.loads(surer_record(form, one, other).record)
-    assert together in ({"kind": "a", "code": "A7"}, {"kind": "b", "code": "B7"})

@@ -1,0 +1,86 @@
+"""The surer of two readings of a document, place by place: values one by one, lists and alternatives as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from cinnabar.engine.request import Filled, Leaf
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape
+
+_T = TypeVar("_T")
+#: Marks a property that is left out.
+_OUT = object()
+
+
+def surer_record(form: Form, one: Filled, other: Filled) -> Filled:
+    """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
+
+    Their confidences must mean the same: the share of right values. A value that the schema demands and nobody found
+    counts less than any that was found. If the schema does not allow the values together, the record is that of the
+    reading that is surer on the whole.
+    """
+    chosen = _Chosen(one, other)
+    value = chosen.place(form.root, parse(one.record), parse(other.record), "")
+    try:
+        record = fit(form, value).text
+        allowed = form.judge is None or form.judge.accepts(parse(record))
+    except NotAccepted:
+        allowed = False
+    if not allowed:
+        return max(one, other, key=lambda filled: _mean(list(filled.leaves.values())))
+    return replace(other, record=record, leaves=chosen.leaves, rows=chosen.rows, lists=chosen.lists)
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """What was chosen so far of two readings."""
+
+    one: Filled
+    other: Filled
+    leaves: dict[str, Leaf] = field(default_factory=dict)
+    rows: dict[str, tuple[int, float]] = field(default_factory=dict)
+    lists: dict[str, float] = field(default_factory=dict)
+
+    def place(self, node: Node, mine: Any, theirs: Any, pointer: str) -> Any:
+        """Returns the value of a place, and takes what its reading says of it."""
+        both = isinstance(mine, Mapping) and isinstance(theirs, Mapping)
+        if both and isinstance(node, ObjectNode) and not node.rest:
+            made: dict[str, Any] = {}
+            for part in node.properties:
+                below = f"{pointer}/{escape(part.name)}"
+                value = self.place(part.node, mine.get(part.name, _OUT), theirs.get(part.name, _OUT), below)
+                if value is not _OUT:
+                    made[part.name] = value
+            return made
+        first = self._first_is_surer(node, pointer)
+        self._take(self.one if first else self.other, pointer)
+        return mine if first else theirs
+
+    def _first_is_surer(self, node: Node, pointer: str) -> bool:
+        if isinstance(node, Slot) and pointer in self.one.leaves and pointer in self.other.leaves:
+            mine, theirs = self.one.leaves[pointer], self.other.leaves[pointer]
+            return (not mine.missing, mine.confidence) >= (not theirs.missing, theirs.confidence)
+        if isinstance(node, ArrayNode) and pointer in self.one.lists and pointer in self.other.lists:
+            return self.one.lists[pointer] >= self.other.lists[pointer]
+        of_mine, of_theirs = ([*_below(filled.leaves, pointer).values()] for filled in (self.one, self.other))
+        return not of_theirs or (bool(of_mine) and _mean(of_mine) >= _mean(of_theirs))
+
+    def _take(self, filled: Filled, pointer: str) -> None:
+        self.leaves |= _below(filled.leaves, pointer)
+        self.rows |= _below(filled.rows, pointer)
+        self.lists |= _below(filled.lists, pointer)
+
+
+def _below(places: Mapping[str, _T], pointer: str) -> dict[str, _T]:
+    """Returns what lies at a place or below it."""
+    return {at: own for at, own in places.items() if at == pointer or at.startswith(f"{pointer}/")}
+
+
+def _mean(leaves: list[Leaf]) -> float:
+    return sum(leaf.confidence for leaf in leaves) / len(leaves) if leaves else 0.0
