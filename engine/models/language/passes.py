@@ -107,18 +107,34 @@ class Passes:
         self._cache.prepare()
         if not self._tiled:
             return self._grouped(pieces)
-        short = [len(piece.tokens) <= self._usual for piece in pieces]
+        usual = self._open_blocks(pieces)
         made = [
-            self._read_tiles([piece for piece, own in zip(pieces, short, strict=True) if own is usual], usual)
-            for usual in dict.fromkeys(short)
+            self._read_tiles([piece for piece, own in zip(pieces, usual, strict=True) if own is kind], kind)
+            for kind in sorted(set(usual))
         ]
         if len(made) == 1:
             return made[0]
-        # Wanted states of the first kind come first, those of the other behind them.
-        kinds = np.repeat(np.array(short) != short[0], [len(piece.wanted) for piece in pieces])
+        # Wanted states of prompts come first, those of open blocks behind them.
+        kinds = np.repeat(usual, [len(piece.wanted) for piece in pieces])
         back = np.empty(len(kinds), np.int64)
         back[np.argsort(kinds, kind="stable")] = np.arange(len(kinds))
         return torch.cat(made).index_select(0, torch.from_numpy(back).to(made[0].device))
+
+    def _open_blocks(self, pieces: Sequence[Piece]) -> list[bool]:
+        """Returns which pieces are read in the second pass, that of open blocks.
+
+        Rows share pages that one of them reads in this very step. So a piece goes to the first pass, too, if it writes
+        a page that one of the first pass sees.
+        """
+        cache, usual = self._cache, [len(piece.tokens) <= self._usual for piece in pieces]
+        seen: set[int] = set()
+        waiting = [at for at, own in enumerate(usual) if not own]
+        while waiting:
+            seen |= {page for at in waiting for page in pieces[at].row.pages[: cache.pages_of(pieces[at].end)]}
+            waiting = [at for at, piece in enumerate(pieces) if usual[at] and not seen.isdisjoint(_written(piece, cache))]
+            for at in waiting:
+                usual[at] = False
+        return usual
 
     def _grouped(self, pieces: Sequence[Piece]) -> torch.Tensor:
         shape, numbers = packed_numbers(pieces, self._cache)
@@ -347,6 +363,11 @@ def step(count: int, least: int) -> int:
         return least
     power = 1 << (count - 1).bit_length()
     return 3 * power // 4 if count <= 3 * power // 4 else power
+
+
+def _written(piece: Piece, cache: PagedCache) -> list[int]:
+    """Returns the pages into which a piece is written."""
+    return piece.row.pages[piece.begin // cache.size : cache.pages_of(piece.end)]
 
 
 def _groups(sizes: Sequence[int], pages: Sequence[int]) -> list[list[int]]:
