@@ -131,7 +131,9 @@ class Passes:
         waiting = [at for at, own in enumerate(usual) if not own]
         while waiting:
             seen |= {page for at in waiting for page in pieces[at].row.pages[: cache.pages_of(pieces[at].end)]}
-            waiting = [at for at, piece in enumerate(pieces) if usual[at] and not seen.isdisjoint(_written(piece, cache))]
+            waiting = [
+                at for at, piece in enumerate(pieces) if usual[at] and not seen.isdisjoint(_written(piece, cache))
+            ]
             for at in waiting:
                 usual[at] = False
         return usual
