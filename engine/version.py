@@ -17,13 +17,13 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (25, "5681d0cc9076d9d4"),
-    "reader": (24, "e858a9997dd85edc"),
+    "engine": (25, "16719bbcb9e0cf5f"),
+    "reader": (24, "85aa8ef05fe14e4a"),
     "replies": (11, "c24f8cc6286c739d"),
-    "language": (13, "94fab8e6dd39ee41"),
+    "language": (13, "ca1efcd1f27edc74"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
-    "merging": (15, "9da3a0465463ed39"),
+    "merging": (15, "e8f17d723f6c7046"),
     "routing": (11, "f88b3bbfac4cfbb6"),
     "plain": (11, "61a9f2e37f1b465c"),
     "pdf": (11, "ba014b064982c32d"),
