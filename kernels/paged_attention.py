@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-Ints = npt.NDArray[np.int64]
+from cinnabar.kernels.block_scan import Ints
+
 #: What a token sees: itself and what is before it; all up to the end of its block; or itself and what is before it,
 #: and from the open block's first position on all of its row.
 Sight = Literal["causal", "block_causal", "token_causal"]

@@ -63,7 +63,7 @@ COMMANDS = {
     "flows": CommandEntry("flows:flows_app", "Run on a schedule, with Prefect."),
     "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),
     "schema": CommandEntry("schema:schema_app", "List, check, offer and infer schemas."),
-    "model": CommandEntry("model:model_app", "Check and fetch language models."),
+    "model": CommandEntry("model:model_app", "Check, fetch, merge and place language models."),
 }
 
 

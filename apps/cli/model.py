@@ -156,6 +156,7 @@ def fetch_model(
 @model_app.command("place")
 def place_model(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A packed model, as the repository has it.")],
+    as_json: AsJson = False,
 ) -> None:
     """Unpack our own language model to where `--model diffusion` finds it, in this Python's environment.
 
@@ -167,7 +168,7 @@ def place_model(
     from cinnabar.engine.models.language.packed import unpack  # Cold start: Torch takes a second.
 
     unpack(folder, INSTALLED)
-    print(f"written: {INSTALLED}")
+    print(json.dumps({"folder": str(INSTALLED)}) if as_json else f"written: {INSTALLED}")
 
 
 @model_app.command("merge")
@@ -175,6 +176,7 @@ def merge_model(
     adapter: Annotated[Path, typer.Argument(metavar="LORA", help="A LoRA folder, as `peft` saves it.")],
     base: Annotated[str, typer.Option(metavar="FOLDER", help="The checkpoint that it changes.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the merged checkpoint.")],
+    as_json: AsJson = False,
 ) -> None:
     """Merge a LoRA folder with the checkpoint that it changes.
 
@@ -186,6 +188,9 @@ def merge_model(
     from cinnabar.engine.models.language.adapter import merge_adapter  # Cold start: Torch takes a second.
 
     many = merge_adapter(adapter, base, out)
+    if as_json:
+        print(json.dumps({"folder": str(out), "changed": many}))
+        return
     print(f"written: {out}: {counted(many, 'tensor')} changed")
 
 

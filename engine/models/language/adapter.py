@@ -17,7 +17,7 @@ from cinnabar.engine.models.language.configuration import Settings, checkpoint_f
 from cinnabar.engine.models.language.weights_file import stored_tensors, weight_files
 from cinnabar.schemas.errors import ModelError, UsageError
 
-CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+ADAPTER, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _PREFIX = "base_model.model."
 _MATRIX = re.compile(r"(.+)\.lora_([AB])\.weight")
 
@@ -28,12 +28,12 @@ def merge_adapter(adapter: Path, base: str | Path, out: Path) -> int:
     One file of weights is in memory at a time. Raises UsageError for a folder that is none, and ModelError for changes
     that are no low-rank products, or of another model.
     """
-    if not (adapter / CONFIG).is_file():
-        raise UsageError(f"{adapter}: expected a LoRA folder with {CONFIG}, as `peft` saves it")
+    if not (adapter / ADAPTER).is_file():
+        raise UsageError(f"{adapter}: expected a LoRA folder with {ADAPTER}, as `peft` saves it")
     folder = checkpoint_folder(base)
     if out.resolve() in (folder.resolve(), adapter.resolve()):
         raise UsageError(f"--out {out}: expected a folder of its own")
-    settings = read_settings(adapter / CONFIG)
+    settings = read_settings(adapter / ADAPTER)
     for key, allowed in (("peft_type", ("LORA",)), ("use_dora", (False, None)), ("fan_in_fan_out", (False, None))):
         settings.demand(key, *allowed, default=allowed[0])
     products, whole = _changes(adapter, settings)

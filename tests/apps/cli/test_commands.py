@@ -170,7 +170,8 @@ USES = {
     "label": "label docs --schema note.json --out set --model {model}",
 }
 ELSEWHERE = {
-    "serve", "flows serve", "flows notify", "review", "model check", "model fetch", "eval", "truth",
+    "serve", "flows serve", "flows notify", "review", "model check", "model fetch", "model merge", "model place",
+    "eval", "truth",
     "train", "calibrate", "improve",
 }  # fmt: skip
 

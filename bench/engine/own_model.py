@@ -1,7 +1,7 @@
 """Measures our own diffusion language model on labelled sets: alone, beside the reader, and both as `auto`.
 
-    python -m bench.own_model ../shared/data --model diffusion --limit 12
-    python -m bench.own_model ../shared/data --only passes,mending,schema,seconds --limit 3 --sets drink_orders,recipes
+    python -m bench.engine.own_model ../shared/data --model diffusion --limit 12
+    python -m bench.engine.own_model ../shared/data --only passes,mending,schema,seconds --limit 3 --sets recipes
 
 Of a set that trains the documents held back count. The groups are the sets that train the model, those that its
 training withholds by seed, and those that no training sees (training/runs.py, training/recipe.toml). Seconds are those

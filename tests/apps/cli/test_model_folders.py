@@ -1,0 +1,45 @@
+"""`cinnabar model place` and `model merge`: what they write and say."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from cinnabar.apps.cli import model as model_command
+from cinnabar.apps.cli.main import run
+from cinnabar.engine.models.language.language_model import load_language_model
+from cinnabar.engine.models.language.packed import pack
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tiny_checkpoint import write_checkpoint
+
+
+def test_a_packed_model_is_placed_where_its_name_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    placed = tmp_path / "placed"
+    monkeypatch.setattr(model_command, "INSTALLED", placed)
+    pack(write_checkpoint(tmp_path / "whole"), tmp_path / "packed")
+    assert run(["model", "place", str(tmp_path / "packed"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"folder": str(placed)}
+    load_language_model(placed, "cpu")
+    assert run(["model", "place", str(tmp_path / "whole")]) == 2
+    assert "expected packed.json" in capsys.readouterr().err
+
+
+def test_a_lora_folder_is_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base, lora = write_checkpoint(tmp_path / "base"), tmp_path / "lora"
+    lora.mkdir()
+    (lora / "adapter_config.json").write_text('{"peft_type": "LORA", "r": 4, "lora_alpha": 8}')
+    name = "base_model.model.model.layers.0.self_attn.q_proj"
+    thin = {f"{name}.lora_A.weight": torch.ones(4, 32), f"{name}.lora_B.weight": torch.ones(32, 4)}
+    save_file(thin, lora / "adapter_model.safetensors")
+    assert run(["model", "merge", str(lora), "--base", str(base), "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"folder": str(tmp_path / "out"), "changed": 1}
+    assert run(["model", "merge", str(lora), "--base", str(base), "--out", str(tmp_path / "other")]) == 0
+    assert "1 tensor changed" in capsys.readouterr().out
