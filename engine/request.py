@@ -31,6 +31,12 @@ class Passage:
     word_box: npt.NDArray[np.float32]
 
 
+def text_passage(text: str) -> Passage:
+    """Returns a text as a passage without places of its words, for what reads the text alone."""
+    none = np.zeros(0, np.int32)
+    return Passage("", text, 0, none, none, np.zeros((0, 4), np.float32))
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A form to fill from a passage.

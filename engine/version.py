@@ -17,10 +17,10 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "329017c6c9a359e1"),
-    "engine": (25, "466d49860dccaf2e"),
+    "engine": (25, "1025122980026080"),
     "reader": (24, "5f7b0624efb819bb"),
     "replies": (11, "c24f8cc6286c739d"),
-    "language": (13, "5796782ef27afdb0"),
+    "language": (13, "f0fa6325e919d5cb"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
     "merging": (15, "e8f17d723f6c7046"),

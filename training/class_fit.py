@@ -38,7 +38,7 @@ from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, Describe
 from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.described_options import OptionComparer
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
-from cinnabar.engine.request import Passage
+from cinnabar.engine.request import text_passage
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
@@ -114,8 +114,7 @@ class Asker:
 
     def memory(self, text: str) -> Memory:
         """The reader's memory of a text."""
-        none = np.zeros(0, np.int32)
-        (memory,) = self.model.encode([Passage("", text, 0, none, none, np.zeros((0, 4), np.float32))])
+        (memory,) = self.model.encode([text_passage(text)])
         return memory
 
     def ask(self, fields: Fields, memory: Memory, owner: str, source: str, truth: Any) -> Iterator[Asked]:

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from cinnabar.engine.backend import device_of
@@ -29,7 +28,7 @@ from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
 from cinnabar.engine.models.language.packed import pack
-from cinnabar.engine.request import Passage, Request
+from cinnabar.engine.request import Request, text_passage
 from cinnabar.engine.training.diffusion.examples import Example, Noise, answered
 from cinnabar.engine.training.diffusion.trainer import DiffusionTraining, train_diffusion
 from cinnabar.engine.training.trainer import CHECKPOINT
@@ -79,9 +78,7 @@ def example_of(model: LanguageModel, compiled: CompiledSchema, text: str, truth:
             if isinstance(place.node, Slot) and rng.random() < share:
                 value = record.pop(place.name, None)
                 known[f"/{escape(place.name)}"] = None if value is None else scalar_text(value)
-    none = np.zeros(0, np.int32)
-    passage = Passage("", text, 0, none, none, np.zeros((0, 4), np.float32))
-    asked = Remaining(Request("", form, passage, known)).form
+    asked = Remaining(Request("", form, text_passage(text), known)).form
     if asked is None:
         return None
     made = answered(model, messages(asked, known, text), one_line(json_text(record)))

@@ -20,7 +20,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
-from cinnabar.extraction.reading.model_sources import AUTO, sources_of
+from cinnabar.extraction.reading.model_sources import reader_of, sources_of
 from cinnabar.extraction.reading.records.validation import Validator, Violation
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.schemas import compile_schema, load_schema
@@ -126,7 +126,7 @@ def evaluate(
         scoring |= {"escalate_to": plan.escalate_to, "below": plan.below}
         check_alone(**scoring, **plan.server.model_dump())
         chosen = select_sets(sets, files, limit)
-        evaluate_routing(chosen, route, plan.related, "default" if model == AUTO else model, options, as_json)
+        evaluate_routing(chosen, route, plan.related, reader_of(model), options, as_json)
         return
     if constant and options.examples:
         raise UsageError("--examples: the best constant answer has no prompt; leave out --constant or --examples")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +40,6 @@ class Counted:
 
     passes: int = 0
     scored: int = 0
-    host: float = 0.0
     read: int = 0
     needed: int = 0
 
@@ -95,10 +93,8 @@ def count(model: LanguageModel, prompts: int, tokens: int, rows: int) -> tuple[C
         return found
 
     context.hidden = hidden  # type: ignore[method-assign]
-    begun = time.process_time()
     for _ in denoiser.serve(Listed(tasks)):
         left -= 1
-    counted.host = time.process_time() - begun
     return counted, passes
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from training.labelled import held_back_part, labelled_documents
 from training.recipe import load_recipe
 from training.runs import WITHHELD
 
-from bench.engine.workload import TimedDenoiser
+from bench.engine.workload import TimedDenoiser, record_of, records_f1
 from bench.reporting import machine_line, table
 from cinnabar.apps.cli.evaluate import predict_sets, select_sets
 from cinnabar.engine.diffusion.decoded import Decoded
@@ -35,7 +34,7 @@ from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Failed, Request
-from cinnabar.extraction.learning.evaluation import score, score_set
+from cinnabar.extraction.learning.evaluation import score_set
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.model_sources import local_folder, sources_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
@@ -133,22 +132,10 @@ def decoded(model: LanguageModel, asked: Sequence[Asked], settings: Settings, bl
             records.append(None)
             continue
         passes, chosen = passes + found.passes, chosen + sum(found.chosen)
-        records.append(_record(found.text))
+        records.append(record_of(found.text))
     many = len(asked)
-    return Run(_f1(asked, records), passes / many, chosen / many, denoiser.decoding / many, records)
-
-
-def _record(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _f1(asked: Sequence[Asked], records: Sequence[Any]) -> float:
-    truths = [{"file": str(at), "truth": one.truth} for at, one in enumerate(asked)]
-    found = {str(at): {"record": record if isinstance(record, dict) else None} for at, record in enumerate(records)}
-    return float(score(truths, found)["f1"])
+    f1 = records_f1([one.truth for one in asked], records)
+    return Run(f1, passes / many, chosen / many, denoiser.decoding / many, records)
 
 
 def passes(model: LanguageModel, asked: Sequence[Asked]) -> Rows:
@@ -170,7 +157,7 @@ def mending(model: LanguageModel, asked: Sequence[Asked]) -> Rows:
     once, again = (decoded(model, asked, replace(medium, rounds=rounds), own) for rounds in (0, 1))
     better = worse = 0
     for one, before, after in zip(asked, once.records, again.records, strict=True):
-        gain = _f1([one], [after]) - _f1([one], [before])
+        gain = records_f1([one.truth], [after]) - records_f1([one.truth], [before])
         better, worse = better + (gain > 0), worse + (gain < 0)
     yield ["masking again", "F1 without, with", "records better, worse", "passes without, with"]
     yield ["", f"{once.f1:.3f}, {again.f1:.3f}", f"{better}, {worse}", f"{once.passes:.1f}, {again.passes:.1f}"]
@@ -180,7 +167,7 @@ def schema(model: LanguageModel, asked: Sequence[Asked]) -> Rows:
     """Yields time, passes and F1 with the schema and without it, over the answers that are records both ways."""
     medium, own = settings_of("medium"), model.traits.block
     off = decoded(model, asked, medium, own, schema=False)
-    both = [one for one, record in zip(asked, off.records, strict=True) if isinstance(record, dict)]
+    both = [one for one, record in zip(asked, off.records, strict=True) if record is not None]
     yield ["schema", "F1", "passes", "s a record", f"records, of {len(asked)}"]
     yield ["off, all", f"{off.f1:.3f}", f"{off.passes:.1f}", f"{off.seconds:.3f}", str(len(both))]
     for way, on in (("off", False), ("on", True)):

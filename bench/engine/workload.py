@@ -109,8 +109,13 @@ class TimedDenoiser(Denoiser):
 
 
 def value_f1(pages: Sequence[Page], records: Sequence[Any]) -> float:
+    """F1 of the values of these records of pages; see `records_f1`."""
+    return records_f1([page.record for page in pages], records)
+
+
+def records_f1(wanted: Sequence[Any], records: Sequence[Any]) -> float:
     """F1 of the values of these records by the project's own scoring; None counts as a record without values."""
-    truths = [{"file": str(at), "truth": page.record} for at, page in enumerate(pages)]
+    truths = [{"file": str(at), "truth": truth} for at, truth in enumerate(wanted)]
     figures = score(truths, {str(at): {"record": record} for at, record in enumerate(records)})
     return float(figures["f1"])
 

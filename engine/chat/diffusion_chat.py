@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import torch
 
 from cinnabar.engine.chat.answer_kinds import CallOr, FreeText, RecordText, Region
@@ -42,7 +41,7 @@ from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.thoughts import Thoughts, with_thoughts
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
-from cinnabar.engine.request import Filled, Passage, Request
+from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.engine.scheduler import ALONE, failure_of, out_of_memory
 from cinnabar.engine.time_limit import TOO_SLOW, limited
 from cinnabar.schemas.errors import NotAccepted
@@ -214,8 +213,7 @@ class DiffusionChat:
         plan, kind = opened.plan, opened.plan.answer
         if plan.document is None or not isinstance(kind, RecordText):
             return None
-        none = np.empty(0, np.int32)
-        passage = Passage("", plan.document, 0, none, none, np.empty((0, 4), np.float32))
+        passage = text_passage(plan.document)
         request = Request(opened.request.identity, kind.form, passage)
         filled = read_written(request, Remaining(request), written_by(decoded, self._model.tokenizer, decoded.passes))
         if self._calibration is not None:

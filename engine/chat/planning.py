@@ -22,7 +22,7 @@ from cinnabar.engine.diffusion.prompt import messages as extraction_messages
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sampling import Sampling
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.diffusion.thoughts import bound, thoughts_graph, thoughts_task
 from cinnabar.engine.examples import Example, Examples
 from cinnabar.engine.few_shot import FewShot
@@ -79,7 +79,7 @@ class Planner:
         """Returns the plan of a request; raises RequestRefused if it cannot be answered."""
         self._check(request)
         kind = self._kind(request)
-        settings = settings_of(request.effort.name)
+        settings = settings_for(self._model.traits, request.effort.name)
         form = kind.form if isinstance(kind, RecordText) else None
         most_thoughts = 0 if form is None or request.any_json else bound(self._model.traits, settings)
         reads = isinstance(kind, RecordText) and (request.extract or not self._model.traits.thinks)

@@ -14,7 +14,7 @@ from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.settings import settings_of
+from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.diffusion.thoughts import Thinker, Thoughts
 from cinnabar.engine.effort import Effort, effort_of
 from cinnabar.engine.engine import Observer
@@ -66,8 +66,7 @@ class DiffusionEngine:
         self.examples, self.effort = examples, effort_of(effort, steps)
         self.timings = dict.fromkeys(("prepare", "decode", "read"), 0.0)
         self.counts = dict.fromkeys(("records", "passes", "tokens", "chosen", "cached"), 0)
-        authors = model.traits.threshold if self.effort.name == "medium" else None
-        settings = settings_of(self.effort.name, steps, authors)
+        settings = settings_for(model.traits, self.effort.name, steps)
         self._decoder = Denoiser(model.decoder, model.tokenizer, settings)
         self._thinker = Thinker(self._decoder, settings)
         self._planner = Planner(model, examples, self._thinker.most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cinnabar.engine.effort import EFFORTS
+from cinnabar.engine.models.language.traits import Traits
 from cinnabar.schemas.errors import UsageError
 
 
@@ -79,3 +80,8 @@ def settings_of(effort: Settings | str, passes: int | None = None, threshold: fl
     if threshold is not None:
         effort = replace(effort, threshold=threshold)
     return effort
+
+
+def settings_for(traits: Traits, effort: str, passes: int | None = None) -> Settings:
+    """Returns the settings of this effort for a model; medium has the threshold of its authors, if they tell one."""
+    return settings_of(effort, passes, traits.threshold if effort == "medium" else None)

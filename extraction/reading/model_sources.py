@@ -20,7 +20,7 @@ from cinnabar.engine.models.identity import (
 from cinnabar.engine.models.language.configuration import checkpoint_folder, is_checkpoint, language_precision
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, precise_fingerprint
-from cinnabar.engine.models.language.memory import free_memory, longest_within, position_bytes
+from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_within, position_bytes
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
 from cinnabar.engine.models.remote.journal import Journal
@@ -299,6 +299,11 @@ def model_source(
     return ModelSource(fingerprint, load, encodings=_encodings_limit(), notice=stale_calibration(name))
 
 
+def reader_of(model: str) -> str:
+    """Returns the model that reads first: `default` for `auto`."""
+    return "default" if model == AUTO else model
+
+
 def named_folder(source: Source) -> dict[str, str]:
     """Returns the folder of a model as an argument of a run, to find the model again; {} for the one that ships."""
     if isinstance(source, LanguageSource):
@@ -314,14 +319,13 @@ def _language(name: str, device: str, precision: Precision) -> LanguageSource:
     check_extra("models", f"--model {name}")
     read_family(name)
     stored = stored_tensors(Path(name)).values()
-    # Of whole numbers this is more than they take.
-    width = 4 if precision in ("float32", "int8") else 2
     return LanguageSource(
         str(Path(name).resolve()),
         device,
         precision,
         precise_fingerprint(name, precision),
-        sum(tensor.values for tensor in stored) * width,
+        # Of whole numbers this is more than they take.
+        sum(tensor.values for tensor in stored) * BYTES[precision],
         stale_calibration(name, "language"),
     )
 
@@ -400,7 +404,7 @@ def sources_of(
     """
     settings, below, auto = _settings(plan), DEFAULT_BELOW, model == AUTO
     if auto:
-        model, below = "default", AUTO_BELOW
+        model, below = reader_of(model), AUTO_BELOW
         plan = plan.model_copy(update={"escalate_to": plan.escalate_to or DIFFUSION})
     _check_models(plan, model)
     source = model_source(model, plan.device, settings, without)

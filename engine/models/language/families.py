@@ -34,8 +34,6 @@ from cinnabar.engine.models.language.tensor_names import Parts
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
 from cinnabar.schemas.errors import CinnabarError, ModelError
 
-#: What is taken of generation_config.json.
-_AS_RUN = ("block_length", "mask_token_id", "threshold")
 #: The families that always have biases of queries, keys and values.
 _BIASED = ("qwen2", "Dream", "Fast_dLLM_Qwen")
 
@@ -77,12 +75,10 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
         )
     if settings.values.get("quantization_config") is not None:
         raise ModelError(f"{settings.path}: quantised weights cannot be run; take the release in bfloat16 or float16")
-    as_run = read_settings(settings.path.with_name(GENERATION))
-    told = {key: as_run.values[key] for key in _AS_RUN if as_run.values.get(key) is not None}
-    told.pop("threshold", None)
-    settings = Settings({**told, **settings.values}, settings.path)
+    as_run = _as_run(settings.path.parent)
+    settings = Settings({**as_run.values, **settings.values}, settings.path)
     traits = replace(family.read(settings), thinks=settings.flag("thinks", default=True))
-    if traits.noise == "mask" and 0 < (threshold := as_run.number("threshold", default=0.0) or 0.0) < 1:
+    if traits.noise == "mask" and 0 < (threshold := as_run.number("threshold", default=0.0)) < 1:
         traits = replace(traits, threshold=threshold)
     if traits.heads % traits.key_heads:
         raise ModelError(
@@ -111,14 +107,20 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
     return family, traits
 
 
+def _as_run(folder: Path) -> Settings:
+    """Returns what is taken of a release's generation_config.json."""
+    settings = read_settings(folder / GENERATION)
+    taken = ("block_length", "mask_token_id", "threshold")
+    return Settings({key: settings.values[key] for key in taken if settings.values.get(key) is not None}, settings.path)
+
+
 def told_elsewhere(folder: Path) -> str:
     """Returns, for a fingerprint, what other files and the name of a release say of it; empty if they say nothing.
 
     It says nothing of a folder that cannot be run.
     """
     config = read_settings(folder / CONFIG)
-    as_run = read_settings(folder / GENERATION).values
-    said: dict[str, Any] = {key: as_run[key] for key in _AS_RUN if as_run.get(key) is not None}
+    said: dict[str, Any] = {**_as_run(folder).values}
     by_name = {"sdar": "block_size", "sdar_moe": "block_size", "llada2_moe": "revises", "llada2_moe_veomni": "revises"}
     if config.values.get(by_name.get(str(config.values.get("model_type")), "model_type")) is None:
         with suppress(CinnabarError):

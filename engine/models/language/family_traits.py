@@ -124,22 +124,27 @@ def _sdar_block(settings: Settings) -> int | None:
 
 def read_sdar_moe(settings: Settings) -> Traits:
     """Returns the traits of SDAR with experts."""
+    _demand_experts_everywhere(settings)
     return replace(read_sdar(settings), family="sdar_moe", experts=_softmax_experts(settings, normed=True))
 
 
 def read_qwen3_moe(settings: Settings) -> Traits:
     """Returns the traits of Qwen3 with experts."""
+    _demand_experts_everywhere(settings)
     return replace(read_qwen3(settings), family="qwen3_moe", experts=_softmax_experts(settings, normed=False))
 
 
-def _softmax_experts(settings: Settings, normed: bool) -> ExpertTraits:
-    """Returns the traits of Qwen3's experts, of which every layer has some; `normed` is what a missing key means."""
+def _demand_experts_everywhere(settings: Settings) -> None:
     settings.demand("decoder_sparse_step", 1, default=1)
     settings.demand("mlp_only_layers", [], None, default=None)
+
+
+def _softmax_experts(settings: Settings, normed: bool, width: str = "moe_intermediate_size") -> ExpertTraits:
+    """Returns the traits of Qwen3's experts; `normed` is what a missing key means, `width` the key of their width."""
     return ExpertTraits(
         count=settings.whole("num_experts"),
         chosen=settings.whole("num_experts_per_tok"),
-        inner=settings.whole("moe_intermediate_size"),
+        inner=settings.whole(width),
         softmax=True,
         normed=settings.flag("norm_topk_prob", normed),
     )
@@ -170,13 +175,7 @@ def read_llada_moe(settings: Settings) -> Traits:
         mask=_mask(settings, body, LLADA_MOE_MASK),
         shift=False,
         qk_norm=settings.flag("qk_layernorm", True),
-        experts=ExpertTraits(
-            count=settings.whole("num_experts"),
-            chosen=settings.whole("num_experts_per_tok"),
-            inner=settings.whole("expert_intermediate_size"),
-            softmax=True,
-            normed=settings.flag("norm_topk_prob"),
-        ),
+        experts=_softmax_experts(settings, normed=False, width="expert_intermediate_size"),
     )
 
 

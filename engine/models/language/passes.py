@@ -150,9 +150,9 @@ class Passes:
         shape, numbers = tiled_numbers(pieces, self._cache, self._tile, self._usual if usual else None)
         wanted = sum(len(piece.wanted) for piece in pieces)
         self.decoding += usual
-        if usual and self._captured and shape in self._met:
-            return self._replayed(shape, numbers)[:wanted]
         if usual and self._captured:
+            if shape in self._met:
+                return self._replayed(shape, numbers)[:wanted]
             self._met[shape] = None
             while len(self._met) > 4 * CAPTURED:
                 self._met.popitem(last=False)

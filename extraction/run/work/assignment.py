@@ -13,13 +13,13 @@ from cinnabar.engine.models.remote.serving import is_plain
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.model_sources import (
-    AUTO,
     Escalation,
     LanguageSource,
     Place,
     RemoteSource,
     Source,
     filler_part,
+    reader_of,
     sources_of,
 )
 from cinnabar.extraction.reading.records.validation import Validator
@@ -70,7 +70,7 @@ class Assignment:
         model = model_for(plan.out, [source.name for source in sources], plan.model)
         if plan.model is None and model != "default":
             note(f"model {model}, kept by `improve`; --model default takes the shipped one")
-        routing = routing_of(sources, plan.route, plan.related, "default" if model == AUTO else model)
+        routing = routing_of(sources, plan.route, plan.related, reader_of(model))
         model_source, escalation = sources_of(plan, model)
         if plan.server.base_url is not None and is_plain(plan.server.base_url):
             note(f"{plan.server.base_url}: documents and the key are sent unencrypted")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import save_file
+from tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli import model as model_command
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.language.packed import pack
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from tiny_checkpoint import write_checkpoint
 
 
 def test_a_packed_model_is_placed_where_its_name_finds_it(
