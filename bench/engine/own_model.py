@@ -119,10 +119,22 @@ class Run:
     records: list[Any]
 
 
-def decoded(model: LanguageModel, asked: Sequence[Asked], settings: Settings, block: int, schema: bool = True) -> Run:
-    """Decodes each task alone, in blocks of this size; seconds are without the prompts."""
+def decoded(
+    model: LanguageModel,
+    asked: Sequence[Asked],
+    settings: Settings,
+    block: int,
+    schema: bool = True,
+    revises: bool | None = None,
+) -> Run:
+    """Decodes each task alone, in blocks of this size; seconds are without the prompts.
+
+    revises: whether a full block may be masked again; None as the model's folder says.
+    """
     decoder: Decoder = copy.copy(model.decoder)
     decoder.traits = replace(decoder.traits, block=block)
+    if revises is not None:
+        decoder.traits = replace(decoder.traits, revises=revises)
     denoiser = TimedDenoiser(decoder, model.tokenizer, settings, constrained=schema)
     passes = chosen = 0
     records: list[Any] = []
@@ -154,7 +166,7 @@ def passes(model: LanguageModel, asked: Sequence[Asked]) -> Rows:
 def mending(model: LanguageModel, asked: Sequence[Asked]) -> Rows:
     """Yields the values that masking again mended and broke."""
     medium, own = settings_of("medium"), model.traits.block
-    once, again = (decoded(model, asked, replace(medium, rounds=rounds), own) for rounds in (0, 1))
+    once, again = (decoded(model, asked, medium, own, revises=revises) for revises in (False, True))
     better = worse = 0
     for one, before, after in zip(asked, once.records, again.records, strict=True):
         gain = records_f1([one.truth], [after]) - records_f1([one.truth], [before])

@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 
 #: Default confidence below which a field is escalated, and that of `auto`.
 DEFAULT_BELOW, AUTO_BELOW = 0.8, 0.5
+#: The most rows of a list that our own diffusion model is asked for: it writes each one, in a second or two on a CPU,
+#: where the reader binds a table's columns once.
+LONGEST_LIST = 20
 #: The name of the reader together with our own diffusion model where the reader is unsure.
 AUTO = "auto"
 #: The folder in a run's output that keeps paid answers.
@@ -381,13 +384,15 @@ class Escalation:
     below: float
     #: Whether its values count only where they are surer, as both models are calibrated; else they count in any case.
     surer: bool = False
+    #: The most rows of a list that is asked of a surer model, None for any number.
+    longest: int | None = None
 
     def tier(self, source: Source, effort: str, place: Place | None = None) -> Tier:
         """Returns the tier of a job, with the model of this source: its own one, with its examples."""
         # Cold start: it imports torch.
         from cinnabar.extraction.reading.tiers import Tier
 
-        return Tier(source.filler(effort, None, place), self.below, self.surer)
+        return Tier(source.filler(effort, None, place), self.below, self.surer, self.longest)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.below <= 1.0:
@@ -417,7 +422,8 @@ def sources_of(
             f"--model {AUTO}: expected a calibration of both models, {plan.escalate_to} has none; `cinnabar calibrate"
             f" SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its values count in any case"
         )
-    return source, Escalation(upper, below if plan.below is None else plan.below, surer)
+    longest = LONGEST_LIST if surer and plan.escalate_to == DIFFUSION else None
+    return source, Escalation(upper, below if plan.below is None else plan.below, surer, longest)
 
 
 def _is_calibrated(source: Source) -> bool:

@@ -4,16 +4,17 @@ Sure values are frozen in the stronger model's request and written as the cheap 
 the surer one has the last word on the others. In a list whose rows are
 all sure, and which is surely complete, the values are frozen one by one. Any other list is asked as a whole, and so are
 alternatives and open properties with anything in doubt. An empty list is asked again with other values of its document,
-and on its own only if the cheap model can tell how sure its emptiness is.
+and on its own only if the cheap model can tell how sure its emptiness is. A list that is too long for a model that
+writes each row stays as it is.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from cinnabar.engine.filler import Filler
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
@@ -29,17 +30,21 @@ from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import above, escape
 
+_T = TypeVar("_T")
+
 
 @dataclass(frozen=True, slots=True)
 class Tier:
     """A stronger model, and the confidence below which values are escalated to it.
 
-    surer: whether its value counts only if its confidence is higher, since both models are calibrated.
+    surer: whether its value counts only if its confidence is higher, since both models are calibrated. longest: the
+    most rows of a list that is asked of a surer model, None for any number.
     """
 
     filler: Filler
     below: float
     surer: bool = False
+    longest: int | None = None
 
 
 @dataclass(slots=True)
@@ -71,11 +76,13 @@ def escalate(
     finals: dict[int, Result] = {}
     escalated = Escalated()
     for at, lower in enumerate(merged):
-        if _is_sure(lower, tier.below):
+        long = {} if tier.longest is None else long_lists(form.root, parse(lower.filled.record), tier.longest)
+        if _is_sure(lower, tier.below, long.keys()):
             continue
         try:
             pieces = chunks_for(lower.document, tier.filler, context, form)
             frozen = freeze_sure(form, lower.filled, tier.below, lists=len(pieces) == 1) | lower.facts.known
+            frozen = _without(frozen, long)
         except UsageError as error:
             # The schema leaves no room for a document in the stronger model.
             finals[at] = lower.filled if tier.surer else _internal(lower, error)
@@ -83,10 +90,10 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(lower, pieces, form, frozen, tier.surer)
+        raised[at] = _Raised(lower, pieces, form, frozen, tier.surer, long)
         escalated.documents += 1
-        asked = (at for at in lower.filled.leaves.keys() - frozen.keys() if not lower.facts.holds(at))
-        escalated.fields += sum(1 for _ in asked)
+        asked = lower.filled.leaves.keys() - frozen.keys()
+        escalated.fields += sum(1 for at in asked if not lower.facts.holds(at) and not _within(at, long))
     results = iter(tier.filler.fill([request for one in raised.values() for request in one.requests]))
     for at, one in raised.items():
         answers = [next(results) for _ in one.pieces]
@@ -104,12 +111,32 @@ def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) ->
     return walk.frozen
 
 
-def _is_sure(lower: MergedRecord, below: float) -> bool:
+def long_lists(node: Node, value: Any, longest: int, pointer: str = "") -> dict[str, int]:
+    """Returns the lists of more items than `longest`: pointer to the node's number. Lists in lists count as rows."""
+    if isinstance(node, ObjectNode) and isinstance(value, Mapping):
+        found: dict[str, int] = {}
+        for place in node.properties:
+            found |= long_lists(place.node, value.get(place.name), longest, f"{pointer}/{escape(place.name)}")
+        return found
+    return {pointer: node.index} if isinstance(node, ArrayNode) and len(value or ()) > longest else {}
+
+
+def _without(places: Mapping[str, _T], passed: Collection[str]) -> dict[str, _T]:
+    """Returns what is not within the places that are `passed` over."""
+    return {at: own for at, own in places.items() if not _within(at, passed)}
+
+
+def _within(pointer: str, places: Collection[str]) -> bool:
+    return any(pointer == place or pointer.startswith(f"{place}/") for place in places)
+
+
+def _is_sure(lower: MergedRecord, below: float, passed: Collection[str] = ()) -> bool:
+    """Returns whether nothing is in doubt, but within the lists at the places that are `passed` over."""
     filled, facts = lower.filled, lower.facts
-    rows = all(chance >= below for _, chance in filled.rows.values())
-    lists = all(sure >= below for at, sure in filled.lists.items() if not facts.holds(at))
-    unsure = any(_unsure(leaf, below) for at, leaf in filled.leaves.items() if not facts.holds(at))
-    return rows and lists and not unsure
+    rows = all(chance >= below or _within(at, passed) for at, (_, chance) in filled.rows.items())
+    lists = all(sure >= below or _within(at, passed) for at, sure in filled.lists.items() if not facts.holds(at))
+    doubted = (at for at, leaf in filled.leaves.items() if _unsure(leaf, below) and not facts.holds(at))
+    return rows and lists and all(_within(at, passed) for at in doubted)
 
 
 def _unsure(leaf: Leaf, below: float) -> bool:
@@ -206,14 +233,15 @@ class _Raised:
     form: Form
     frozen: dict[str, str | None]
     surer: bool
+    long: Mapping[str, int]
 
     @property
     def requests(self) -> list[Request]:
         document, facts = self.lower.document, self.lower.facts
         passages = [passage_of(document, c.start, c.end) for c in self.pieces]
+        counted = facts.counted | set(self.long.values())
         return [
-            Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, facts.counted, facts.rows)
-            for p in passages
+            Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, counted, facts.rows) for p in passages
         ]
 
     def merged(self, results: Sequence[Result]) -> Result:
@@ -233,5 +261,12 @@ class _Raised:
         lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
         raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
         if self.surer:
+            # Nobody asked for the long lists, so the record has its own ones.
+            raised = replace(
+                raised,
+                leaves=_without(raised.leaves, self.long),
+                rows=_without(raised.rows, self.long),
+                lists=_without(raised.lists, self.long),
+            )
             raised = surer_record(self.form, own, raised)
         return with_facts(self.form, raised, self.lower.facts)

@@ -21,7 +21,7 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import Escalation, ModelSource, RemoteSource, model_source
-from cinnabar.extraction.reading.tiers import MergedRecord, _is_sure, freeze_sure
+from cinnabar.extraction.reading.tiers import MergedRecord, Tier, _is_sure, escalate, freeze_sure
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
@@ -224,3 +224,24 @@ def test_a_list_that_may_lack_rows_goes_up_whole_even_if_it_is_empty() -> None:
     page = parse(b"Ada", "page.txt")
     for chance, sure in ((0.9, True), (0.3, False)):
         assert _is_sure(MergedRecord(page, replace(empty, lists={"/lines": chance})), 0.8) == sure
+
+
+@pytest.mark.parametrize(("longest", "whats"), [(None, ["x", "y", "z"]), (2, ["x", "y", "z"]), (1, ["a", "b"])])
+def test_a_list_too_long_for_the_stronger_model_stays_while_other_values_are_asked(
+    longest: int | None, whats: list[str]
+) -> None:
+    form = form_of(NOTE)
+    page = parse(b"name=Eve\n- what=x price=7\n- what=y price=8\n- what=z price=9\n", "page.txt")
+    rows = {"/lines/0": 0.2, "/lines/1": 0.2}
+    doubts = {f"/lines/{row}/{name}": 0.1 for row in (0, 1) for name in ("what", "price")}
+    draft = filled({"name": "Ada", "day": None, "lines": LINES}, doubts | {"/name": 0.1}, rows)
+    tier = Tier(Engine(ReadingModel()), 0.8, surer=True, longest=longest)
+    (found,), counts = escalate([MergedRecord(page, draft)], form, tier)
+    assert isinstance(found, Filled)
+    record = json.loads(found.record)
+    assert (record["name"], [row["what"] for row in record["lines"]]) == ("Eve", whats)
+    assert counts.fields == (1 if longest == 1 else 5)
+    # A document in which nothing else is in doubt is not asked about.
+    sure = filled({"name": "Ada", "day": None, "lines": LINES}, doubts, rows)
+    (_,), counts = escalate([MergedRecord(page, sure)], form, tier)
+    assert counts.documents == (0 if longest == 1 else 1)
