@@ -61,7 +61,7 @@ SHARES = {"set": 0.32, "reading": 0.43, "family": 0.2}
 #: Half of the blocks hide all from some place on, as decoding sees them, with a loss on nearly all of it.
 NOISE = Noise(tail=0.5, near=8, beyond=0.5, wrong=0.04, pairs=1)
 #: The sizes of block that the model learns; which one it has in use is decided by measurement.
-BLOCKS = (4, 8, 16)
+BLOCKS = (4, 8)
 #: The first layers stay as the base has them: a fifth less work a step, and what they know of words is kept.
 FROZEN = 10
 
