@@ -29,7 +29,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu bench-engine train train-gpu diffusion-base train-diffusion train-diffusion-gpu improve-report calibrate house-report schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
+.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu kernels-check bench-engine train train-gpu diffusion-base train-diffusion train-diffusion-gpu improve-report calibrate house-report schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,9 @@ bench: setup  ## measure documents/s by stage, the share of the constraint, one 
 bench-gpu: DEVICE = cuda
 bench-gpu: bench  ## the same on a CUDA device, and the passes of a language model of SDAR-4B's shape
 	@$(PY) -m bench.engine.device --device $(DEVICE)
+
+kernels-check: setup  ## compile the kernels for Hopper and Blackwell, compare each with its definition (on a GPU if there is one)
+	@$(PY) -m bench.kernels_check $(ARGS)
 
 bench-engine: setup  ## measure the engine over language models, beside xgrammar (SUITES=folder ARGS="--only pages --scale 0.2")
 	@$(call need,xgrammar,bench)

@@ -40,6 +40,10 @@ class PagedRows:
     opened: torch.Tensor
 
 
+#: Warps of a program that computes in float32: with the usual four its numbers do not fit the registers.
+WARPS_OF_FLOAT32 = 8
+
+
 def tile_tokens(shared: int) -> int:
     """Returns the most tokens of a tile, where so many heads share a key head."""
     return max(QUERIES // shared, 1)

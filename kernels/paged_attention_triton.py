@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from cinnabar.kernels.paged_attention import PagedRows, Sight, tile_tokens
+from cinnabar.kernels.paged_attention import WARPS_OF_FLOAT32, PagedRows, Sight, tile_tokens
 
 #: The fewest queries of a program, which products of matrices ask for.
 _LEAST = 16
@@ -30,7 +30,7 @@ def _page(  # type: ignore[no-untyped-def]
     at = ((page * PAGE + place) * GROUPS + group)[:, None] * WIDTH + dim[None, :]
     inside = (dim < WIDTH)[None, :]
     key = tl.load(keys + at, mask=inside, other=0.0)
-    scores = tl.dot(x, tl.trans(key), input_precision="ieee") * scale
+    scores = tl.dot(x, tl.trans(key), input_precision="tf32x3") * scale
     if MASKED:
         scores = tl.where((number * PAGE + place)[None, :] < end[:, None], scores, _NONE)
     higher = tl.maximum(top, tl.max(scores, 1))
@@ -38,7 +38,7 @@ def _page(  # type: ignore[no-untyped-def]
     kept = tl.exp(top - higher)
     value = tl.load(values + at, mask=inside, other=0.0)
     sums = sums * kept + tl.sum(shares, 1)
-    made = made * kept[:, None] + tl.dot(shares.to(value.dtype), value, input_precision="ieee")
+    made = made * kept[:, None] + tl.dot(shares.to(value.dtype), value, input_precision="tf32x3")
     return higher, sums, made
 
 
@@ -106,5 +106,6 @@ def paged_attention_triton(
         _attend[(len(rows.tiles), groups)](
             q.contiguous(), keys, values, made, rows.positions, rows.tiles, rows.pages, rows.lengths, rows.opened,
             rows.pages.shape[1], width**-0.5, heads, shared, width, wide, page, lanes, _SIGHTS[sight], block,
+            num_warps=WARPS_OF_FLOAT32 if q.dtype == torch.float32 else 4,
         )  # fmt: skip
     return made

@@ -1,16 +1,21 @@
-"""Compares attention over pages by the Triton kernel with its definition; run with TRITON_INTERPRET=1."""
+"""Compares attention over pages by the Triton kernel with its definition.
+
+Run it with TRITON_INTERPRET=1 on a CPU, or without that on a CUDA device.
+"""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import get_args
 
 import numpy as np
 import torch
 from test_paged_attention import PAGE, rows_of
 
-from cinnabar.kernels.paged_attention import Sight, paged_attention, tile_tokens
+from cinnabar.kernels.paged_attention import PagedRows, Sight, paged_attention, tile_tokens
 from cinnabar.kernels.paged_attention_triton import paged_attention_triton
 
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 #: Heads, key heads and the width of a head.
 SHAPES = [(4, 2, 16), (9, 3, 24), (2, 2, 8), (8, 1, 32)]
 
@@ -26,8 +31,10 @@ def main() -> None:
             shapes = ((86, heads, width), (PAGE * many, groups, width), (PAGE * many, groups, width))
             q, keys, values = (torch.from_numpy(draw.normal(size=shape).astype(np.float32)) for shape in shapes)
             expected = paged_attention(q, keys, values, rows, PAGE, sight, 4)
-            made = paged_attention_triton(q, keys, values, rows, PAGE, sight, 4)
-            torch.testing.assert_close(made, expected, atol=2e-5, rtol=1e-4)
+            there = PagedRows(*(getattr(rows, field.name).to(DEVICE) for field in fields(rows)))
+            given = (one.to(DEVICE) for one in (q, keys, values))
+            made = paged_attention_triton(*given, there, PAGE, sight, 4)
+            torch.testing.assert_close(made.cpu(), expected, atol=2e-5, rtol=1e-4)
     print("attention agrees")
 
 
