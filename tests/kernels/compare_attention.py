@@ -32,8 +32,8 @@ def main() -> None:
             q, keys, values = (torch.from_numpy(draw.normal(size=shape).astype(np.float32)) for shape in shapes)
             expected = paged_attention(q, keys, values, rows, PAGE, sight, 4)
             there = PagedRows(*(getattr(rows, field.name).to(DEVICE) for field in fields(rows)))
-            given = (one.to(DEVICE) for one in (q, keys, values))
-            made = paged_attention_triton(*given, there, PAGE, sight, 4)
+            on_it = q.to(DEVICE), keys.to(DEVICE), values.to(DEVICE)
+            made = paged_attention_triton(on_it[0], on_it[1], on_it[2], there, PAGE, sight, 4)
             torch.testing.assert_close(made.cpu(), expected, atol=2e-5, rtol=1e-4)
     print("attention agrees")
 
