@@ -34,6 +34,10 @@ KERNELS = {
     # Heads, heads that share a key head, the width of a head and a power of two, page, lanes, sight, block.
     "paged_attention_triton._attend": ("HHHHLLLLLif", (32, 4, 128, 128, 64, 64, 1, 4)),
     "paged_attention_triton._attend of float32": ("FFFFLLLLLif", (9, 3, 64, 64, 64, 64, 2, 8)),
+    "layer_parts_triton._add_norm": ("HHHHHf", (2560, 4096, 1)),
+    # Heads, key heads, width of a head, of a power of two, and turned; normed, scaled, heads of a program.
+    "layer_parts_triton._queries": ("HHHHHHLHHHf", (32, 8, 128, 128, 128, 1, 0, 8)),
+    "layer_parts_triton._gated": ("HH", (9728, 1024)),
     "block_scan_triton._emissions": ("ILLFFFFF", (256,)),
     "block_scan_triton._allowed": ("ILLFF", (32, 32)),
     "block_scan_triton._recursions": ("ILLFFFFif", (32, 32)),
@@ -45,7 +49,7 @@ _OPTIONS = {"paged_attention_triton._attend of float32": {"num_warps": WARPS_OF_
 _TYPES = {"i": "i32", "l": "i64", "h": "bf16", "f": "fp32", "b": "i1"}
 #: Compute capabilities: Hopper and Blackwell.
 TARGETS = (90, 100)
-_COMPARISONS = {"compare_blocks.py": ("20",), "compare_attention.py": ()}
+_COMPARISONS = {"compare_blocks.py": ("20",), "compare_attention.py": (), "compare_layer_parts.py": ()}
 _FOLDER = Path(__file__).parents[1] / "tests" / "kernels"
 
 

@@ -3,7 +3,8 @@
     python -m bench.engine.counts --prompts 500 --tokens 2000 --rows 1,8,64,128
 
 A small random model runs in the passes of a GPU, with attention left out, for the counts do not depend on it. Captures
-of graphs are counted and not made. Counted is the steady state: passes with more tasks left than rows.
+of graphs are counted and not made. Counted is the steady state: passes with more tasks left than rows. Launches of a
+layer are those of `bench.engine.launches`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from bench.engine import launches
 from bench.engine.figures import Figure
 from bench.reporting import machine_line, table
 from cinnabar.engine.diffusion.contexts import PagedContext
@@ -109,6 +111,8 @@ def main() -> None:
     StaticPass.capture = lambda _, pool: pool  # type: ignore[method-assign, assignment]
     model = load_language_model(asked.model, "cpu", "float32")
     print(f"{machine_line(torch.device('cpu'), model.fingerprint)}\n\n{table(HEAD, [])}", flush=True)
+    for figure in launches.figures():
+        print("| " + " | ".join(figure.row()) + " |", flush=True)
     for rows in map(int, asked.rows.split(",")):
         counted, passes = count(model, max(asked.prompts * min(rows, 64) // 64, 2 * rows), asked.tokens, rows)
         scored = counted.scored / max(counted.passes, 1)

@@ -38,3 +38,7 @@ def test_blocks_and_classes_have_the_results_of_their_definitions(examples: int)
 
 def test_attention_over_pages_has_the_results_of_its_definition() -> None:
     assert interpreted("compare_attention.py") == "attention agrees"
+
+
+def test_parts_of_a_layer_have_the_results_of_their_definitions() -> None:
+    assert interpreted("compare_layer_parts.py") == "the layers' parts agree"

@@ -22,6 +22,7 @@ from cinnabar.engine.models.language.passes import (
     tiled_numbers,
     unpacked_tiles,
 )
+from cinnabar.kernels.layer_parts import LayerParts
 from cinnabar.kernels.paged_attention import paged_attention, tile_tokens
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "diffusion"))
@@ -80,13 +81,36 @@ def test_a_pass_of_fixed_shape_says_what_the_plain_one_says_without_waiting(kind
     cache = cache_of(model)
     pieces = pieces_of(model, cache)
     expected = Passes(model, cache)(pieces)
-    torch.testing.assert_close(tiled(model, cache)(pieces), expected, atol=2e-5, rtol=1e-4)
     shape, numbers = numbers_of(model, cache, pieces)
-    # The kernel waits for nothing; its definition does, so that another attention stands in for it here.
-    passes = Passes(model, cache, tiled=True, attend=lambda q, *_: q)
-    with NoWaiting():
-        made = passes.run(*unpacked_tiles(torch.from_numpy(numbers), shape))
-    assert len(made) >= len(expected)
+    for parts in (None, LayerParts()):
+        made = Passes(model, cache, tiled=True, attend=paged_attention, parts=parts)(pieces)
+        torch.testing.assert_close(made, expected, atol=2e-5, rtol=1e-4)
+        # The kernel waits for nothing; its definition does, so that another attention stands in for it here.
+        passes = Passes(model, cache, tiled=True, attend=lambda q, *_: q, parts=parts)
+        with NoWaiting():
+            made = passes.run(*unpacked_tiles(torch.from_numpy(numbers), shape))
+        assert len(made) >= len(expected)
+
+
+def test_fused_layers_keep_their_matrices_once_and_fail_alone(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(LayerParts):
+        def gated(self, both: torch.Tensor) -> torch.Tensor:
+            raise RuntimeError(f"no such kernel for {both.shape[1]} numbers")
+
+    model = decoder(CACHED["block"])
+    cache = cache_of(model)
+    pieces = pieces_of(model, cache)
+    with torch.inference_mode():
+        expected = Passes(model, cache)(pieces)
+        passes = Passes(model, cache, tiled=True, attend=paged_attention, parts=Broken())
+        torch.testing.assert_close(passes(pieces), expected, atol=2e-5, rtol=1e-4)
+    assert [record.message for record in caplog.records] == [
+        "the fused layers failed, so each part of a layer is launched alone: no such kernel for 96 numbers"
+    ]
+    layer = model.model.layers[0]
+    assert (
+        layer.mlp.gate_proj.weight.untyped_storage().data_ptr() == layer.mlp.up_proj.weight.untyped_storage().data_ptr()
+    )
 
 
 def test_an_operation_that_waits_is_refused() -> None:

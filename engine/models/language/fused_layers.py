@@ -1,0 +1,106 @@
+"""The layers of a decoder in ten launches each, for packed passes on a GPU.
+
+Matrices of one input are one matrix: queries, keys and values, and gate and up. The modules keep views of it, so that
+it takes no memory of its own. What lies between the products is one kernel each (kernels/layer_parts.py). Experts are
+computed as elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from cinnabar.engine.models.language.attention import PackedTokens, PagedKernel
+from cinnabar.engine.models.language.cache import PagedCache
+from cinnabar.engine.models.language.decoder import Attention, Decoder, DecoderLayer
+from cinnabar.engine.models.language.experts import FeedForward
+from cinnabar.kernels.layer_parts import HeadNorms, HeadShape, LayerParts, Positioned, Written
+
+
+class FusedLayers:
+    """Computes the hidden states of packed tokens; see `fits` for which decoders."""
+
+    def __init__(self, decoder: Decoder, cache: PagedCache, parts: LayerParts) -> None:
+        traits = decoder.traits
+        self._decoder, self._cache, self._parts = decoder, cache, parts
+        rotary = traits.rotary_width or traits.head_width
+        self._shape = HeadShape(traits.heads, traits.key_heads, traits.head_width, rotary)
+        self._layers = [_Layer(layer) for layer in decoder.model.layers if isinstance(layer, DecoderLayer)]
+
+    @staticmethod
+    def fits(decoder: Decoder) -> bool:
+        """Returns whether the layers are of one decoder for all families, and their matrices no whole numbers."""
+        layers = list(decoder.model.layers)
+        return all(isinstance(layer, DecoderLayer) for layer in layers) and all(
+            type(one) is nn.Linear for layer in layers for one in _joinable(layer)
+        )
+
+    def __call__(self, packed: PackedTokens, attend: PagedKernel) -> torch.Tensor:
+        """Returns the hidden states [N, D] of packed tokens in tiles; writes their keys and values."""
+        decoder, parts, cache = self._decoder, self._parts, self._cache
+        traits, rows = decoder.traits, packed.rows
+        assert rows is not None and traits.visibility != "full"
+        x = decoder.model.embed_tokens(packed.tokens)
+        turn = decoder.rotary(packed.positions[None].clamp_min(0), x.dtype)
+        scale = None if turn.scale is None else turn.scale.flatten()
+        at = Positioned(turn.cosines[0, 0].contiguous(), turn.sines[0, 0].contiguous(), scale)
+        added: torch.Tensor | None = None
+        for number, layer in enumerate(self._layers):
+            x, normed = parts.add_norm(x, added, layer.before.weight, layer.before.epsilon)
+            keys, values = cache.layer(number)
+            joined = F.linear(normed, layer.projection, layer.projection_bias)
+            q = parts.queries(joined, self._shape, at, layer.norms, Written(keys, values, packed.places))
+            seen = attend(q, keys, values, rows, cache.size, traits.visibility, traits.block)
+            x, normed = parts.add_norm(x, layer.out(seen.flatten(1)), layer.behind.weight, layer.behind.epsilon)
+            if layer.gate_up is None:
+                added = layer.mlp(normed)
+            else:
+                added = layer.down(parts.gated(F.linear(normed, layer.gate_up)))
+        last = decoder.model.norm
+        return parts.add_norm(x, added, last.weight, last.epsilon)[1]
+
+
+class _Layer:
+    """A layer with joined matrices."""
+
+    def __init__(self, layer: DecoderLayer) -> None:
+        own = layer.self_attn
+        self.before, self.behind = layer.input_layernorm, layer.post_attention_layernorm
+        self.out, self.mlp = own.o_proj, layer.mlp
+        self.projection, self.projection_bias = _joined([own.q_proj, own.k_proj, own.v_proj])
+        self.norms: HeadNorms | None = None
+        if own.normed:
+            self.norms = HeadNorms(own.q_norm.weight, own.k_norm.weight, own.q_norm.epsilon)
+        self.gate_up: torch.Tensor | None = None
+        if isinstance(layer.mlp, FeedForward):
+            self.gate_up, _ = _joined([layer.mlp.gate_proj, layer.mlp.up_proj])
+            self.down = layer.mlp.down_proj
+
+
+def _joinable(layer: nn.Module) -> list[nn.Module]:
+    assert isinstance(layer, DecoderLayer)
+    own: Attention = layer.self_attn
+    found: list[nn.Module] = [own.q_proj, own.k_proj, own.v_proj, own.o_proj]
+    if isinstance(layer.mlp, FeedForward):
+        found += [layer.mlp.gate_proj, layer.mlp.up_proj, layer.mlp.down_proj]
+    return found
+
+
+@torch.no_grad()
+def _joined(layers: Sequence[nn.Linear]) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Returns the matrix and the bias of layers of one input as one; the layers keep views of them."""
+    ends = [0]
+    for layer in layers:
+        ends.append(ends[-1] + layer.out_features)
+    weight = torch.cat(tuple(layer.weight for layer in layers))
+    biases = tuple(layer.bias for layer in layers if layer.bias is not None)
+    bias = torch.cat(biases) if biases else None
+    for layer, (begin, end) in zip(layers, pairwise(ends), strict=True):
+        layer.weight.data = weight[begin:end]
+        if bias is not None:
+            layer.bias.data = bias[begin:end]
+    return weight, bias

@@ -1,0 +1,95 @@
+"""What lies between the products of matrices in a decoder's layer: definitions, for kernels that take one launch each.
+
+The plain modules need some forty launches a layer, each of which a GPU waits microseconds for; with these kernels and
+joined matrices (engine/models/language/fused_layers.py) there are ten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+
+
+@dataclass(frozen=True, slots=True)
+class HeadShape:
+    """Heads, key heads, the width W of a head, and how many of its first numbers turn with the position."""
+
+    heads: int
+    key_heads: int
+    width: int
+    rotary: int
+
+
+@dataclass(frozen=True, slots=True)
+class Positioned:
+    """What N tokens get of their positions: cosines and sines [N, rotary]; a factor of the queries [N], if any."""
+
+    cosines: torch.Tensor
+    sines: torch.Tensor
+    scale: torch.Tensor | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadNorms:
+    """The weights [W] of the norms of queries and keys, and their epsilon."""
+
+    queries: torch.Tensor
+    keys: torch.Tensor
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where keys and values go: both [P, key heads, W], at the places [N] int64."""
+
+    keys: torch.Tensor
+    values: torch.Tensor
+    places: torch.Tensor
+
+
+class LayerParts:
+    """The definitions; `TritonLayerParts` has the kernels."""
+
+    def add_norm(
+        self, x: torch.Tensor, added: torch.Tensor | None, weight: torch.Tensor, epsilon: float
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns (x + added, its RMS norm times `weight`), both [N, D] in the dtype of x (arXiv 1910.07467)."""
+        total = x if added is None else x + added
+        return total, _normed(total, weight, epsilon)
+
+    def queries(
+        self, joined: torch.Tensor, shape: HeadShape, at: Positioned, norms: HeadNorms | None, written: Written
+    ) -> torch.Tensor:
+        """Returns the queries [N, heads, W] of `joined`, [N, (heads + 2 key heads) W]; writes keys and values.
+
+        Queries and keys are normed, if there are norms, and turned (2104.09864).
+        """
+        parts = joined.view(len(joined), -1, shape.width)
+        q, k, v = torch.split(parts, [shape.heads, shape.key_heads, shape.key_heads], 1)
+        if norms is not None:
+            q, k = _normed(q, norms.queries, norms.epsilon), _normed(k, norms.keys, norms.epsilon)
+        q, k = _turned(q, at, shape.rotary), _turned(k, at, shape.rotary)
+        if at.scale is not None:
+            q = q * at.scale[:, None, None]
+        written.keys.index_copy_(0, written.places, k)
+        written.values.index_copy_(0, written.places, v)
+        return q
+
+    def gated(self, both: torch.Tensor) -> torch.Tensor:
+        """Returns silu(gate) * up, [N, I], of gate and up side by side (2002.05202)."""
+        gate, up = both.chunk(2, -1)
+        return F.silu(gate) * up
+
+
+def _normed(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+    wide = x.float()
+    return weight * (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)).to(x.dtype)
+
+
+def _turned(x: torch.Tensor, at: Positioned, rotary: int) -> torch.Tensor:
+    x, still = x[..., :rotary], x[..., rotary:]
+    first, second = x.chunk(2, -1)
+    made = x * at.cosines[:, None] + torch.cat([-second, first], -1) * at.sines[:, None]
+    return torch.cat([made, still], -1) if still.shape[-1] else made
