@@ -74,8 +74,9 @@ bench: setup  ## measure documents/s by stage, the share of the constraint, one 
 	@$(PY) -m bench.benchmark --documents $(DOCUMENTS) --device $(DEVICE) $(ARGS)
 
 bench-gpu: DEVICE = cuda
-bench-gpu: bench  ## the same on a CUDA device, and the passes of a language model of SDAR-4B's shape
-	@$(PY) -m bench.engine.device --device $(DEVICE)
+bench-gpu: setup  ## measure a CUDA device in ten minutes: kernels, passes of SDAR's shapes, documents under a schema, the reader
+	@$(PY) -m bench.engine.device --device $(DEVICE) $(ARGS)
+	@$(PY) -m bench.benchmark --documents $(DOCUMENTS) --device $(DEVICE)
 
 kernels-check: setup  ## compile the kernels for Hopper and Blackwell, compare each with its definition (on a GPU if there is one)
 	@$(PY) -m bench.kernels_check $(ARGS)

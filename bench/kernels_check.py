@@ -49,7 +49,12 @@ _OPTIONS = {"paged_attention_triton._attend of float32": {"num_warps": WARPS_OF_
 _TYPES = {"i": "i32", "l": "i64", "h": "bf16", "f": "fp32", "b": "i1"}
 #: Compute capabilities: Hopper and Blackwell.
 TARGETS = (90, 100)
-_COMPARISONS = {"compare_blocks.py": ("20",), "compare_attention.py": (), "compare_layer_parts.py": ()}
+#: Scripts of tests/kernels with their arguments.
+COMPARISONS: dict[str, tuple[str, ...]] = {
+    "compare_blocks.py": ("20",),
+    "compare_attention.py": (),
+    "compare_layer_parts.py": (),
+}
 _FOLDER = Path(__file__).parents[1] / "tests" / "kernels"
 
 
@@ -129,7 +134,7 @@ def _compiled_rows(kept: list[dict[str, Any]]) -> Iterator[list[str]]:
 
 
 def _compared_rows(kept: list[dict[str, Any]]) -> Iterator[list[str]]:
-    for script, arguments in _COMPARISONS.items():
+    for script, arguments in COMPARISONS.items():
         try:
             said, error = compared(script, *arguments), ""
         except Exception as raised:

@@ -1,25 +1,38 @@
-"""Measures the passes of a language model with random weights on a device, as a table in Markdown.
+"""Measures a device in ten minutes: kernels, passes of bodies of several sizes, documents under a schema.
 
-    .venv/bin/python -m bench.engine.device [--device cuda] [--shape sdar-4b]
+    make bench-gpu
+    .venv/bin/python -m bench.engine.device [--device cuda] [--shapes sdar-4b] [--json bench_results/device.json]
 
-Each pass reads an open block of each row behind a prompt of random tokens. The time of a pass is the median of several,
-with the scores of all open positions. The constraint's share is that of all that a decoding does beside.
+Kernels are compared with their definitions on the device. A pass reads an open block of each row behind a prompt of
+random tokens; its time is the median of several, with the scores of all open positions, and the roofline beside it is
+that of `time_model`. The constraint's share is that of all that a decoding does beside. Documents are pages of the
+small model, grown to half a billion parameters, beside the same body one token a pass with xgrammar's masks.
+
+Each row is written to the JSON file as it is measured. A row that fails says why, and the next one follows; run again,
+and what the file has of this commit stays, but for failures.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from bench.engine.constraint_cost import Spelled, Stop, graph_of_kind, large_tokenizer, task_of
+from bench.engine.device_shapes import COMMITTED, SHAPES, Shape
+from bench.engine.time_model import pass_time
+from bench.kernels_check import COMPARISONS, compared
+from bench.recording import commit
 from bench.reporting import machine_line, table
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.denoiser import Denoiser
@@ -30,35 +43,12 @@ from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
-HEAD = ("rows", "ms a pass", "positions/s", "tokens/s at 4 a pass", "constraint's share", "how")
-BATCHES = (1, 8, 64, 128)
-#: Tokens that are committed in a pass of one row, for the tokens a second; passes that are timed, and those before.
-COMMITTED, TIMED, WARM = 4, 20, 3
+HEAD = ("what", "rows", "ms a pass", "roofline, ms", "tokens/s at 4 a pass", "constraint's share", "how")
+BATCHES = (1, 8, 32, 128)
+#: Passes that are timed, and those before.
+TIMED, WARM = 20, 3
 #: What is wanted of tokens a second, by rows, and of the share of the constraint.
 WANTED, SHARE = {1: 1109, 128: 5000}, 0.03
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A body to measure: its traits but for the vocabulary, and the tokens of a prompt."""
-
-    traits: Traits
-    prompt: int
-
-
-def _shape(width: int, layers: int, heads: int, key_heads: int, head_width: int, inner: int, prompt: int) -> Shape:
-    traits = Traits(
-        family="sdar", vocabulary=0, width=width, layers=layers, heads=heads, key_heads=key_heads,
-        head_width=head_width, inner=inner, epsilon=1e-6, window=32_768, visibility="block_causal", block=32, mask=0,
-        qk_norm=True, tied=True, rope_theta=1e6,
-    )  # fmt: skip
-    return Shape(traits, prompt)
-
-
-SHAPES = {
-    "sdar-4b": _shape(2560, 36, 32, 8, 128, 9728, 1024),
-    "tiny": _shape(32, 2, 4, 2, 8, 48, 40),
-}
 
 
 def random_decoder(traits: Traits, device: torch.device, dtype: torch.dtype) -> Decoder:
@@ -153,22 +143,78 @@ def constraint_share(decoder: Decoder, tokenizer: Spelled, graph: RecordGraph, r
     return 1 - (whole - model) / (last - first)
 
 
-def rows_of(
-    shape: Shape, tokenizer: Spelled, graph: RecordGraph, device: torch.device, batches: Sequence[int]
-) -> list[tuple[str, ...]]:
-    """Returns the lines of the table."""
+def pass_row(
+    name: str, shape: Shape, tokenizer: Spelled, graph: RecordGraph, device: torch.device, rows: int
+) -> list[str]:
+    """Returns the cells of a shape and a number of rows."""
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-    traits = replace_vocabulary(shape.traits, tokenizer)
-    decoder = random_decoder(traits, device, dtype)
-    lines: list[tuple[str, ...]] = []
-    for rows in batches:
-        seconds, how = pass_seconds(decoder, rows, shape.prompt)
-        share = constraint_share(decoder, tokenizer, graph, rows, shape.prompt)
-        rate, wanted = rows * COMMITTED / seconds, WANTED.get(rows)
-        told = f"{rate:,.0f}" if wanted is None or device.type == "cpu" else f"{rate:,.0f} (wanted {wanted:,})"
-        positions = rows * traits.block / seconds
-        lines.append((str(rows), f"{1000 * seconds:.2f}", f"{positions:,.0f}", told, f"{100 * share:.1f}%", how))
-    return lines
+    shape = replace(shape, traits=replace_vocabulary(shape.traits, tokenizer))
+    decoder = random_decoder(shape.traits, device, dtype)
+    seconds, how = pass_seconds(decoder, rows, shape.prompt)
+    share = constraint_share(decoder, tokenizer, graph, rows, shape.prompt)
+    rate, wanted = rows * COMMITTED / seconds, WANTED.get(rows) if name == "sdar-4b" else None
+    told = f"{rate:,.0f}" if wanted is None else f"{rate:,.0f} (wanted {wanted:,})"
+    least = 1000 * pass_time(shape, rows, 0).roofline
+    return [name, str(rows), f"{1000 * seconds:.2f}", f"{least:.2f}", told, f"{100 * share:.1f}%", how]
+
+
+def documents(device: torch.device) -> Iterator[list[str]]:
+    """Yields what documents under a schema take beside the same body with block 1 and xgrammar's masks."""
+    from bench.engine import against_baseline
+    from bench.engine.__main__ import MODEL
+    from bench.engine.figures import Settings
+    from bench.engine.workload import held_back_pages, small_model, work_of
+
+    settings = Settings(MODEL, Path(), 1.0)
+    model = against_baseline.half_billion(settings, small_model(settings))
+    model = replace(model, decoder=model.decoder.to(device))
+    pages = held_back_pages(settings, against_baseline.PAGES, asked=against_baseline.FIELDS)
+    works = [work_of(model, page) for page in pages]
+    for figure in against_baseline.compared("half a billion parameters", model, works, repeat=1):
+        yield [figure.what, figure.got]
+
+
+Jobs = dict[str, Callable[[], list[list[str]]]]
+
+
+def jobs_of(shapes: Sequence[str], device: torch.device) -> Jobs:
+    """Returns what is measured, by its name in the file."""
+    jobs: Jobs = {}
+    if importlib.util.find_spec("triton") is not None:
+        for script, arguments in COMPARISONS.items():
+            jobs[script] = lambda script=script, arguments=arguments: [[script, compared(script, *arguments)]]  # type: ignore[misc]
+    tokenizer = large_tokenizer()
+    graph = graph_of_kind("receipt", tokenizer)
+    for name in shapes:
+        for rows in BATCHES:
+            jobs[f"{name}, {rows}"] = lambda name=name, rows=rows: [  # type: ignore[misc]
+                pass_row(name, SHAPES[name], tokenizer, graph, device, rows)
+            ]
+    if importlib.util.find_spec("xgrammar") is not None:
+        jobs["documents"] = lambda: list(documents(device))
+    return jobs
+
+
+def measured(jobs: Jobs, place: Path, key: str) -> int:
+    """Measures what the file does not have of this key, and prints all; returns how many failed."""
+    kept: dict[str, dict[str, object]] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+    failed = 0
+    for name, job in jobs.items():
+        found = kept.get(name)
+        if found is None or found.get("key") != key or "error" in found:
+            try:
+                found = {"key": key, "rows": job()}
+            except Exception as error:
+                found = {"key": key, "error": f"{type(error).__name__}: {error}"[:1000]}
+                failed += 1
+            kept[name] = found
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        rows = found.get("rows") or [[name, f"failed: {found['error']}"]]
+        assert isinstance(rows, list)
+        for row in rows:
+            print("| " + " | ".join([*row, *[""] * (len(HEAD) - len(row))]) + " |", flush=True)
+    return failed
 
 
 def replace_vocabulary(traits: Traits, tokenizer: Spelled) -> Traits:
@@ -177,19 +223,19 @@ def replace_vocabulary(traits: Traits, tokenizer: Spelled) -> Traits:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table."""
+    """Prints the table; returns 1 if a row failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--shape", choices=SHAPES, default="sdar-4b")
+    parser.add_argument("--shapes", default="sdar-1.7b,sdar-4b,sdar-8b", help=f"some of {', '.join(SHAPES)}")
+    parser.add_argument("--json", type=Path, default=Path("bench_results", "device.json"))
     told = parser.parse_args(arguments)
     if told.device == "cuda" and not torch.cuda.is_available():
         print("no CUDA device: not measured", file=sys.stderr)
         return 1
-    device, tokenizer = torch.device(told.device), large_tokenizer()
-    graph = graph_of_kind("receipt", tokenizer)
-    print(f"{machine_line(device, told.shape)}\n")
-    print(table(HEAD, rows_of(SHAPES[told.shape], tokenizer, graph, device, BATCHES)))
-    return 0
+    device = torch.device(told.device)
+    print(f"{machine_line(device, 'random weights')}\n\n{table(HEAD, [])}", flush=True)
+    key = f"{commit()}, {torch.cuda.get_device_name() if device.type == 'cuda' else 'cpu'}"
+    return int(measured(jobs_of(told.shapes.split(","), device), told.json, key) > 0)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench.engine.device import SHAPES, random_decoder
+from bench.engine.device import random_decoder
+from bench.engine.device_shapes import SHAPES
 from bench.engine.figures import Figure
 from bench.reporting import machine_line, table
 from cinnabar.engine.models.language.cache import PagedCache

@@ -60,13 +60,22 @@ def read_release(name: str, config: dict[str, Any]) -> Release:
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
         family, traits = read_family(folder)
+    shapes, parameters = _shapes(traits), parameters_of(traits)
+    sizes = (2 * parameters, _rounded(shapes, 8), _rounded(shapes, 4))
+    return Release(name, family.title, traits, parameters, sizes)
+
+
+def parameters_of(traits: Traits) -> int:
+    """Returns the number of parameters of a decoder of these traits."""
+    return sum(map(math.prod, _shapes(traits).values()))
+
+
+def _shapes(traits: Traits) -> dict[str, tuple[int, ...]]:
     with torch.device("meta"):
         shapes = {at: tuple(one.shape) for at, one in network_of(traits).state_dict().items()}
     if traits.tied:
         shapes.pop("lm_head.weight", None)
-    parameters = sum(map(math.prod, shapes.values()))
-    sizes = (2 * parameters, _rounded(shapes, 8), _rounded(shapes, 4))
-    return Release(name, family.title, traits, parameters, sizes)
+    return shapes
 
 
 def _rounded(shapes: dict[str, tuple[int, ...]], bits: Bits) -> int:

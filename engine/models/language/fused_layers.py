@@ -8,7 +8,7 @@ computed as elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import torch
 import torch.nn.functional as F
@@ -93,14 +93,21 @@ def _joinable(layer: nn.Module) -> list[nn.Module]:
 @torch.no_grad()
 def _joined(layers: Sequence[nn.Linear]) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Returns the matrix and the bias of layers of one input as one; the layers keep views of them."""
-    ends = [0]
-    for layer in layers:
-        ends.append(ends[-1] + layer.out_features)
-    weight = torch.cat(tuple(layer.weight for layer in layers))
-    biases = tuple(layer.bias for layer in layers if layer.bias is not None)
-    bias = torch.cat(biases) if biases else None
-    for layer, (begin, end) in zip(layers, pairwise(ends), strict=True):
-        layer.weight.data = weight[begin:end]
-        if bias is not None:
-            layer.bias.data = bias[begin:end]
-    return weight, bias
+    weight = _one([layer.weight for layer in layers])
+    biases = [layer.bias for layer in layers if layer.bias is not None]
+    return weight, _one(biases) if biases else None
+
+
+def _one(parts: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Returns tensors one behind the other as one; they become views of it, and may be already."""
+    ends = [0, *accumulate(len(part) for part in parts)]
+    first, shape = parts[0], (ends[-1], *parts[0].shape[1:])
+    begin, row = first.storage_offset(), first.stride(0)
+    if len({part.untyped_storage().data_ptr() for part in parts}) == 1 and all(
+        part.storage_offset() == begin + row * at for part, at in zip(parts, ends, strict=False)
+    ):
+        return first.as_strided(shape, first.stride())
+    whole = torch.cat(tuple(parts))
+    for part, (start, end) in zip(parts, pairwise(ends), strict=True):
+        part.data = whole[start:end]
+    return whole

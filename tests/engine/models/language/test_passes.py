@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from cinnabar.engine.models.language.cache import PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.experts import FeedForward
 from cinnabar.engine.models.language.passes import (
     Passes,
     Piece,
@@ -107,10 +108,15 @@ def test_fused_layers_keep_their_matrices_once_and_fail_alone(caplog: pytest.Log
     assert [record.message for record in caplog.records] == [
         "the fused layers failed, so each part of a layer is launched alone: no such kernel for 96 numbers"
     ]
-    layer = model.model.layers[0]
-    assert (
-        layer.mlp.gate_proj.weight.untyped_storage().data_ptr() == layer.mlp.up_proj.weight.untyped_storage().data_ptr()
-    )
+    own = model.model.layers[0].mlp
+    assert isinstance(own, FeedForward)
+    held = own.up_proj.weight.data_ptr()
+    assert own.gate_proj.weight.untyped_storage().data_ptr() == own.up_proj.weight.untyped_storage().data_ptr()
+    # Other passes of the same weights find them joined.
+    with torch.inference_mode():
+        again = Passes(model, cache, tiled=True, attend=paged_attention, parts=LayerParts())
+        torch.testing.assert_close(again(pieces), expected, atol=2e-5, rtol=1e-4)
+    assert own.up_proj.weight.data_ptr() == held
 
 
 def test_an_operation_that_waits_is_refused() -> None:

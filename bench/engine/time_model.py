@@ -1,0 +1,103 @@
+"""The time of a pass of open blocks on a GPU by a model on paper: bytes, operations, launches, and the host.
+
+    python -m bench.engine.time_model
+
+A pass takes the longer one of the time of its bytes (weights, keys and values, logits) and of its operations, and then
+what each launch costs beyond its work, and what the host does while the device waits. The constants are assumptions:
+memory and tensor cores of an H100 SXM by its data sheet, of which programs reach the shares given here; 1.5 µs between
+two kernels of a captured graph; and on the host .5 ms and 20 µs a row. `make bench-gpu` prints it beside what it
+measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+from bench.engine.device_shapes import COMMITTED, SHAPES, Shape
+from bench.engine.releases import parameters_of
+from bench.reporting import table
+from cinnabar.engine.models.language.memory import position_bytes
+
+HEAD = (
+    "rows", "block", "launches a layer", "bytes, ms", "operations, ms", "launches, ms", "host, ms", "ms a pass",
+    "tokens/s",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Bytes and operations a second that programs reach; seconds of a launch; the host's seconds, and those by row."""
+
+    bytes: float = 0.85 * 3.35e12
+    operations: float = 0.6 * 989e12
+    launch: float = 1.5e-6
+    host: float = 0.5e-3
+    host_row: float = 20e-6
+
+
+@dataclass(frozen=True, slots=True)
+class PassTime:
+    """The parts of a pass in seconds."""
+
+    bytes: float
+    operations: float
+    launches: float
+    host: float
+
+    @property
+    def roofline(self) -> float:
+        """The least time of the device: of bytes or operations."""
+        return max(self.bytes, self.operations)
+
+    @property
+    def whole(self) -> float:
+        """The seconds of a pass."""
+        return self.roofline + self.launches + self.host
+
+
+def pass_time(shape: Shape, rows: int, launches: int, machine: Machine | None = None) -> PassTime:
+    """Returns the time of a pass over the open blocks of so many rows in bfloat16, all positions scored."""
+    machine, traits = machine or Machine(), shape.traits
+    head = traits.vocabulary * traits.width
+    layers = parameters_of(traits) - head * (1 if traits.tied else 2)
+    scored, seen = rows * traits.block, shape.prompt + traits.block
+    moved = 2 * (layers + head) + rows * seen * position_bytes(traits, "bfloat16") + 4 * scored * traits.vocabulary
+    attended = 4 * traits.heads * traits.head_width * traits.layers * seen * scored
+    done = 2 * (layers + head) * scored + attended
+    return PassTime(
+        moved / machine.bytes,
+        done / machine.operations,
+        launches * traits.layers * machine.launch,
+        machine.host + rows * machine.host_row,
+    )
+
+
+def rows_of(name: str, vocabulary: int = 151_936) -> list[list[str]]:
+    """Returns the lines of a shape: blocks of 32 and 4, batches of 1, 8 and 128, by modules and fused."""
+    found = []
+    for block in (32, 4):
+        for rows in (1, 8, 128):
+            for launches in (57, 11):
+                shape = SHAPES[name]
+                shape = replace(shape, traits=replace(shape.traits, vocabulary=vocabulary, block=block))
+                time = pass_time(shape, rows, launches)
+                rate = rows * min(COMMITTED, block / 2) / time.whole
+                cells = (time.bytes, time.operations, time.launches, time.host, time.whole)
+                said = (f"{1000 * one:.2f}" for one in cells)
+                found.append([str(rows), str(block), str(launches), *said, f"{rate:,.0f}"])
+    return found
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shape", choices=SHAPES, default="sdar-4b")
+    asked = parser.parse_args()
+    print(f"{asked.shape}, bfloat16, prompts of {SHAPES[asked.shape].prompt} tokens; a pass commits {COMMITTED} tokens")
+    print("of a row in blocks of 32, 2 in blocks of 4\n")
+    print(table(HEAD, rows_of(asked.shape)))
+
+
+if __name__ == "__main__":
+    main()
