@@ -75,6 +75,7 @@ bench: setup  ## measure documents/s by stage, the share of the constraint, one 
 
 bench-gpu: DEVICE = cuda
 bench-gpu: setup  ## measure a CUDA device in ten minutes: kernels, passes of SDAR's shapes, documents under a schema, the reader
+	@$(call need,xgrammar,bench)
 	@$(PY) -m bench.engine.device --device $(DEVICE) $(ARGS)
 	@$(PY) -m bench.benchmark --documents $(DOCUMENTS) --device $(DEVICE)
 

@@ -85,7 +85,11 @@ def try_case(case: Case, effort: str, like: Traits, tokenizer: Tokenizer, seed: 
     form = compiled.form
 
     def accepted(text: bytes) -> bool:
-        return form.judge is None or form.judge.accepts(parse(text.decode()))
+        try:
+            return form.judge is None or form.judge.accepts(parse(text.decode()))
+        except ValueError:
+            # A name twice.
+            return False
 
     torch.manual_seed(seed)
     decoder = Decoder(replace(like, width=32, layers=2, heads=2, key_heads=2, head_width=16, inner=48))

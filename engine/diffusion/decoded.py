@@ -125,19 +125,24 @@ class Run:
             return text if self._accepts(text) else before
         return before
 
-    def fault(self) -> tuple[int, int] | None:
+    def fault(self, earlier: bool = False) -> tuple[int, int] | None:
         """Returns the position and the token with which the answer left the records that the judge accepts.
 
-        None if the judge accepts the whole answer, or no beginning of it.
+        None if the judge accepts the whole answer. If it accepts no beginning of it with a smallest rest, the last
+        token that the model chose is at fault. `earlier`: the one chosen before that, which may be the one that began a
+        part of which no text is accepted.
         """
         tokens, chosen = self._part()
         if self._accepts(self._texts.text(tokens.tolist())):
             return None
         at = self._accepted_tokens(tokens)
+        at = len(tokens) - 1 if at < 0 else at
         # A forced token follows from one that the model chose.
-        while at >= 0 and not chosen[at]:
-            at -= 1
-        return None if at < 0 else (self.sequence.begin + at, int(tokens[at]))
+        before = np.flatnonzero(chosen[: at + 1])
+        if not len(before):
+            return None
+        at = int(before[-2] if earlier and len(before) > 1 else before[-1])
+        return self.sequence.begin + at, int(tokens[at])
 
     def result(self) -> Decoded:
         """Returns the whole answer, or the longest beginning of it that the judge accepts, with a smallest rest.

@@ -83,7 +83,10 @@ class Remaining:
         if not properties and not rest:
             return None
         nullable = node.nullable and pointer not in self._there
-        return replace(node, properties=tuple(properties), rest=rest, nullable=nullable)
+        # What is asked of its members counts those that are frozen, too; the judge sees the whole record.
+        return replace(
+            node, properties=tuple(properties), rest=rest, nullable=nullable, least=0, most=None, demands=()
+        )
 
     def _array(self, node: ArrayNode, pointer: str) -> ArrayNode | None:
         parts = [self._node(part, f"{pointer}/{at}") for at, part in enumerate(self._items(node, pointer))]

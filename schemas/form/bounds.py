@@ -11,8 +11,9 @@ from cinnabar.schemas.reading.shape import Number, Shape, String
 def bounds_in_words(shape: Shape) -> str:
     """`at least 0 and less than 100, a multiple of 0.01`; of strings `at most 20 characters`; "" for no bound."""
     if isinstance(shape, Number):
-        parts = [" and ".join(_between(shape)), *(f"a multiple of {_plain(m)}" for m in shape.multiples)]
-        return ", ".join(filter(None, parts))
+        multiples = [f"a multiple of {_plain(step)}" for step in shape.multiples]
+        multiples += [f"no multiple of {_plain(step)}" for step in shape.apart]
+        return ", ".join(filter(None, [" and ".join(_between(shape)), *multiples]))
     if isinstance(shape, String):
         least = [f"at least {shape.min_length}"] if shape.min_length else []
         most = [] if shape.max_length is None else [f"at most {shape.max_length}"]

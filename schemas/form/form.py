@@ -87,7 +87,8 @@ class ObjectNode:
     """An object with these properties, in schema order. `index` is its place in `Form.objects`.
 
     `rest` are its open properties, with names that are read from the document: one array of rows for each pattern of
-    names if the schema describes the values.
+    names if the schema describes the values. It has at least `least` and at most `most` properties, open ones among
+    them. `demands` are names with those that must be there beside them.
     """
 
     index: int
@@ -97,6 +98,9 @@ class ObjectNode:
     title: str = ""
     description: str = ""
     rest: tuple[ArrayNode, ...] = ()
+    least: int = 0
+    most: int | None = None
+    demands: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,10 @@ class Layout:
             Property(f.name, self.node(f.shape, f"{path}/{escape(f.name)}"), f.required) for f in shape.fields
         )
         rest = self._rest(shape, path)
-        made = ObjectNode(index, path, properties, nullable, notes.title, notes.description, rest)
+        made = ObjectNode(
+            index, path, properties, nullable, notes.title, notes.description, rest, shape.min_properties,
+            shape.max_properties, shape.demands,
+        )  # fmt: skip
         self.objects[index] = made
         return made
 
@@ -199,7 +202,7 @@ def _joined(a: Shape, b: Shape) -> Shape | None:
         most = max(a.max_properties, b.max_properties)
     return Object(
         tuple(fields), a.additional, a.notes.over(b.notes), tuple(p for p in a.patterns if p in b.patterns),
-        a.names, min(a.min_properties, b.min_properties), most,
+        a.names, min(a.min_properties, b.min_properties), most, tuple(one for one in a.demands if one in b.demands),
     )  # fmt: skip
 
 

@@ -5,9 +5,10 @@ and `: ` between them, canonical scalars. Parts are put one behind another: a sc
 most bytes decide by themselves what comes next. Only optional properties, open names and the branches of a choice
 share first bytes.
 
-The judge of the form decides on all that is not regular: repeated items and names, `contains`, exclusive
-alternatives, rules across fields. Bounds that would take too many states are left to it too: first the counts of
-items, then the lengths of texts (`left_to_judge`).
+Which members an object must have beside others, how many, that a list has items of a kind, and that one of few options
+repeats none are states, too. The judge of the form decides on all that is not regular: other repeated items and names,
+exclusive alternatives, rules across fields. Bounds that would take too many states are left to it too: first the counts
+of items, then the lengths of texts (`left_to_judge`).
 """
 
 from __future__ import annotations
@@ -28,11 +29,14 @@ from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Ints, join_classe
 from cinnabar.schemas.automata.strings import any_string, canonical_string, string
 from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
+from cinnabar.schemas.form.member_rules import MemberRules, Seen
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.regex.patterns import written
 
 #: States that a record may take before bounds are left to the judge: a language model's tokens are lifted in seconds.
 COMFORTABLE = 4_000
+#: The most options of a list without repeats that become states: each of their subsets is one.
+UNIQUE = 6
 #: More than any part has.
 _UNLIMITED = MAX_RAW_STATES
 
@@ -41,8 +45,8 @@ _UNLIMITED = MAX_RAW_STATES
 class Limits:
     """The bounds that become states.
 
-    `copies` is the most states that the copies of one array's item may take, `text` the most states of a text with
-    bounds on its length. Larger ones are left to the judge.
+    `copies` is the most states that the copies of one array's item, or of one object's members, may take, `text` the
+    most states of a text with bounds on its length. Larger ones are left to the judge.
     """
 
     copies: int = _UNLIMITED
@@ -100,9 +104,15 @@ def _too_large(form: Form, plan: _Plan, states: int) -> TooLarge:
 
 def _left_out(form: Form, plan: _Plan) -> Iterator[str]:
     for node in walk(form.root):
+        if isinstance(node, ArrayNode) and node.unique and not plan.spells_unique(node):
+            yield f"{node.path or '/'}: no item twice"
+        if isinstance(node, ArrayNode) and node.min_contained and not plan.spells_contained(node):
+            yield f"{node.path or '/'}: at least {node.min_contained} items of one kind"
         if isinstance(node, ArrayNode) and not plan.group(node).exact:
             most = "" if node.max_items is None else f" to {node.max_items}"
             yield f"{node.path or '/'}: {node.min_items}{most} items"
+        elif isinstance(node, ObjectNode) and plan.rules(node) is None and MemberRules.of(node) is not None:
+            yield f"{node.path or '/'}: which properties are there"
         elif isinstance(node, Slot) and (node.max_length is not None or plan.text(node) is not node.automaton):
             yield f"{node.path or '/'}: {node.bounds or 'the length'}"
 
@@ -129,6 +139,7 @@ class _Plan:
         self.limits = limits
         self._sizes: dict[int, int] = {}
         self._groups: dict[int, Group] = {}
+        self._rules: dict[int, MemberRules | None] = {}
 
     def text(self, slot: Slot) -> Automaton:
         """The texts of a slot, without a bound on length that takes too many states."""
@@ -152,6 +163,45 @@ class _Plan:
             return Group(fixed + copies, least, loops=most is None)
         return Group(fixed + 1, min(least, fixed + 1), loops=True, exact=False)
 
+    def rules(self, node: ObjectNode) -> MemberRules | None:
+        """The demands on the members of an object that become states; None if there are none."""
+        if id(node) not in self._rules:
+            rules = MemberRules.of(node)
+            if rules is not None:
+                more = sum((ways - 1) * self._member(node, number) for number, ways in rules.states(node))
+                rules = None if more > self.limits.copies else rules
+            self._rules[id(node)] = rules
+        return self._rules[id(node)]
+
+    def spells_unique(self, node: ArrayNode) -> bool:
+        """Whether the texts of a list without repeats become states: a list of few options."""
+        item = node.item
+        if not node.unique or not isinstance(item, Slot) or node.prefix or node.key is not None:
+            return False
+        few = 0 < len(item.options) <= UNIQUE and not item.nullable
+        return few and self._subsets(item) <= self.limits.copies
+
+    def spells_contained(self, node: ArrayNode) -> bool:
+        """Whether the texts of a list with items of a demanded kind become states."""
+        if not node.min_contained or node.contained is None or node.prefix or node.key is not None:
+            return False
+        return not self.spells_unique(node) and self._contained(node) <= self.limits.copies
+
+    def _contained(self, node: ArrayNode) -> int:
+        """About the states of a list that counts its items of a demanded kind."""
+        assert node.contained is not None
+        return (node.min_contained + 1) * self.group(node).parts * (self._row(node) + self.size(node.contained))
+
+    def _subsets(self, item: Slot) -> int:
+        """About the states of all orders of some of a slot's options."""
+        return (1 << len(item.options) - 1) * sum(len(option) + 3 for option in item.options)
+
+    def _member(self, node: ObjectNode, number: int) -> int:
+        if number < len(node.properties):
+            place = node.properties[number]
+            return len(canonical_string(place.name)) + 6 + self.size(place.node)
+        return self._row(node.rest[number - len(node.properties)])
+
     def _row(self, node: ArrayNode) -> int:
         assert node.item is not None, "only an array with rows has copies of a row"
         return self.size(node.item) + 3 + (0 if node.key is None else self.text(node.key).states + 2)
@@ -167,12 +217,20 @@ class _Plan:
             return self.text(node).states
         if isinstance(node, ChoiceNode):
             return 4 + sum(self.size(branch) for branch in node.branches)
+        if isinstance(node, ArrayNode) and self.spells_unique(node):
+            assert isinstance(node.item, Slot)
+            return 8 + self._subsets(node.item)
+        if isinstance(node, ArrayNode) and self.spells_contained(node):
+            return 8 + self._contained(node)
         if isinstance(node, ArrayNode):
             rows = self.group(node).parts - len(node.prefix)
             fixed = sum(self.size(part) + 3 for part in node.prefix)
             return 8 + fixed + (rows * self._row(node) if rows > 0 else 0)
-        named = sum(len(canonical_string(p.name)) + 6 + self.size(p.node) for p in node.properties)
-        return 8 + named + sum(self.size(rest) for rest in node.rest)
+        rules = self.rules(node)
+        ways = dict(rules.states(node)) if rules is not None else {}
+        named = sum(self._member(node, at) * ways.get(at, 1) for at in range(len(node.properties)))
+        first = len(node.properties)
+        return 8 + named + sum(self.size(rest) * ways.get(first + at, 1) for at, rest in enumerate(node.rest))
 
 
 def _relaxed(slot: Slot) -> Automaton:
@@ -267,9 +325,14 @@ class _Composer:
         if isinstance(node, ChoiceNode):
             ends = [self._node(branch, at) for branch in node.branches]
         elif isinstance(node, ArrayNode):
-            ends = [self._members(at, b"[]", [(self._plan.group(node), self._items(node))])]
+            if self._plan.spells_unique(node):
+                ends = [self._options(node, at)]
+            elif self._plan.spells_contained(node):
+                ends = [self._containing(node, at)]
+            else:
+                ends = [self._members(at, b"[]", [(self._plan.group(node), self._items(node))], None)]
         else:
-            ends = [self._members(at, b"{}", list(self._properties(node)))]
+            ends = [self._members(at, b"{}", list(self._properties(node)), self._plan.rules(node))]
         if node.nullable:
             ends.append(self._literal(at, b"null"))
         end = self._new()
@@ -307,31 +370,103 @@ class _Composer:
 
         return member
 
-    def _members(self, at: int, brackets: bytes, groups: Sequence[tuple[Group, Member]]) -> int:
-        """The state behind a container with these groups of members in their order, commas between them."""
+    def _members(
+        self, at: int, brackets: bytes, groups: Sequence[tuple[Group, Member]], rules: MemberRules | None
+    ) -> int:
+        """The state behind a container with these groups of members in their order, commas between them.
+
+        A place is where a member of this number of its group may stand, or one of a later group if there are enough
+        of this one, with what the rules know of the members before.
+        """
         inside, closing = self._literal(at, brackets[:1]), self._new()
-        # From places[g] on may stand a member of group g, or of a later one if that group may be empty.
-        places = [self._new() for _ in range(len(groups) + 1)]
         last_demanded = max((at for at, (group, _) in enumerate(groups) if group.least), default=-1)
-        self._link(inside, places[0])
-        if last_demanded < 0:
+        places: dict[tuple[int, int, Seen], int] = {}
+        waiting: list[tuple[int, int, Seen]] = []
+
+        def place(number: int, part: int, seen: Seen) -> int:
+            key = number, part, seen
+            if key not in places:
+                places[key] = self._new()
+                waiting.append(key)
+            return places[key]
+
+        def may_end(seen: Seen, number: int) -> bool:
+            return last_demanded < number and (rules is None or rules.may_end(seen, number, len(groups)))
+
+        self._link(inside, place(0, 0, Seen()))
+        if may_end(Seen(), 0):
             self._link(inside, closing)
-        for number, (group, member) in enumerate(groups):
-            here = places[number]
-            if not group.least:
-                self._link(here, places[number + 1])
-            for part in range(group.parts):
-                after = member(here, part)
-                enough = part + 1 >= group.least
-                if enough and last_demanded <= number:
-                    self._link(after, closing)
-                onward = self._literal(after, b", ")
-                if enough:
-                    self._link(onward, places[number + 1])
-                if part + 1 == group.parts and group.loops:
-                    self._link(onward, here)
-                here = onward
+        while waiting:
+            number, part, seen = key = waiting.pop()
+            if number == len(groups):
+                continue
+            (group, member), here = groups[number], places[key]
+            if part >= group.least:
+                passed = seen if rules is None or part else rules.passed(seen, number)
+                if passed is not None:
+                    self._link(here, place(number + 1, 0, passed))
+            taken = seen if rules is None else rules.taken(seen, number)
+            if part == group.parts or taken is None:
+                continue
+            after = member(here, part)
+            if part + 1 >= group.least and may_end(taken, number + 1):
+                self._link(after, closing)
+            onward = self._literal(after, b", ")
+            last = part + 1 == group.parts
+            self._link(onward, place(number, part if last and group.loops else part + 1, taken))
+            if last and group.loops and part + 1 >= group.least:
+                self._link(onward, place(number + 1, 0, taken))
         return self._literal(closing, brackets[1:])
+
+    def _options(self, node: ArrayNode, at: int) -> int:
+        """The state behind a list of options, none of them twice."""
+        assert isinstance(node.item, Slot)
+        texts = [option.encode() for option in node.item.options]
+        most = len(texts) if node.max_items is None else min(node.max_items, len(texts))
+        inside, closing = self._literal(at, b"["), self._new()
+        if node.min_items == 0:
+            self._link(inside, closing)
+        places = {frozenset[int](): inside}
+        waiting = [frozenset[int]()]
+        while waiting:
+            used = waiting.pop()
+            for option in set(range(len(texts))) - used if len(used) < most else ():
+                after = self._literal(places[used], texts[option])
+                more = used | {option}
+                if len(more) >= node.min_items:
+                    self._link(after, closing)
+                if more not in places:
+                    places[more] = self._new()
+                    waiting.append(more)
+                self._link(self._literal(after, b", "), places[more])
+        return self._literal(closing, b"]")
+
+
+    def _containing(self, node: ArrayNode, at: int) -> int:
+        """The state behind a list that has at least so many items of a demanded kind.
+
+        An item of that kind is read both ways, as one and as any; a list is accepted if one way counts enough.
+        """
+        assert node.contained is not None and node.item is not None
+        group, needed = self._plan.group(node), node.min_contained
+        places: dict[tuple[int, int], int] = {(0, 0): self._literal(at, b"[")}
+        closing, waiting = self._new(), [(0, 0)]
+        while waiting:
+            part, count = key = waiting.pop()
+            for item, more in ((node.item, count), (node.contained, count + 1)):
+                if more > needed:
+                    continue
+                after = self._node(item, places[key])
+                if more == needed and part + 1 >= group.least:
+                    self._link(after, closing)
+                behind = (min(part + 1, group.parts - 1) if group.loops else part + 1), more
+                if behind[0] == group.parts:
+                    continue
+                if behind not in places:
+                    places[behind] = self._new()
+                    waiting.append(behind)
+                self._link(self._literal(after, b", "), places[behind])
+        return self._literal(closing, b"]")
 
 
 #: Adds a member behind a state; its number in the group decides what it is.

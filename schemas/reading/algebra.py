@@ -197,6 +197,7 @@ def _meet(a: Shape, b: Shape) -> Shape | None:
             _tighter(a.exclusive_maximum, b.exclusive_maximum, min),
             tuple(dict.fromkeys(a.multiples + b.multiples)),
             a.notes.over(b.notes),
+            tuple(dict.fromkeys(a.apart + b.apart)),
         )
         return None if smallest(numbers) is None else numbers
     if isinstance(a, Array) and isinstance(b, Array):
@@ -270,6 +271,7 @@ def _objects(a: Object, b: Object) -> Object | None:
     return Object(
         tuple(fields), additional, a.notes.over(b.notes), tuple(patterns.items()), names,
         max(a.min_properties, b.min_properties), min(bounds, default=None),
+        tuple(dict.fromkeys((*a.demands, *b.demands))),
     )  # fmt: skip
 
 

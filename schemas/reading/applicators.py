@@ -101,6 +101,10 @@ def _closed(shape: Shape, value: Shape | None) -> Shape:
     return shape
 
 
+#: Keywords whose breaking leaves numbers alone: no alternatives come of it.
+_OF_NUMBERS = {"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+
+
 def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:
     """The shape without the values that `not` denies, as far as the denied values are types or choices."""
     denied = schema.get("not", False)
@@ -116,7 +120,7 @@ def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, lev
         texts = {annotation(value) for value in values}
         parts = [_without(branch, texts) for branch in branches(shape)]
         left = union([part for part in parts if part is not None])
-    elif reader.denying and "not" in schema:
+    elif "not" in schema and (reader.denying or (isinstance(denied, Mapping) and denied.keys() <= _OF_NUMBERS)):
         what = Denial(reader.documents, lambda place: reader.optional(place, ANY_TYPE, level))
         with located(schema.pointer("not"), "not"):
             broken = what.of(schema.below("not"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from cinnabar.schemas.errors import NoValue, UnsupportedSchema
@@ -111,7 +112,17 @@ def object_shape(reader: ReadingState, schema: SchemaObject, level: int) -> Shap
         reason = f"expected at most {MAX_MIN_ITEMS} if fewer are declared, got {low}"
         raise UnsupportedSchema(schema.pointer("minProperties"), "minProperties", reason, "lower the bound")
     patterns = (*patterns, *denied) if frame.additional is not None or patterns else ()
-    return replace(frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high)
+    return replace(
+        frame, fields=tuple(fields), patterns=patterns, min_properties=low, max_properties=high,
+        demands=tuple(_demands(schema)),
+    )  # fmt: skip
+
+
+def _demands(schema: SchemaObject) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The names that must be there beside another one."""
+    for keyword in ("dependentRequired", "dependencies:dependentRequired"):
+        for name, others in schema.get(keyword, {}).items():
+            yield name, tuple(other for other in others if isinstance(other, str))
 
 
 def _property(reader: ReadingState, schema: SchemaObject, name: str, frame: Object, level: int) -> Shape | None:

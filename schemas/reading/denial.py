@@ -127,6 +127,8 @@ def _beyond(keyword: str, value: Any) -> Shape | None:
         return Anything()
     exact, whole = Decimal(str(value)), int(value)
     match keyword:
+        case "multipleOf" if exact > 0:
+            return Number(apart=(exact,))
         case "minimum":
             return Number(exclusive_maximum=exact)
         case "maximum":

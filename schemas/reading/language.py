@@ -8,7 +8,7 @@ from functools import lru_cache, reduce
 
 from cinnabar.schemas.automata import numbers, strings
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.boolean import intersect, union
+from cinnabar.schemas.automata.boolean import difference, intersect, union
 from cinnabar.schemas.automata.cache import remembered
 from cinnabar.schemas.automata.literals import literals
 from cinnabar.schemas.errors import RegexError, TooLarge, UnsupportedNumber
@@ -113,7 +113,7 @@ def _branch(shape: Shape, unroll: int) -> Automaton:
     if isinstance(shape, Enum):
         return _literals(shape.options)
     if isinstance(shape, Number):
-        return _number(
+        made = _number(
             shape.integer,
             shape.minimum,
             shape.maximum,
@@ -121,6 +121,9 @@ def _branch(shape: Shape, unroll: int) -> Automaton:
             shape.exclusive_maximum,
             shape.multiples,
         )
+        for step in shape.apart:
+            made = _without(made, _number(False, None, None, None, None, (step,)))
+        return made
     if isinstance(shape, String):
         bound = shape.max_length if shape.max_length is not None and shape.max_length <= unroll else None
         return _string(shape.patterns, shape.formats, shape.min_length, bound)
@@ -131,6 +134,12 @@ def _branch(shape: Shape, unroll: int) -> Automaton:
 def _union(*parts: Automaton) -> Automaton:
     key = ("union", *(part.fingerprint for part in parts))
     return intern(remembered(key, lambda: union(*parts)))
+
+
+@lru_cache(maxsize=4096)
+def _without(texts: Automaton, others: Automaton) -> Automaton:
+    key = ("without", texts.fingerprint, others.fingerprint)
+    return intern(remembered(key, lambda: difference(texts, others)))
 
 
 @lru_cache(maxsize=4096)

@@ -66,7 +66,7 @@ class Boolean:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Numbers between bounds that are multiples of all of `multiples`."""
+    """Numbers between bounds that are multiples of all of `multiples` and of none of `apart`."""
 
     integer: bool = False
     minimum: Decimal | None = None
@@ -75,6 +75,7 @@ class Number:
     exclusive_maximum: Decimal | None = None
     multiples: tuple[Decimal, ...] = ()
     notes: Notes = NO_NOTES
+    apart: tuple[Decimal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,8 @@ class Object:
 
     `patterns` are the shapes of undeclared properties with names that match a pattern. `additional` is the shape of
     all others, None if they are forbidden. `names` is the shape of all names. Undeclared properties are written only
-    if their values are described; `Anything` is no description.
+    if their values are described; `Anything` is no description. `demands` are names with those that must be there
+    beside them.
     """
 
     fields: tuple[Field, ...]
@@ -150,6 +152,7 @@ class Object:
     names: Shape | None = None
     min_properties: int = 0
     max_properties: int | None = None
+    demands: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
