@@ -1,7 +1,8 @@
 """Drawing tokens at a temperature: the best of logits with Gumbel noise is a draw from their softmax.
 
-A position has the same noise in each pass, made from the request's seed and its place. So a draw depends on no other
-request, a token that is masked again changes with its context alone, and a schema is enforced as without noise.
+A position has the same noise in each pass, made from the request's seed, its place and the token by a hash (SplitMix64,
+Steele et al. 2014) where the logits are. So a draw depends on no other request and on no device, a token that is masked
+again changes with its context alone, and a schema is enforced as without noise.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
 #: What a token that may not be drawn loses, in units of the temperature. If the constraint allows none of the others,
 #: the likeliest of these is taken, for they have no noise.
 _LOST = 60.0
+#: The step and the multipliers of the hash.
+_STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _WORD = (1 << 64) - 1
 
 
@@ -32,21 +34,44 @@ class Sampling:
 
     def drawn(self, logits: torch.Tensor, place: int) -> torch.Tensor:
         """Returns the logits of one position with its noise, [V]; the best one is 0."""
-        source = np.random.Generator(np.random.Philox(key=np.array([self.seed & _WORD, place], np.uint64)))
-        waiting = source.standard_exponential(len(logits), np.float32)
-        noise = torch.from_numpy(-np.log(np.maximum(waiting, np.finfo(np.float32).tiny)))
         scores = logits.float()
-        drawn = scores + self.temperature * noise.to(logits.device)
+        drawn = scores + self.temperature * gumbel(len(logits), self.seed, place, logits.device)
         if self.top_p < 1:
-            others = self._others(scores)
-            drawn[others] = scores[others] - _LOST * self.temperature
+            drawn = torch.where(self._others(scores), scores - _LOST * self.temperature, drawn)
         # Near 0 even bfloat16 tells the best ones apart; at 40 its steps of .25 preferred the first of the vocabulary.
         return (drawn - drawn.max()).to(logits.dtype)
 
     def _others(self, logits: torch.Tensor) -> torch.Tensor:
-        """Returns the tokens that are none of the likeliest ones, of which there is at least one."""
+        """Returns which tokens, [V] bool, are none of the likeliest ones, of which there is at least one."""
         shares, order = (logits / self.temperature).softmax(-1).sort(descending=True)
-        return order[1:][shares.cumsum(-1)[:-1] >= self.top_p]
+        beyond = torch.cat([shares.new_zeros(1, dtype=torch.bool), shares.cumsum(-1)[:-1] >= self.top_p])
+        return torch.zeros_like(beyond).scatter_(0, order, beyond)
+
+
+def gumbel(many: int, seed: int, place: int, device: torch.device) -> torch.Tensor:
+    """Returns Gumbel noise, [many] float32, the same for the same seed and place on every device."""
+    key = _mixed((_mixed(seed & _WORD) + place * _STEP) & _WORD)
+    bits = torch.arange(1, many + 1, device=device) * _signed(_STEP) + _signed(key)
+    bits = (bits ^ _right(bits, 30)) * _signed(_FIRST)
+    bits = (bits ^ _right(bits, 27)) * _signed(_SECOND)
+    # The upper 24 bits, as many as a float32 holds, in the middle of their steps: never 0 or 1.
+    uniform = (_right(bits ^ _right(bits, 31), 40).float() + 0.5) * 2.0**-24
+    return -torch.log(-torch.log(uniform))
+
+
+def _right(bits: torch.Tensor, by: int) -> torch.Tensor:
+    """Shifts 64 bits without a sign."""
+    return (bits >> by) & ((1 << 64 - by) - 1)
+
+
+def _mixed(word: int) -> int:
+    word = ((word ^ word >> 30) * _FIRST) & _WORD
+    word = ((word ^ word >> 27) * _SECOND) & _WORD
+    return word ^ word >> 31
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
 
 
 #: The rows of logits that are drawn: each with its sampling and its place in the sequence.
