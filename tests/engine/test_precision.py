@@ -30,7 +30,7 @@ def test_the_reader_has_int8_unless_another_precision_is_asked_for(monkeypatch: 
     assert reading_precision() == "bfloat16"
     monkeypatch.setenv("CINNABAR_PRECISION", "w8a16")
     assert reading_precision() == "int8"
-    assert len({in_precision("m", one) for one in ("int8", "float32", "bfloat16", "w8a16", "w4a16")}) == 4
+    assert len({in_precision("m", one) for one in ("int8", "float32", "bfloat16", "w8a16", "w4a16", "fp8")}) == 5
 
 
 def test_an_unknown_precision_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:

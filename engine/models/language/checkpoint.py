@@ -19,6 +19,7 @@ from cinnabar.engine.models.integer_products import eight_bits, multiplies_integ
 from cinnabar.engine.models.language.configuration import CONFIG, PRECISION
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.families import Family, config_of, family_of
+from cinnabar.engine.models.language.float8 import rounded, to_float8
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
 from cinnabar.engine.models.language.networks import network_of
 from cinnabar.engine.models.language.quantised import (
@@ -48,6 +49,7 @@ _DTYPES: dict[Precision, torch.dtype] = {
     "int8": torch.float32,
     "bfloat16": torch.bfloat16,
     "w8a16": torch.bfloat16,
+    "fp8": torch.bfloat16,
     "w4a16": torch.bfloat16,
 }
 _BITS: dict[Precision, Bits] = {"w8a16": 8, "w4a16": 4}
@@ -179,6 +181,9 @@ def weight_bytes(contents: Contents, precision: Precision, device: torch.device)
         # Matrices of one input are there a second time, joined.
         joined = sum(size for name, size in matrices.items() if name.split(".")[-2] in _JOINED)
         return whole - 3 * sum(matrices.values()) + joined + tied
+    if precision == "fp8":
+        shapes = [shape for name, (shape, _) in contents.places.items() if _is_float8(name, shape)]
+        return whole - sum(math.prod(shape) - 4 * shape[0] for shape in shapes)
     if bits is None:
         return whole
     shapes = [shape for name, (shape, _) in contents.places.items() if is_quantised(name, shape)]
@@ -214,7 +219,9 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     bits = _BITS.get(precision)
     if bits is not None:
         quantise_modules(decoder, bits)
-    state = dict(_state(contents, _DTYPES[precision], device, bits, precision == "int8"))
+    if precision == "fp8":
+        to_float8(decoder.model.layers)
+    state = dict(_state(contents, precision, device))
     if traits.tied:
         embedding = state["model.embed_tokens.weight"]
         rounded = precision == "int8" and _is_rounded("lm_head.weight", tuple(embedding.shape))
@@ -228,16 +235,15 @@ def load_decoder(folder: Path, traits: Traits, device: torch.device, precision: 
     return decoder.to(device).eval().requires_grad_(False)
 
 
-def _state(
-    contents: Contents, dtype: torch.dtype, device: torch.device, bits: Bits | None, integers: bool
-) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields what a decoder's `load_state_dict` takes; with `bits` its projections are quantised.
-
-    integers: whether its matrices are of 8 bits.
-    """
-    for name, tensor in _tensors(contents, dtype, device, bits is not None):
-        if integers and _is_rounded(name, tuple(tensor.shape)):
+def _state(contents: Contents, precision: Precision, device: torch.device) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yields what a decoder's `load_state_dict` takes in this precision."""
+    bits = _BITS.get(precision)
+    for name, tensor in _tensors(contents, _DTYPES[precision], device, bits is not None):
+        if precision == "int8" and _is_rounded(name, tuple(tensor.shape)):
             yield from _in_integers(name, tensor).items()
+        elif precision == "fp8" and _is_float8(name, tuple(tensor.shape)):
+            stem = name.removesuffix("weight")
+            yield from zip((f"{stem}values", f"{stem}scales"), rounded(tensor), strict=True)
         elif bits is not None and is_quantised(name, tuple(tensor.shape)):
             stem = name.removesuffix("weight")
             yield from zip((f"{stem}values", f"{stem}scales"), quantise(tensor, bits), strict=True)
@@ -248,6 +254,11 @@ def _state(
 def _is_rounded(name: str, shape: tuple[int, ...]) -> bool:
     """Returns whether a matrix is one of 8 bits in the precision `int8`; those of experts are not."""
     return len(shape) == 2 and (is_quantised(name, shape) or name == "lm_head.weight") and takes_integers(shape)
+
+
+def _is_float8(name: str, shape: tuple[int, ...]) -> bool:
+    """Returns whether a matrix is one of floats of 8 bits in the precision `fp8`; those of experts are not."""
+    return len(shape) == 2 and is_quantised(name, shape)
 
 
 def _in_integers(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -7,7 +7,8 @@ computed as elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 
 import torch
@@ -18,6 +19,7 @@ from cinnabar.engine.models.language.attention import PackedTokens, PagedKernel
 from cinnabar.engine.models.language.cache import PagedCache
 from cinnabar.engine.models.language.decoder import Attention, Decoder, DecoderLayer
 from cinnabar.engine.models.language.experts import FeedForward
+from cinnabar.engine.models.language.float8 import Float8Linear, float8_product
 from cinnabar.kernels.layer_parts import HeadNorms, HeadShape, LayerParts, Positioned, Written
 
 
@@ -35,9 +37,10 @@ class FusedLayers:
     def fits(decoder: Decoder) -> bool:
         """Returns whether the layers are of one decoder for all families, and their matrices no whole numbers."""
         layers = list(decoder.model.layers)
-        return all(isinstance(layer, DecoderLayer) for layer in layers) and all(
-            type(one) is nn.Linear for layer in layers for one in _joinable(layer)
-        )
+        if not all(isinstance(layer, DecoderLayer) for layer in layers):
+            return False
+        kinds = {type(one) for layer in layers for one in _joinable(layer)}
+        return kinds in ({nn.Linear}, {Float8Linear})
 
     def __call__(self, packed: PackedTokens, attend: PagedKernel) -> torch.Tensor:
         """Returns the hidden states [N, D] of packed tokens in tiles; writes their keys and values."""
@@ -52,14 +55,14 @@ class FusedLayers:
         for number, layer in enumerate(self._layers):
             x, normed = parts.add_norm(x, added, layer.before.weight, layer.before.epsilon)
             keys, values = cache.layer(number)
-            joined = F.linear(normed, layer.projection, layer.projection_bias)
-            q = parts.queries(joined, self._shape, at, layer.norms, Written(keys, values, packed.places))
+            written = Written(keys, values, packed.places)
+            q = parts.queries(layer.projected(normed), self._shape, at, layer.norms, written)
             seen = attend(q, keys, values, rows, cache.size, traits.visibility, traits.block)
             x, normed = parts.add_norm(x, layer.out(seen.flatten(1)), layer.behind.weight, layer.behind.epsilon)
             if layer.gate_up is None:
                 added = layer.mlp(normed)
             else:
-                added = layer.down(parts.gated(F.linear(normed, layer.gate_up)))
+                added = layer.down(parts.gated(layer.gate_up(normed)))
         last = decoder.model.norm
         return parts.add_norm(x, added, last.weight, last.epsilon)[1]
 
@@ -71,13 +74,13 @@ class _Layer:
         own = layer.self_attn
         self.before, self.behind = layer.input_layernorm, layer.post_attention_layernorm
         self.out, self.mlp = own.o_proj, layer.mlp
-        self.projection, self.projection_bias = _joined([own.q_proj, own.k_proj, own.v_proj])
+        self.projected = _joined([own.q_proj, own.k_proj, own.v_proj])
         self.norms: HeadNorms | None = None
         if own.normed:
             self.norms = HeadNorms(own.q_norm.weight, own.k_norm.weight, own.q_norm.epsilon)
-        self.gate_up: torch.Tensor | None = None
+        self.gate_up: Product | None = None
         if isinstance(layer.mlp, FeedForward):
-            self.gate_up, _ = _joined([layer.mlp.gate_proj, layer.mlp.up_proj])
+            self.gate_up = _joined([layer.mlp.gate_proj, layer.mlp.up_proj])
             self.down = layer.mlp.down_proj
 
 
@@ -90,12 +93,21 @@ def _joinable(layer: nn.Module) -> list[nn.Module]:
     return found
 
 
+#: The product of [N, I] with a matrix.
+Product = Callable[[torch.Tensor], torch.Tensor]
+
+
 @torch.no_grad()
-def _joined(layers: Sequence[nn.Linear]) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Returns the matrix and the bias of layers of one input as one; the layers keep views of them."""
-    weight = _one([layer.weight for layer in layers])
+def _joined(layers: Sequence[nn.Linear | Float8Linear]) -> Product:
+    """Returns the product with layers of one input as one matrix, of which the layers keep views."""
     biases = [layer.bias for layer in layers if layer.bias is not None]
-    return weight, _one(biases) if biases else None
+    bias = _one(biases) if biases else None
+    exact = [layer for layer in layers if isinstance(layer, nn.Linear)]
+    if exact:
+        return partial(F.linear, weight=_one([layer.weight for layer in exact]), bias=bias)
+    short = [layer for layer in layers if isinstance(layer, Float8Linear)]
+    values, scales = _one([layer.values for layer in short]), _one([layer.scales for layer in short])
+    return partial(float8_product, values=values, scales=scales, bias=bias)
 
 
 def _one(parts: Sequence[torch.Tensor]) -> torch.Tensor:
