@@ -38,6 +38,13 @@ CASES: dict[str, Traits] = {
     "nemotron": NEMOTRON,
     "nemotron-one-key-head-tied": replace(NEMOTRON, key_heads=1, tied=True),
 }
+#: As deep as releases are, with sizes that no power of two divides.
+CASES |= {
+    f"{name}-twelve-layers-odd-sizes": replace(
+        CASES[name], layers=12, width=36, heads=6, key_heads=3, head_width=10, inner=52
+    )
+    for name in ("llada2", "dream", "fast-dllm", "nemotron")
+}
 
 
 @pytest.mark.parametrize("case", CASES)
