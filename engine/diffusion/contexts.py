@@ -15,6 +15,7 @@ import torch
 
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.sequences import OpenSequence
+from cinnabar.engine.models.language.attention import Attend
 from cinnabar.engine.models.language.cache import NOWHERE, PAGE, CacheRow, PagedCache, page_bytes, page_size
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import cache_budget, free_memory, prefill_tokens
@@ -69,16 +70,24 @@ class FullContext:
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
         """Reads each sequence whole in one pass, and returns the wanted hidden states of all of them."""
-        ends = [_last(s, self._canvas) for s in sequences]
+        return [*range(len(sequences))], self._read(sequences, wanted)
+
+    def _read(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> torch.Tensor:
+        ends = [last_position(s, self._canvas) for s in sequences]
         tokens = np.zeros((len(sequences), max(ends)), np.int64)
         positions = np.full_like(tokens, NOWHERE)
         for row, (sequence, end) in enumerate(zip(sequences, ends, strict=True)):
-            tokens[row, :end] = _shown(sequence.tokens[:end], self._decoder.traits)
+            tokens[row, :end] = shown_tokens(sequence.tokens[:end], self._decoder.traits)
             positions[row, :end] = np.arange(end)
         device = self._decoder.device
-        made = self._decoder(torch.from_numpy(tokens).to(device), torch.from_numpy(positions).to(device))
+        at = torch.from_numpy(positions).to(device)
+        made = self._decoder(torch.from_numpy(tokens).to(device), at, self._attend(sequences, ends, at))
         shift = int(self._decoder.traits.shift)
-        return [*range(len(sequences))], _picked(made, [at - shift for at in wanted])
+        return _picked(made, [at - shift for at in wanted])
+
+    def _attend(self, _: Sequence[OpenSequence], __: Sequence[int], ___: torch.Tensor) -> Attend | None:
+        """Returns the attention of a pass, None for the decoder's own."""
+        return None
 
     def refusal(self, _: int) -> str | None:
         """Returns None: nothing is kept, so a sequence of any length can be read."""
@@ -196,7 +205,7 @@ class PagedContext:
         scored = list[int]()
         for reading, end in self._planned(sequences):
             sequence, whole = sequences[reading.number], end == reading.whole
-            tokens = _shown(sequence.tokens[reading.begin : end], self._traits)
+            tokens = shown_tokens(sequence.tokens[reading.begin : end], self._traits)
             at = wanted[reading.number] - shift if whole else np.zeros(0, np.int64)
             opened = reading.border if whole else None
             pieces[reading.number] = Piece(reading.row, reading.begin, tokens, opened, at)
@@ -283,13 +292,14 @@ def _border(sequence: OpenSequence) -> int:
     return sequence.checked.end
 
 
-def _last(sequence: OpenSequence, canvas: int) -> int:
+def last_position(sequence: OpenSequence, canvas: int) -> int:
+    """Returns the end of what a full pass shows of a sequence."""
     block = sequence.block or sequence.checked
     assert block is not None
     return min(sequence.limit, max(sequence.begin + canvas, block.stop))
 
 
-def _shown(tokens: Ints, traits: Traits) -> Ints:
+def shown_tokens(tokens: Ints, traits: Traits) -> Ints:
     """Returns the tokens with the mask token in open positions."""
     return np.where(tokens < 0, traits.mask or 0, tokens)
 

@@ -17,6 +17,7 @@ import torch
 
 from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Ints
+from cinnabar.engine.diffusion.block_cache import BlockCacheContext
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.commitment import Commitment, grade
 from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
@@ -29,6 +30,7 @@ from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import Settings, settings_of
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
+from cinnabar.engine.precision import block_cache_asked
 from cinnabar.engine.time_limit import check_time
 from cinnabar.schemas.errors import ModelError
 
@@ -119,7 +121,8 @@ class Denoiser:
         elif isinstance(decoder, DiffusionGemma):
             self._context = NoiseContext(decoder, self.end)
         elif traits.visibility == "full":
-            self._context = FullContext(decoder, self.settings.canvas)
+            kind = BlockCacheContext if block_cache_asked() else FullContext
+            self._context = kind(decoder, self.settings.canvas)
         else:
             self._context = PagedContext(decoder, pages, page)
         self._tables = GraphTables(decoder, self.settings.local, constrained)
