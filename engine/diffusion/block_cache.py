@@ -60,7 +60,7 @@ class BlockCacheContext(FullContext):
         made: dict[int, torch.Tensor] = {}
         if rest:
             whole = self._read([sequences[at] for at in rest], [wanted[at] for at in rest])
-            made |= dict(zip(rest, whole.split([len(wanted[at]) for at in rest]), strict=True))
+            made |= dict(zip(rest, torch.split(whole, [len(wanted[at]) for at in rest]), strict=True))
         for at in alone:
             made[at] = self._read_block(sequences[at], wanted[at])
         self.whole, self.short = self.whole + len(rest), self.short + len(alone)
