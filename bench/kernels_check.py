@@ -38,6 +38,11 @@ KERNELS = {
     # Heads, key heads, width of a head, of a power of two, and turned; normed, scaled, heads of a program.
     "layer_parts_triton._queries": ("HHHHHHLHHHf", (32, 8, 128, 128, 128, 1, 0, 8)),
     "layer_parts_triton._gated": ("HH", (9728, 1024)),
+    # Experts of a token, of a power of two; softmax, bias, groups, those that count, normed, slots.
+    "expert_routing_triton._choose": ("FFLFf", (256, 256, 8, 0, 1, 8, 4, 1, 8)),
+    "expert_routing_triton._count": ("LIi", (256, 512, 1024)),
+    "expert_routing_triton._place": ("LILLi", (8, 1024)),
+    "expert_routing_triton._sum": ("HLFH", (2048, 8, 512)),
     "block_scan_triton._emissions": ("ILLFFFFF", (256,)),
     "block_scan_triton._allowed": ("ILLFF", (32, 32)),
     "block_scan_triton._recursions": ("ILLFFFFif", (32, 32)),
@@ -54,6 +59,7 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
     "compare_blocks.py": ("20",),
     "compare_attention.py": (),
     "compare_layer_parts.py": (),
+    "compare_experts.py": (),
 }
 _FOLDER = Path(__file__).parents[1] / "tests" / "kernels"
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+from cinnabar.kernels.expert_routing import ExpertRouting
+
 
 @dataclass(frozen=True, slots=True)
 class HeadShape:
@@ -50,7 +52,9 @@ class Written:
 
 
 class LayerParts:
-    """The definitions; `TritonLayerParts` has the kernels."""
+    """The definitions; `TritonLayerParts` has the kernels. `routing` is what experts take beside."""
+
+    routing = ExpertRouting()
 
     def add_norm(
         self, x: torch.Tensor, added: torch.Tensor | None, weight: torch.Tensor, epsilon: float

@@ -6,6 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
+from cinnabar.kernels.expert_routing_triton import TritonExpertRouting
 from cinnabar.kernels.layer_parts import HeadNorms, HeadShape, LayerParts, Positioned, Written
 
 #: Heads of a program, and numbers of one that gates.
@@ -94,6 +95,8 @@ def _gated(both, made, INNER: tl.constexpr, TILE: tl.constexpr):  # type: ignore
 
 class TritonLayerParts(LayerParts):
     """The kernels; the programs depend on the sizes of the model alone."""
+
+    routing = TritonExpertRouting()
 
     def add_norm(
         self, x: torch.Tensor, added: torch.Tensor | None, weight: torch.Tensor, epsilon: float

@@ -26,6 +26,7 @@ from cinnabar.engine.models.language.cache import PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import ExpertTraits, Traits
+from cinnabar.kernels.expert_routing import ExpertRouting
 from cinnabar.kernels.layer_parts import LayerParts
 from cinnabar.kernels.paged_attention import PagedRows, Sight
 
@@ -68,10 +69,14 @@ class CountedParts(LayerParts):
     def __init__(self, launches: Launches) -> None:
         for name in ("add_norm", "queries", "gated"):
             setattr(self, name, _counted(getattr(self, name), launches))
+        self.routing = ExpertRouting()
+        for name, many in (("chosen", 1), ("placed", 2), ("summed", 1)):
+            setattr(self.routing, name, _counted(getattr(self.routing, name), launches, many))
 
 
-def _counted(call: Callable[..., Any], launches: Launches) -> Callable[..., Any]:
+def _counted(call: Callable[..., Any], launches: Launches, many: int = 1) -> Callable[..., Any]:
     def run(*arguments: Any) -> Any:
+        launches.count += many - 1
         with launches.one():
             return call(*arguments)
 

@@ -42,3 +42,7 @@ def test_attention_over_pages_has_the_results_of_its_definition() -> None:
 
 def test_parts_of_a_layer_have_the_results_of_their_definitions() -> None:
     assert interpreted("compare_layer_parts.py") == "the layers' parts agree"
+
+
+def test_the_steps_of_experts_have_the_results_of_their_definitions() -> None:
+    assert interpreted("compare_experts.py") == "the experts agree"

@@ -1,8 +1,8 @@
-"""The layers of a decoder in ten launches each, for packed passes on a GPU.
+"""The layers of a decoder in eleven launches each, or some twenty with experts, for packed passes on a GPU.
 
 Matrices of one input are one matrix: queries, keys and values, and gate and up. The modules keep views of it, so that
-it takes no memory of its own. What lies between the products is one kernel each (kernels/layer_parts.py). Experts are
-computed as elsewhere.
+it takes no memory of its own. What lies between the products is one kernel each (kernels/layer_parts.py), and so are
+the steps that bring tokens to their experts and back (kernels/expert_routing.py).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from torch import nn
 from cinnabar.engine.models.language.attention import PackedTokens, PagedKernel
 from cinnabar.engine.models.language.cache import PagedCache
 from cinnabar.engine.models.language.decoder import Attention, Decoder, DecoderLayer
-from cinnabar.engine.models.language.experts import FeedForward
+from cinnabar.engine.models.language.experts import FeedForward, Mixture
 from cinnabar.engine.models.language.float8 import Float8Linear, float8_product
+from cinnabar.kernels.expert_routing import Routing
 from cinnabar.kernels.layer_parts import HeadNorms, HeadShape, LayerParts, Positioned, Written
 
 
@@ -59,10 +60,7 @@ class FusedLayers:
             q = parts.queries(layer.projected(normed), self._shape, at, layer.norms, written)
             seen = attend(q, keys, values, rows, cache.size, traits.visibility, traits.block)
             x, normed = parts.add_norm(x, layer.out(seen.flatten(1)), layer.behind.weight, layer.behind.epsilon)
-            if layer.gate_up is None:
-                added = layer.mlp(normed)
-            else:
-                added = layer.down(parts.gated(layer.gate_up(normed)))
+            added = layer.inner(normed, parts)
         last = decoder.model.norm
         return parts.add_norm(x, added, last.weight, last.epsilon)[1]
 
@@ -73,23 +71,67 @@ class _Layer:
     def __init__(self, layer: DecoderLayer) -> None:
         own = layer.self_attn
         self.before, self.behind = layer.input_layernorm, layer.post_attention_layernorm
-        self.out, self.mlp = own.o_proj, layer.mlp
+        self.out = own.o_proj
         self.projected = _joined([own.q_proj, own.k_proj, own.v_proj])
         self.norms: HeadNorms | None = None
         if own.normed:
             self.norms = HeadNorms(own.q_norm.weight, own.k_norm.weight, own.q_norm.epsilon)
-        self.gate_up: Product | None = None
+        self.dense: _Gated | None = None
+        self.mixture: _Mixed | None = None
         if isinstance(layer.mlp, FeedForward):
-            self.gate_up = _joined([layer.mlp.gate_proj, layer.mlp.up_proj])
-            self.down = layer.mlp.down_proj
+            self.dense = _Gated(layer.mlp)
+        if isinstance(layer.mlp, Mixture):
+            self.mixture = _Mixed(layer.mlp)
+
+    def inner(self, x: torch.Tensor, parts: LayerParts) -> torch.Tensor:
+        """Returns what the feed-forward net, or the experts, make of [N, D]."""
+        if self.mixture is not None:
+            return self.mixture(x, parts)
+        assert self.dense is not None
+        return self.dense(x, parts)
+
+
+class _Gated:
+    """A feed-forward net with joined matrices."""
+
+    def __init__(self, net: FeedForward) -> None:
+        self._gate_up, self._down = _joined([net.gate_proj, net.up_proj]), net.down_proj
+
+    def __call__(self, x: torch.Tensor, parts: LayerParts) -> torch.Tensor:
+        made: torch.Tensor = self._down(parts.gated(self._gate_up(x)))
+        return made
+
+
+class _Mixed:
+    """A mixture of experts, each of which meets its tokens in one product."""
+
+    def __init__(self, mixture: Mixture) -> None:
+        gate, traits = mixture.gate, mixture.gate.traits
+        self._router, self._bias = gate.weight.float(), None if gate.expert_bias is None else gate.expert_bias.float()
+        self._routing = Routing(
+            traits.count, traits.chosen, traits.softmax, traits.groups, traits.chosen_groups, traits.normed,
+            traits.scale,
+        )  # fmt: skip
+        self._experts = mixture.experts
+        self._shared = None if mixture.shared_experts is None else _Gated(mixture.shared_experts)
+
+    def __call__(self, x: torch.Tensor, parts: LayerParts) -> torch.Tensor:
+        routing = parts.routing
+        chosen, weights = routing.chosen(F.linear(x.float(), self._router), self._bias, self._routing)
+        placed = routing.placed(chosen, self._routing.count)
+        both = self._experts.gate_up_proj(x.index_select(0, placed.token), placed.ends)
+        made = self._experts.down_proj(parts.gated(both), placed.ends)
+        summed = routing.summed(made, placed, weights)
+        return summed if self._shared is None else summed + self._shared(x, parts)
 
 
 def _joinable(layer: nn.Module) -> list[nn.Module]:
     assert isinstance(layer, DecoderLayer)
     own: Attention = layer.self_attn
     found: list[nn.Module] = [own.q_proj, own.k_proj, own.v_proj, own.o_proj]
-    if isinstance(layer.mlp, FeedForward):
-        found += [layer.mlp.gate_proj, layer.mlp.up_proj, layer.mlp.down_proj]
+    net = layer.mlp.shared_experts if isinstance(layer.mlp, Mixture) else layer.mlp
+    if isinstance(net, FeedForward):
+        found += [net.gate_proj, net.up_proj, net.down_proj]
     return found
 
 

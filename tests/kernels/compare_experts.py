@@ -1,0 +1,47 @@
+"""Compares the steps of experts by the Triton kernels with their definitions.
+
+Run it with TRITON_INTERPRET=1 on a CPU, or without that on a CUDA device.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from cinnabar.kernels.expert_routing import ExpertRouting, Routing
+from cinnabar.kernels.expert_routing_triton import TritonExpertRouting
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+#: Tokens, and how experts are chosen: LLaDA 2's, Qwen3's, one of many, and numbers that are no powers of two.
+CASES = [
+    (5, Routing(8, 3, False, 4, 2, True, 2.5)),
+    (7, Routing(6, 2, True, 1, 1, True, 1.0)),
+    (1, Routing(16, 1, True, 1, 1, True, 1.0)),
+    (700, Routing(12, 4, False, 3, 3, False, 0.5)),
+]
+
+
+def compare(number: int, many: int, routing: Routing) -> None:
+    """Fails where they differ."""
+    draw = torch.Generator().manual_seed(number)
+    plain, kernels = ExpertRouting(), TritonExpertRouting()
+    scores = torch.randn(many, routing.count, generator=draw).to(DEVICE)
+    bias = None if routing.softmax else torch.randn(routing.count, generator=draw).to(DEVICE) / 4
+    experts, weights = plain.chosen(scores, bias, routing)
+    found, held = kernels.chosen(scores, bias, routing)
+    assert torch.equal(found, experts), (found, experts)
+    torch.testing.assert_close(held, weights)
+    wanted, made = plain.placed(experts, routing.count), kernels.placed(experts, routing.count)
+    for name in ("token", "back", "ends"):
+        assert torch.equal(getattr(made, name), getattr(wanted, name)), name
+    each = torch.randn(experts.numel(), 530, generator=draw).to(DEVICE)
+    torch.testing.assert_close(kernels.summed(each, wanted, weights), plain.summed(each, wanted, weights))
+
+
+def main() -> None:
+    """Compares all cases."""
+    for number, (many, routing) in enumerate(CASES):
+        compare(number, many, routing)
+    print("the experts agree")
+
+
+main()
