@@ -32,7 +32,8 @@ def _choose(  # type: ignore[no-untyped-def]
     choice = shares
     if BIASED:
         choice = choice + tl.load(bias + expert, mask=inside, other=0.0)
-    choice = tl.where(inside, choice, _NONE)
+    # What is no number must not win over the experts that there are.
+    choice = tl.where(inside & (choice == choice), choice, _NONE)
     if GROUPS > 1:
         size: tl.constexpr = COUNT // GROUPS
         of_group = expert // size

@@ -1,7 +1,7 @@
 """What lies between the products of matrices in a decoder's layer: definitions, for kernels that take one launch each.
 
-The plain modules need some forty launches a layer, each of which a GPU waits microseconds for; with these kernels and
-joined matrices (engine/models/language/fused_layers.py) there are ten.
+The plain modules need 57 launches a layer, each of which a GPU waits microseconds for; with these kernels and joined
+matrices (engine/models/language/fused_layers.py) there are eleven (`python -m bench.engine.launches`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class LayerParts:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns (x + added, its RMS norm times `weight`), both [N, D] in the dtype of x (arXiv 1910.07467)."""
         total = x if added is None else x + added
-        return total, _normed(total, weight, epsilon)
+        return total, normed(total, weight, epsilon)
 
     def queries(
         self, joined: torch.Tensor, shape: HeadShape, at: Positioned, norms: HeadNorms | None, written: Written
@@ -73,8 +73,8 @@ class LayerParts:
         parts = joined.view(len(joined), -1, shape.width)
         q, k, v = torch.split(parts, [shape.heads, shape.key_heads, shape.key_heads], 1)
         if norms is not None:
-            q, k = _normed(q, norms.queries, norms.epsilon), _normed(k, norms.keys, norms.epsilon)
-        q, k = _turned(q, at, shape.rotary), _turned(k, at, shape.rotary)
+            q, k = normed(q, norms.queries, norms.epsilon), normed(k, norms.keys, norms.epsilon)
+        q, k = (turned(one, at.cosines[:, None], at.sines[:, None]) for one in (q, k))
         if at.scale is not None:
             q = q * at.scale[:, None, None]
         written.keys.index_copy_(0, written.places, k)
@@ -87,13 +87,19 @@ class LayerParts:
         return F.silu(gate) * up
 
 
-def _normed(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+def normed(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """Returns x by the root of its mean square, in float32, times the weight; x: [..., D], weight: [D]."""
     wide = x.float()
     return weight * (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)).to(x.dtype)
 
 
-def _turned(x: torch.Tensor, at: Positioned, rotary: int) -> torch.Tensor:
+def turned(x: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) -> torch.Tensor:
+    """Returns x with its halves turned against each other by angles; both broadcast to [..., W].
+
+    With angles for fewer numbers than x has only the first numbers turn.
+    """
+    rotary = cosines.shape[-1]
     x, still = x[..., :rotary], x[..., rotary:]
     first, second = x.chunk(2, -1)
-    made = x * at.cosines[:, None] + torch.cat([-second, first], -1) * at.sines[:, None]
+    made = x * cosines + torch.cat([-second, first], -1) * sines
     return torch.cat([made, still], -1) if still.shape[-1] else made

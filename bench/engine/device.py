@@ -8,8 +8,8 @@ random tokens; its time is the median of several, with the scores of all open po
 that of `time_model`. The constraint's share is that of all that a decoding does beside. Documents are pages of the
 small model, grown to half a billion parameters, beside the same body one token a pass with xgrammar's masks.
 
-Each row is written to the JSON file as it is measured. A row that fails says why, and the next one follows; run again,
-and what the file has of this commit stays, but for failures.
+Each row is written to the JSON file as it is measured. A row that fails says why, and the next one follows, unless the
+device itself is lost; run again, and what the file has of this commit stays, but for failures.
 """
 
 from __future__ import annotations
@@ -201,7 +201,8 @@ def measured(jobs: Jobs, place: Path, key: str) -> int:
     failed = 0
     for name, job in jobs.items():
         found = kept.get(name)
-        if found is None or found.get("key") != key or "error" in found:
+        # Two changed trees have the same name.
+        if found is None or found.get("key") != key or "error" in found or "-dirty" in key:
             try:
                 found = {"key": key, "rows": job()}
             except Exception as error:
@@ -209,7 +210,9 @@ def measured(jobs: Jobs, place: Path, key: str) -> int:
                 failed += 1
             kept[name] = found
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            part = place.with_suffix(".part")
+            part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            part.replace(place)
         rows = found.get("rows") or [[name, f"failed: {found['error']}"]]
         assert isinstance(rows, list)
         for row in rows:

@@ -24,22 +24,19 @@ from cinnabar.engine.models.language.memory import cache_budget, free_memory
 
 #: How far keys may have moved, as a share of their length, in any layer.
 MOVED = 0.3
+#: Longer texts keep nothing.
+LONGEST = 8192
 #: Keys and values of a layer, each [1, G, T, W].
 Layer = tuple[torch.Tensor, torch.Tensor]
 
 
 @dataclass(slots=True)
 class _Kept:
-    """What the first pass of a block left: the block [begin, stop), the text's end, and all keys and values."""
+    """What the first pass of a block left: the block [begin, stop), and all keys and values."""
 
     begin: int
     stop: int
-    end: int
     layers: list[Layer]
-
-    @property
-    def bytes(self) -> int:
-        return sum(one.nbytes for layer in self.layers for one in layer)
 
 
 class BlockCacheContext(FullContext):
@@ -49,26 +46,42 @@ class BlockCacheContext(FullContext):
         super().__init__(decoder, canvas)
         self._kept: dict[int, _Kept] = {}
         self._exact: set[int] = set()
+        #: The bytes that each sequence which joined may take, and those of all that there are.
+        self._promised: dict[int, int] = {}
         free = free_memory(decoder.device)
         self._budget = None if free is None else cache_budget(free)
         self.whole = self.short = 0
 
+    def join(self, sequence: OpenSequence) -> bool:
+        """Takes a sequence in; returns False if its keys have no room beside those of the others."""
+        traits, tokens = self._decoder.traits, sequence.limit
+        dtype = self._decoder.model.embed_tokens.weight.dtype
+        # A text that is too long is read exactly, on every machine.
+        each = 2 * traits.layers * traits.key_heads * traits.head_width * dtype.itemsize
+        needed = 0 if tokens > LONGEST else each * tokens
+        full = self._budget is not None and needed + sum(self._promised.values()) > self._budget
+        if self._promised and full:
+            return False
+        self._promised[id(sequence)] = needed
+        return True
+
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
         """Reads whole what has no keys for its open block, and of the others the block; see `Context.hidden`."""
-        alone = [at for at, sequence in enumerate(sequences) if self._has_keys(sequence)]
+        alone = {at: kept for at, sequence in enumerate(sequences) if (kept := self._keys(sequence)) is not None}
         rest = [at for at in range(len(sequences)) if at not in alone]
         made: dict[int, torch.Tensor] = {}
         if rest:
             whole = self._read([sequences[at] for at in rest], [wanted[at] for at in rest])
             made |= dict(zip(rest, torch.split(whole, [len(wanted[at]) for at in rest]), strict=True))
-        for at in alone:
-            made[at] = self._read_block(sequences[at], wanted[at])
+        for at, kept in alone.items():
+            made[at] = self._read_block(sequences[at], wanted[at], kept)
         self.whole, self.short = self.whole + len(rest), self.short + len(alone)
         return [*range(len(sequences))], torch.cat([made[at] for at in range(len(sequences))])
 
     def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002 — nothing is shared
         """Drops the keys of a sequence."""
         self._kept.pop(id(sequence), None)
+        self._promised.pop(id(sequence), None)
         self._exact.discard(id(sequence))
 
     def rewind(self, sequence: OpenSequence, begin: int) -> None:  # noqa: ARG002 — all keys depend on the text there
@@ -78,41 +91,45 @@ class BlockCacheContext(FullContext):
     def clear(self) -> None:
         """Drops all keys."""
         self._kept.clear()
+        self._promised.clear()
         self._exact.clear()
 
-    def _has_keys(self, sequence: OpenSequence) -> bool:
+    def _keys(self, sequence: OpenSequence) -> _Kept | None:
         kept, block = self._kept.get(id(sequence)), sequence.block
-        return kept is not None and block is not None and (kept.begin, kept.stop) == (block.begin, block.stop)
+        fits = kept is not None and block is not None and (kept.begin, kept.stop) == (block.begin, block.stop)
+        return kept if fits else None
 
     def _attend(self, sequences: Sequence[OpenSequence], ends: Sequence[int], positions: torch.Tensor) -> Attend:
-        """Returns the attention of a whole pass, which keeps the keys and values of each text."""
-        plain = self_attention(self._decoder.traits, positions)
-        fresh: dict[int, list[Layer]] = {at: [] for at in range(len(sequences))}
-        layers = self._decoder.traits.layers
+        """Returns the attention of a whole pass, which keeps the keys and values of texts that have a next one."""
+        plain, last = self_attention(self._decoder.traits, positions), self._decoder.traits.layers - 1
+        keeping = [at for at, sequence in enumerate(sequences) if self._keeps(sequence)]
+        before = {at: self._kept.pop(id(sequences[at]), None) for at in keeping}
+        fresh: dict[int, list[Layer]] = {at: [] for at in keeping}
+        far = dict.fromkeys(keeping, 0.0)
 
         def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
-            for at, end in enumerate(ends):
-                fresh[at].append((k[at : at + 1, :, :end].clone(), v[at : at + 1, :, :end].clone()))
-                if layer == layers - 1:
-                    self._keep(sequences[at], end, fresh[at])
+            for at in keeping:
+                new = k[at : at + 1, :, : ends[at]].clone(), v[at : at + 1, :, : ends[at]].clone()
+                fresh[at].append(new)
+                if (old := before[at]) is not None:
+                    far[at] = max(far[at], moved(old.layers[layer], new, old.begin, old.stop))
+                    # The old ones go as the new ones come.
+                    old.layers[layer] = new
+                block = sequences[at].block
+                if layer == last and before[at] is not None and far[at] > MOVED:
+                    self._exact.add(id(sequences[at]))
+                elif layer == last and block is not None:
+                    self._kept[id(sequences[at])] = _Kept(block.begin, block.stop, fresh[at])
             return plain(q, k, v, layer)
 
         return attend
 
-    def _keep(self, sequence: OpenSequence, end: int, layers: list[Layer]) -> None:
-        before = self._kept.pop(id(sequence), None)
-        if before is not None and moved(before.layers, layers, before.begin, before.stop) > MOVED:
-            self._exact.add(id(sequence))
-        block = sequence.block
-        if block is None or id(sequence) in self._exact:
-            return
-        kept = _Kept(block.begin, block.stop, end, layers)
-        if self._budget is None or kept.bytes + sum(one.bytes for one in self._kept.values()) <= self._budget:
-            self._kept[id(sequence)] = kept
+    def _keeps(self, sequence: OpenSequence) -> bool:
+        return sequence.block is not None and id(sequence) not in self._exact and bool(self._promised.get(id(sequence)))
 
-    def _read_block(self, sequence: OpenSequence, wanted: Ints) -> torch.Tensor:
+    def _read_block(self, sequence: OpenSequence, wanted: Ints, kept: _Kept) -> torch.Tensor:
         """Returns the hidden states of wanted positions of the open block, from a pass over the block alone."""
-        kept, shift = self._kept[id(sequence)], int(self._decoder.traits.shift)
+        shift = int(self._decoder.traits.shift)
         # With the shift the token before the block scores its first position.
         begin = max(kept.begin - shift, 0)
         tokens = shown_tokens(sequence.tokens[begin : kept.stop], self._decoder.traits)
@@ -130,12 +147,10 @@ class BlockCacheContext(FullContext):
         return made[0].index_select(0, torch.from_numpy(wanted - shift - begin).to(device))
 
 
-def moved(before: Sequence[Layer], after: Sequence[Layer], begin: int, stop: int) -> float:
-    """Returns how far the keys outside of a block moved, as a share of their length, in the layer where it is most."""
-    most = 0.0
-    for (old, _), (new, _) in zip(before, after, strict=True):
-        end = min(old.shape[2], new.shape[2])
-        at = torch.from_numpy(np.r_[0 : min(begin, end), min(stop, end) : end]).to(new.device)
-        one, other = old.index_select(2, at).float(), new.index_select(2, at).float()
-        most = max(most, float((one - other).norm() / other.norm().clamp_min(1e-12)))
-    return most
+def moved(before: Layer, after: Layer, begin: int, stop: int) -> float:
+    """Returns how far a layer's keys outside of a block moved, as a share of their length."""
+    (old, _), (new, _) = before, after
+    end = min(old.shape[2], new.shape[2])
+    at = torch.from_numpy(np.r_[0 : min(begin, end), min(stop, end) : end]).to(new.device)
+    one, other = old.index_select(2, at).float(), new.index_select(2, at).float()
+    return float((one - other).norm() / other.norm().clamp_min(1e-12))

@@ -19,6 +19,9 @@ from cinnabar.engine.scheduler import failure_of, out_of_memory
 from cinnabar.engine.time_limit import check, deadline
 from cinnabar.schemas.errors import RunError
 
+#: How many times an answer goes back although no beginning of it is accepted.
+BLIND = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
@@ -129,14 +132,17 @@ class Run:
         """Returns the position and the token with which the answer left the records that the judge accepts.
 
         None if the judge accepts the whole answer. If it accepts no beginning of it with a smallest rest, the last
-        token that the model chose is at fault. `earlier`: the one chosen before that, which may be the one that began a
-        part of which no text is accepted.
+        token that the model chose is at fault, the first few times: that the fault is there is a guess. `earlier`: the
+        one chosen before that, which may be the one that began a part of which no text is accepted.
         """
         tokens, chosen = self._part()
         if self._accepts(self._texts.text(tokens.tolist())):
             return None
         at = self._accepted_tokens(tokens)
-        at = len(tokens) - 1 if at < 0 else at
+        if at < 0:
+            if self.repairs >= BLIND:
+                return None
+            at = len(tokens) - 1
         # A forced token follows from one that the model chose.
         before = np.flatnonzero(chosen[: at + 1])
         if not len(before):

@@ -1,8 +1,8 @@
 """Drawing tokens at a temperature: the best of logits with Gumbel noise is a draw from their softmax.
 
 A position has the same noise in each pass, made from the request's seed, its place and the token by a hash (SplitMix64,
-Steele et al. 2014) where the logits are. So a draw depends on no other request and on no device, a token that is masked
-again changes with its context alone, and a schema is enforced as without noise.
+Steele et al. 2014) where the logits are. So a draw depends on no other request, a token that is masked again changes
+with its context alone, and a schema is enforced as without noise.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Sampling:
 
 
 def gumbel(many: int, seed: int, place: int, device: torch.device) -> torch.Tensor:
-    """Returns Gumbel noise, [many] float32, the same for the same seed and place on every device."""
+    """Returns Gumbel noise, [many] float32, the same for the same seed and place but for the device's logarithm."""
     key = _mixed((_mixed(seed & _WORD) + place * _STEP) & _WORD)
     bits = torch.arange(1, many + 1, device=device) * _signed(_STEP) + _signed(key)
     bits = (bits ^ _right(bits, 30)) * _signed(_FIRST)
     bits = (bits ^ _right(bits, 27)) * _signed(_SECOND)
-    # The upper 24 bits, as many as a float32 holds, in the middle of their steps: never 0 or 1.
-    uniform = (_right(bits ^ _right(bits, 31), 40).float() + 0.5) * 2.0**-24
+    # The upper 23 bits, so that a float32 holds the middle of their steps exactly: never 0 or 1.
+    uniform = (_right(bits ^ _right(bits, 31), 41).float() + 0.5) * 2.0**-23
     return -torch.log(-torch.log(uniform))
 
 

@@ -262,11 +262,5 @@ class _Raised:
         raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
         if self.surer:
             # Nobody asked for the long lists, so the record has its own ones.
-            raised = replace(
-                raised,
-                leaves=_without(raised.leaves, self.long),
-                rows=_without(raised.rows, self.long),
-                lists=_without(raised.lists, self.long),
-            )
-            raised = surer_record(self.form, own, raised)
+            raised = surer_record(self.form, own, raised, self.long)
         return with_facts(self.form, raised, self.lower.facts)

@@ -7,7 +7,6 @@ are still owed. So they become states of the record's language, and hold at ever
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from cinnabar.schemas.form.form import ObjectNode
@@ -93,18 +92,26 @@ class MemberRules:
             at = self.passed(at, one)
         return at is not None and not at.owed and at.many >= self._least
 
-    def states(self, node: ObjectNode) -> Iterator[tuple[int, int]]:
-        """Yields for each group of members its number, and how many ways there are to come to it."""
+    def ways(self, node: ObjectNode, most: int) -> tuple[int, ...] | None:
+        """Returns for each group of members how many ways there are to come to one of it; None if more than `most`."""
+        found: list[int] = []
         ways = {Seen()}
         for number in range(len(node.properties) + len(node.rest)):
-            yield number, len(ways)
-            taken, reached = {self.taken(seen, number) for seen in ways}, set[Seen]()
+            taken = self._taken(ways, number)
             if number >= len(node.properties):
                 # Any number of open members may follow one another.
-                reached, taken = set(), set(ways)
-                while taken - reached:
-                    reached |= {seen for seen in taken if seen is not None}
-                    taken = {found for seen in reached if (found := self.taken(seen, number)) is not None}
+                fresh = taken - ways
+                while fresh and len(ways) <= most:
+                    ways |= fresh
+                    fresh = self._taken(fresh, number) - ways
+                taken = set(ways)
+            if len(ways) > most:
+                return None
+            found.append(len(ways))
             if number >= len(node.properties) or not node.properties[number].required:
-                taken |= {self.passed(seen, number) for seen in ways}
-            ways = {seen for seen in {*taken, *reached} if seen is not None}
+                taken |= {passed for seen in ways if (passed := self.passed(seen, number)) is not None}
+            ways = taken
+        return tuple(found)
+
+    def _taken(self, ways: set[Seen], number: int) -> set[Seen]:
+        return {taken for seen in ways if (taken := self.taken(seen, number)) is not None}

@@ -37,6 +37,8 @@ from cinnabar.schemas.regex.patterns import written
 COMFORTABLE = 4_000
 #: The most options of a list without repeats that become states: each of their subsets is one.
 UNIQUE = 6
+#: The most ways to come to a member that become states; an object with more of them is left to the judge.
+WAYS = 256
 #: More than any part has.
 _UNLIMITED = MAX_RAW_STATES
 
@@ -111,10 +113,17 @@ def _left_out(form: Form, plan: _Plan) -> Iterator[str]:
         if isinstance(node, ArrayNode) and not plan.group(node).exact:
             most = "" if node.max_items is None else f" to {node.max_items}"
             yield f"{node.path or '/'}: {node.min_items}{most} items"
-        elif isinstance(node, ObjectNode) and plan.rules(node) is None and MemberRules.of(node) is not None:
+        elif isinstance(node, ObjectNode) and _members_left(node, plan):
             yield f"{node.path or '/'}: which properties are there"
         elif isinstance(node, Slot) and (node.max_length is not None or plan.text(node) is not node.automaton):
             yield f"{node.path or '/'}: {node.bounds or 'the length'}"
+
+
+def _members_left(node: ObjectNode, plan: _Plan) -> bool:
+    """Whether the judge decides on which members are there: too many ways, or a name that is one of many open ones."""
+    declared = {place.name for place in node.properties}
+    opened = any(not declared.issuperset((name, *others)) for name, others in node.demands) and bool(node.rest)
+    return opened or (plan.rules(node) is None and MemberRules.of(node) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +149,7 @@ class _Plan:
         self._sizes: dict[int, int] = {}
         self._groups: dict[int, Group] = {}
         self._rules: dict[int, MemberRules | None] = {}
+        self._ways: dict[int, tuple[int, ...]] = {}
 
     def text(self, slot: Slot) -> Automaton:
         """The texts of a slot, without a bound on length that takes too many states."""
@@ -167,10 +177,12 @@ class _Plan:
         """The demands on the members of an object that become states; None if there are none."""
         if id(node) not in self._rules:
             rules = MemberRules.of(node)
-            if rules is not None:
-                more = sum((ways - 1) * self._member(node, number) for number, ways in rules.states(node))
-                rules = None if more > self.limits.copies else rules
-            self._rules[id(node)] = rules
+            ways = None if rules is None else rules.ways(node, WAYS)
+            if ways is not None:
+                more = sum((many - 1) * self._member(node, number) for number, many in enumerate(ways))
+                ways = None if more > self.limits.copies else ways
+            self._rules[id(node)] = None if ways is None else rules
+            self._ways[id(node)] = ways or (1,) * (len(node.properties) + len(node.rest))
         return self._rules[id(node)]
 
     def spells_unique(self, node: ArrayNode) -> bool:
@@ -226,11 +238,10 @@ class _Plan:
             rows = self.group(node).parts - len(node.prefix)
             fixed = sum(self.size(part) + 3 for part in node.prefix)
             return 8 + fixed + (rows * self._row(node) if rows > 0 else 0)
-        rules = self.rules(node)
-        ways = dict(rules.states(node)) if rules is not None else {}
-        named = sum(self._member(node, at) * ways.get(at, 1) for at in range(len(node.properties)))
-        first = len(node.properties)
-        return 8 + named + sum(self.size(rest) * ways.get(first + at, 1) for at, rest in enumerate(node.rest))
+        self.rules(node)
+        ways, first = self._ways[id(node)], len(node.properties)
+        named = sum(self._member(node, at) * ways[at] for at in range(first))
+        return 8 + named + sum(self.size(rest) * ways[first + at] for at, rest in enumerate(node.rest))
 
 
 def _relaxed(slot: Slot) -> Automaton:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from cinnabar.schemas.errors import NoValue
 from cinnabar.schemas.judging.resources import Place
 from cinnabar.schemas.reading.algebra import forbidden, intersect, restrict, types_of, union
-from cinnabar.schemas.reading.denial import Denial
+from cinnabar.schemas.reading.denial import Denial, beyond
+from cinnabar.schemas.reading.language import NO_AUTOMATON
 from cinnabar.schemas.reading.named_types import ANY_TYPE
 from cinnabar.schemas.reading.reading_state import CUT, ReadingState, TooMany
 from cinnabar.schemas.reading.scalars import constant_meaning, located
@@ -120,7 +122,13 @@ def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, lev
         texts = {annotation(value) for value in values}
         parts = [_without(branch, texts) for branch in branches(shape)]
         left = union([part for part in parts if part is not None])
-    elif "not" in schema and (reader.denying or (isinstance(denied, Mapping) and denied.keys() <= _OF_NUMBERS)):
+    elif isinstance(denied, Mapping) and denied and denied.keys() <= _OF_NUMBERS:
+        parts = [beyond(keyword, value) for keyword, value in denied.items()]
+        if not any(isinstance(part, Anything) for part in parts):
+            apart = union([part for part in parts if part is not None])
+            with suppress(*NO_AUTOMATON):
+                left = None if apart is None else intersect(shape, apart)
+    elif reader.denying and "not" in schema:
         what = Denial(reader.documents, lambda place: reader.optional(place, ANY_TYPE, level))
         with located(schema.pointer("not"), "not"):
             broken = what.of(schema.below("not"))

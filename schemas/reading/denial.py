@@ -33,6 +33,8 @@ from cinnabar.schemas.reading.shape import (
 
 #: The deepest nesting of schemas that is followed.
 DEEPEST = 6
+#: Steps whose multiples numbers can be kept apart from by a few states: about as many as the step.
+LEAST_STEP, LARGEST_STEP = Decimal("0.01"), 100
 
 Read = Callable[[Place], Shape | None]
 
@@ -94,7 +96,7 @@ class Denial:
                     part = self.of(schema.below(keyword), deep)
                     yield Array(part)
                 case _:
-                    yield _beyond(keyword, value)
+                    yield beyond(keyword, value)
 
     def _all_denied(self, places: Sequence[Place], deep: int) -> Shape | None:
         """The values that break each of these schemas."""
@@ -117,7 +119,7 @@ class Denial:
                 yield Object((), Anything(), names=kind, min_properties=1)
 
 
-def _beyond(keyword: str, value: Any) -> Shape | None:
+def beyond(keyword: str, value: Any) -> Shape | None:
     """The values that break a bound."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
         return Anything()
@@ -127,7 +129,7 @@ def _beyond(keyword: str, value: Any) -> Shape | None:
         return Anything()
     exact, whole = Decimal(str(value)), int(value)
     match keyword:
-        case "multipleOf" if exact > 0:
+        case "multipleOf" if LEAST_STEP <= exact <= LARGEST_STEP:
             return Number(apart=(exact,))
         case "minimum":
             return Number(exclusive_maximum=exact)

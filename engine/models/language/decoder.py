@@ -18,6 +18,7 @@ from cinnabar.engine.models.language.attention import Attend, self_attention
 from cinnabar.engine.models.language.experts import FeedForward, Mixture
 from cinnabar.engine.models.language.rotary import Rotary, Turn
 from cinnabar.engine.models.language.traits import Traits
+from cinnabar.kernels.layer_parts import normed, turned
 
 
 class RmsNorm(nn.Module):
@@ -30,9 +31,7 @@ class RmsNorm(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x: [..., D]; returns the same shape and dtype."""
-        wide = x.float()
-        normed = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.epsilon)
-        return self.weight * normed.to(x.dtype)
+        return normed(x, self.weight, self.epsilon)
 
 
 class Attention(nn.Module):
@@ -66,24 +65,12 @@ class Attention(nn.Module):
         v = v.view(rows, length, self.key_heads, self.head_width).transpose(1, 2)
         if self.normed:
             q, k = self.q_norm(q), self.k_norm(k)
-        q, k = turned(q.transpose(1, 2), turn), turned(k.transpose(1, 2), turn)
+        q, k = (turned(one.transpose(1, 2), turn.cosines, turn.sines) for one in (q, k))
         if turn.scale is not None:
             q = q * turn.scale
         out = attend(q, k, v, layer)
         made: torch.Tensor = self.o_proj(out.transpose(1, 2).reshape(rows, length, -1))
         return made
-
-
-def turned(x: torch.Tensor, turn: Turn) -> torch.Tensor:
-    """x: [R, H, T, W], its halves turned against each other by the angles of the positions.
-
-    With a rotary width below W only the first numbers turn.
-    """
-    rotary = turn.cosines.shape[-1]
-    x, still = x[..., :rotary], x[..., rotary:]
-    first, second = x.chunk(2, -1)
-    made = x * turn.cosines + torch.cat([-second, first], -1) * turn.sines
-    return torch.cat([made, still], -1) if still.shape[-1] else made
 
 
 class DecoderLayer(nn.Module):
@@ -160,8 +147,8 @@ class Decoder(nn.Module):
         turn = self.rotary(positions.clamp_min(0), x.dtype)
         for layer, part in enumerate(self.model.layers):
             x = part(x, turn, attend, layer)
-        normed: torch.Tensor = self.model.norm(x)
-        return normed
+        last: torch.Tensor = self.model.norm(x)
+        return last
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """hidden: [..., D]; returns [..., V] in the dtype of the weights."""

@@ -16,11 +16,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from cinnabar.engine.models.language.cache import NOWHERE
-from cinnabar.engine.models.language.decoder import Body, Decoder, RmsNorm, turned
+from cinnabar.engine.models.language.decoder import Body, Decoder, RmsNorm
 from cinnabar.engine.models.language.experts import Experts, FeedForward
 from cinnabar.engine.models.language.memory import LOGITS
 from cinnabar.engine.models.language.rotary import Rotary, Turn
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
+from cinnabar.kernels.layer_parts import turned
 
 #: Keys and values [H, S, W] of the last S positions that one layer has read.
 Held = tuple[torch.Tensor, torch.Tensor]
@@ -115,7 +116,9 @@ class GemmaAttention(nn.Module):
         k = self.k_proj(x).view(len(x), -1, self.head)
         v = k if self.v_proj is None else self.v_proj(x).view(len(x), -1, self.head)
         v = normed(v, self.epsilon).transpose(0, 1)
-        q, k = (turned(one.transpose(0, 1)[None], turn)[0] for one in (q, self.k_norm(k)))
+        q, k = (
+            turned(one.transpose(0, 1)[None], turn.cosines, turn.sines)[0] for one in (q, self.k_norm(k))
+        )
         made: torch.Tensor = self.o_proj(attend(q, k, v).transpose(0, 1).reshape(len(x), -1))
         return made
 

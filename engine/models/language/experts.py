@@ -14,6 +14,17 @@ from torch import nn
 
 from cinnabar.engine.models.integer_products import project
 from cinnabar.engine.models.language.traits import ExpertTraits
+from cinnabar.kernels.expert_routing import ExpertRouting, Routing
+
+#: The steps of experts by their definitions.
+ROUTING = ExpertRouting()
+
+
+def routing_of(traits: ExpertTraits) -> Routing:
+    """Returns how a model of these traits chooses experts."""
+    return Routing(
+        traits.count, traits.chosen, traits.softmax, traits.groups, traits.chosen_groups, traits.normed, traits.scale
+    )
 
 
 class FeedForward(nn.Module):
@@ -48,21 +59,8 @@ class Router(nn.Module):
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """x: [N, D]; returns (experts [N, K] int64, their weights [N, K] float32)."""
-        traits = self.traits
-        scores = F.linear(x.float(), self.weight.float())
-        scores = scores.softmax(-1) if traits.softmax else scores.sigmoid()
-        choice = scores if self.expert_bias is None else scores + self.expert_bias.float()
-        if traits.groups > 1:
-            grouped = choice.view(len(x), traits.groups, -1)
-            # A group is as good as its two best experts.
-            best = grouped.topk(2, -1).values.sum(-1).topk(traits.chosen_groups, -1).indices
-            open_groups = torch.zeros_like(grouped[..., 0], dtype=torch.bool).scatter_(1, best, True)
-            choice = grouped.masked_fill(~open_groups.unsqueeze(-1), -torch.inf).flatten(1)
-        chosen = choice.topk(traits.chosen, -1).indices
-        weights = scores.gather(1, chosen)
-        if traits.chosen > 1 and traits.normed:
-            weights = weights / (weights.sum(-1, keepdim=True) + 1e-20)
-        return chosen, weights * traits.scale
+        bias = None if self.expert_bias is None else self.expert_bias.float()
+        return ROUTING.chosen(F.linear(x.float(), self.weight.float()), bias, routing_of(self.traits))
 
 
 class ExpertMatrices(nn.Module):
@@ -95,16 +93,10 @@ class Experts(nn.Module):
 
     def forward(self, x: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """x: [N, D]; chosen, weights: [N, K]; returns [N, D], the weighted sum of what the chosen experts compute."""
-        each = chosen.shape[1]
-        order = chosen.flatten().argsort(stable=True)
         # Counted on the device: tokens per expert as numbers on the host would stop it in every layer.
-        ends = F.one_hot(chosen.flatten(), self.count).sum(0).cumsum(0).int()
-        gate, up = self.gate_up_proj(x[order // each], ends).chunk(2, -1)
-        made = self.down_proj(self.activation(gate) * up, ends)
-        back = torch.empty_like(made)
-        back[order] = made
-        summed = (back.view(len(x), each, -1).float() * weights.unsqueeze(-1)).sum(1)
-        return summed.to(x.dtype)
+        placed = ROUTING.placed(chosen, self.count)
+        gate, up = self.gate_up_proj(x[placed.token], placed.ends).chunk(2, -1)
+        return ROUTING.summed(self.down_proj(self.activation(gate) * up, placed.ends), placed, weights)
 
 
 class Mixture(nn.Module):

@@ -18,9 +18,8 @@ from torch import nn
 from cinnabar.engine.models.language.attention import PackedTokens, PagedKernel
 from cinnabar.engine.models.language.cache import PagedCache
 from cinnabar.engine.models.language.decoder import Attention, Decoder, DecoderLayer
-from cinnabar.engine.models.language.experts import FeedForward, Mixture
+from cinnabar.engine.models.language.experts import FeedForward, Mixture, routing_of
 from cinnabar.engine.models.language.float8 import Float8Linear, float8_product
-from cinnabar.kernels.expert_routing import Routing
 from cinnabar.kernels.layer_parts import HeadNorms, HeadShape, LayerParts, Positioned, Written
 
 
@@ -106,12 +105,9 @@ class _Mixed:
     """A mixture of experts, each of which meets its tokens in one product."""
 
     def __init__(self, mixture: Mixture) -> None:
-        gate, traits = mixture.gate, mixture.gate.traits
+        gate = mixture.gate
         self._router, self._bias = gate.weight.float(), None if gate.expert_bias is None else gate.expert_bias.float()
-        self._routing = Routing(
-            traits.count, traits.chosen, traits.softmax, traits.groups, traits.chosen_groups, traits.normed,
-            traits.scale,
-        )  # fmt: skip
+        self._routing = routing_of(gate.traits)
         self._experts = mixture.experts
         self._shared = None if mixture.shared_experts is None else _Gated(mixture.shared_experts)
 

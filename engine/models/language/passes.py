@@ -195,7 +195,9 @@ class Passes:
                 from cinnabar.kernels.layer_parts_triton import TritonLayerParts
 
                 self._parts = TritonLayerParts()
-            self._fused = FusedLayers(self._decoder, self._cache, self._parts)
+            # Weights that become views in inference mode could not be trained any more.
+            with torch.inference_mode(self._decoder.model.norm.weight.is_inference()):
+                self._fused = FusedLayers(self._decoder, self._cache, self._parts)
         return self._fused
 
     def _kernel(self) -> PagedKernel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -18,20 +18,24 @@ _T = TypeVar("_T")
 _OUT = object()
 
 
-def surer_record(form: Form, one: Filled, other: Filled) -> Filled:
+def surer_record(form: Form, one: Filled, other: Filled, kept: Collection[str] = ()) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
+
+    What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's.
 
     Their confidences must mean the same: the share of right values. A value that the schema demands and nobody found
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
     reading that is surer on the whole.
     """
-    chosen = _Chosen(one, other)
+    chosen = _Chosen(one, other, kept)
     value = chosen.place(form.root, parse(one.record), parse(other.record), "")
     try:
         record = fit(form, value).text
         allowed = form.judge is None or form.judge.accepts(parse(record))
     except NotAccepted:
         allowed = False
+    if not allowed and kept:
+        return one
     if not allowed:
         return max(one, other, key=lambda filled: _mean(list(filled.leaves.values())))
     return replace(other, record=record, leaves=chosen.leaves, rows=chosen.rows, lists=chosen.lists)
@@ -43,6 +47,7 @@ class _Chosen:
 
     one: Filled
     other: Filled
+    kept: Collection[str] = ()
     leaves: dict[str, Leaf] = field(default_factory=dict)
     rows: dict[str, tuple[int, float]] = field(default_factory=dict)
     lists: dict[str, float] = field(default_factory=dict)
@@ -58,7 +63,8 @@ class _Chosen:
                 if value is not _OUT:
                     made[part.name] = value
             return made
-        first = self._first_is_surer(node, pointer)
+        holds = any(at == pointer or at.startswith(f"{pointer}/") for at in self.kept)
+        first = holds or self._first_is_surer(node, pointer)
         self._take(self.one if first else self.other, pointer)
         return mine if first else theirs
 

@@ -32,6 +32,7 @@ def test_with_one_layer_a_pass_over_the_block_alone_is_exact(traits: Traits) -> 
     model = decoder(replace(traits, layers=1))
     context, plain = BlockCacheContext(model, 40), FullContext(model, 40)
     rows = [sequence(9, 8, 9), sequence(14, 8, 14)]
+    assert all(context.join(one) for one in rows)
     for seed in range(3):
         for _ in range(3):
             at = [opened(one) for one in rows]
@@ -49,6 +50,7 @@ def test_deeper_keys_are_those_of_the_blocks_first_pass_and_the_next_block_is_ex
     model = decoder(FULL)
     context, plain = BlockCacheContext(model, 40), FullContext(model, 40)
     one = sequence(9, 8, 9)
+    assert context.join(one)
     at = opened(one)
     torch.testing.assert_close(context.hidden([one], [at])[1], plain.hidden([one], [at])[1])
     # The text is as it was, so its keys are, too.
@@ -67,6 +69,7 @@ def test_deeper_keys_are_those_of_the_blocks_first_pass_and_the_next_block_is_ex
 def test_a_text_whose_keys_move_too_far_is_read_exactly_from_there_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_cache, "MOVED", -1.0)
     context, one = BlockCacheContext(decoder(FULL), 40), sequence(9, 8, 9)
+    assert context.join(one)
     for seed in range(3):
         for _ in range(2):
             context.hidden([one], [opened(one)])
@@ -80,9 +83,23 @@ def test_how_far_keys_moved_is_told_outside_of_the_block() -> None:
     old = torch.ones(1, 1, 6, 2)
     new = old.clone()
     new[:, :, 2:4] = 9.0
-    assert moved([(old, old)], [(new, old)], 2, 4) == 0
+    assert moved((old, old), (new, old), 2, 4) == 0
     new[:, :, 5] = 2.0
-    assert moved([(old, old), (old, old)], [(old, old), (new, old)], 2, 4) == pytest.approx((2 / 14) ** 0.5)
+    assert moved((old, old), (new, old), 2, 4) == pytest.approx((2 / 14) ** 0.5)
+
+
+def test_keys_without_room_wait_and_long_texts_keep_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    context, rows = BlockCacheContext(decoder(FULL), 40), [sequence(9, 8, 9), sequence(14, 8, 14)]
+    context._budget = 1
+    # The oldest goes on in any case.
+    assert [context.join(one) for one in rows] == [True, False]
+    context.leave(rows[0])
+    monkeypatch.setattr(block_cache, "LONGEST", 10)
+    assert all(context.join(one) for one in rows)
+    with torch.inference_mode():
+        for _ in range(2):
+            context.hidden(rows, [opened(one) for one in rows])
+    assert (context.whole, context.short) == (4, 0)
 
 
 def test_records_are_valid_and_have_a_name_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from tiny_models import FEW_KINDS, KINDS, TOKENIZER, decoder
 
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.sampling import Sampling, draw
+from cinnabar.engine.diffusion.sampling import Sampling, draw, gumbel
 from cinnabar.engine.effort import EFFORTS
 
 LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0, -9.0])
@@ -116,3 +116,9 @@ def test_a_certain_model_writes_the_same_at_a_temperature(kind: str) -> None:
     one = replace(task(form_of(INVOICE)), sampling=Sampling(0.3, seed=4))
     (found,) = Denoiser(certain_of(RECORD, len(one.prompt), KINDS[kind]), TOKENIZER).decode([one])
     assert isinstance(found, Decoded) and found.text.decode() == RECORD
+
+
+def test_noise_is_a_number_at_all_places_of_a_large_vocabulary() -> None:
+    # One of 2^24 hashes rounded up to a share of 1, and its noise to infinity: in 3 of 300 places of this vocabulary.
+    assert all(bool(torch.isfinite(gumbel(151_936, 1, place, torch.device("cpu"))).all()) for place in range(300))
+    assert torch.equal(gumbel(9, 1, 2, torch.device("cpu")), gumbel(12, 1, 2, torch.device("cpu"))[:9])

@@ -125,9 +125,7 @@ def test_a_budget_leaves_the_rest_for_another_run(docs: Path, tmp_path: Path, se
     assert (rest.written, rest.skipped) == (3, 3)
 
 
-def test_an_upper_failure_keeps_the_lower_record_in_quarantine(
-    docs: Path, tmp_path: Path, server: Any
-) -> None:
+def test_an_upper_failure_keeps_the_lower_record_in_quarantine(docs: Path, tmp_path: Path, server: Any) -> None:
     server.fault = lambda _number, _body: "no json"
     summary = run(docs, tmp_path / "out", upper(server))
     assert (summary.written, summary.reasons) == (3, {"invalid_answer": 3})
@@ -148,9 +146,7 @@ def filled(record: dict[str, Any], unsure: dict[str, float], rows: dict[str, flo
 
     def leaves(value: Any, pointer: str) -> dict[str, Leaf]:
         if isinstance(value, dict):
-            return {
-                k: v for name, part in value.items() for k, v in leaves(part, f"{pointer}/{name}").items()
-            }
+            return {k: v for name, part in value.items() for k, v in leaves(part, f"{pointer}/{name}").items()}
         if isinstance(value, list):
             return {k: v for at, part in enumerate(value) for k, v in leaves(part, f"{pointer}/{at}").items()}
         origin = "absent" if value is None else "copied"
@@ -245,3 +241,34 @@ def test_a_list_too_long_for_the_stronger_model_stays_while_other_values_are_ask
     sure = filled({"name": "Ada", "day": None, "lines": LINES}, doubts, rows)
     (_,), counts = escalate([MergedRecord(page, sure)], form, tier)
     assert counts.documents == (0 if longest == 1 else 1)
+
+
+@pytest.mark.parametrize("around", ["open names", "a nullable object", "a refused mix"])
+def test_a_long_list_stays_where_its_object_is_taken_as_a_whole(around: str) -> None:
+    rows = {"type": "array", "items": {"type": "object", "properties": {"what": {"type": "string"}}}}
+    own: dict[str, Any] = {"name": {"type": ["string", "null"]}, "lines": rows}
+    schema: dict[str, Any] = {"type": "object", "properties": own}
+    held: dict[str, Any] = {"name": "Ada", "lines": LINES}
+    if around == "open names":
+        schema["additionalProperties"] = {"type": "integer"}
+    elif around == "a nullable object":
+        schema = {
+            "type": "object",
+            "properties": {"o": {"type": ["object", "null"], "properties": {"lines": rows}}, "name": own["name"]},
+        }
+        held = {"o": {"lines": LINES}, "name": "Ada"}
+    else:
+        schema["not"] = {"properties": {"name": {"const": "Eve"}}, "required": ["name"]}
+    form = form_of(schema)
+    record = json.loads(json.dumps(held).replace(', "price": 1', "").replace(', "price": 2', ""))
+    at = "/o/lines" if "o" in record else "/lines"
+    leaves = {f"{at}/{row}/what": Leaf(json.dumps(one["what"]), 0.2) for row, one in enumerate(LINES)}
+    leaves["/name"] = Leaf('"Ada"', 0.1)
+    counted = {f"{at}/{row}": (row, 0.3) for row in (0, 1)}
+    draft = Filled("d", json.dumps(record), leaves, counted, 1, 0, {at: 0.3})
+    tier = Tier(Engine(ReadingModel()), 0.8, surer=True, longest=1)
+    (found,), _ = escalate([MergedRecord(parse(b"name=Eve\n", "page.txt"), draft)], form, tier)
+    assert isinstance(found, Filled)
+    kept = json.loads(found.record)
+    assert [row["what"] for row in kept.get("o", kept)["lines"]] == ["a", "b"]
+    assert {f"{at}/0/what", f"{at}/1/what"} <= found.leaves.keys() and len(found.rows) == 2

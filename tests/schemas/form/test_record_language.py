@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from itertools import product
 from typing import Any
 
@@ -316,7 +317,8 @@ def test_a_list_that_counts_too_many_items_of_a_kind_is_left_to_the_judge() -> N
 
 
 @pytest.mark.parametrize(
-    "denied", [{"multipleOf": 2}, {"minimum": 3}, {"exclusiveMaximum": 4, "minimum": 2}, {"multipleOf": 3, "maximum": 6}]
+    "denied",
+    [{"multipleOf": 2}, {"minimum": 3}, {"exclusiveMaximum": 4, "minimum": 2}, {"multipleOf": 3, "maximum": 6}],
 )
 def test_numbers_that_a_schema_denies_are_not_in_the_language(denied: dict[str, int]) -> None:
     schema = {"type": "integer", "minimum": 0, "maximum": 9, "not": denied}
@@ -324,3 +326,35 @@ def test_numbers_that_a_schema_denies_are_not_in_the_language(denied: dict[str, 
     for number in range(10):
         allowed = form.judge is None or form.judge.accepts(number)
         assert record_language(form).accepts(json.dumps(number).encode()) == allowed, number
+
+
+def test_denied_numbers_that_take_too_many_states_are_left_to_the_judge() -> None:
+    for step in (1_000_003, 7919):
+        form = form_of({"type": "integer", "not": {"multipleOf": step}})
+        assert record_language(form).states < 50
+    # A property that no number is left for is not written.
+    schema = closed({"a": {"type": "integer", "minimum": 5, "not": {"minimum": 3}}, "b": DIGIT})
+    assert not accepts(schema, '{"a": 7}') and accepts(schema, '{"b": 7}')
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"additionalProperties": TEXT, "maxProperties": 600},
+        {"dependentRequired": {f"b{at}": [f"a{at}"] for at in range(24)}},
+        {"dependentRequired": {f"a{at}": [f"b{at}"] for at in range(24)}},
+    ],
+)
+def test_members_with_too_many_ways_to_come_to_them_are_left_to_the_judge(more: dict[str, Any]) -> None:
+    names = [*(f"a{at}" for at in range(24)), *(f"b{at}" for at in range(24))]
+    form = form_of({"type": "object", "properties": dict.fromkeys(names, DIGIT), **more})
+    begin = time.process_time()
+    assert record_language(form).states < 30_000
+    assert time.process_time() - begin < 5
+    assert "/: which properties are there" in left_to_judge(form)
+
+
+def test_a_demand_on_an_open_name_is_told_to_be_left_to_the_judge() -> None:
+    schema = {"type": "object", "properties": {"a": DIGIT}, "patternProperties": {"^x": DIGIT},
+              "additionalProperties": False, "dependentRequired": {"a": ["x1"]}}  # fmt: skip
+    assert "/: which properties are there" in left_to_judge(form_of(schema))
