@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -101,13 +102,19 @@ def test_schemas_that_a_shape_can_express_are_kept_exactly(schema: Any, expected
         {"x-mine": {"not": {}}},
         {"not": False},
         {"$comment": "x"},
-        {"dependentRequired": {"a": ["b"]}},
         {"unevaluatedProperties": False},
         {"not": {"required": ["a"]}},
     ],
 )
 def test_keywords_across_places_leave_the_shape_unchanged(idle: dict[str, Any]) -> None:
     assert shape({**OPEN, **idle}) == shape(OPEN)
+
+
+def test_names_that_must_be_there_beside_others_are_kept_with_those_of_older_drafts() -> None:
+    for keyword in ("dependentRequired", "dependencies"):
+        draft = {"$schema": "http://json-schema.org/draft-07/schema#"} if keyword == "dependencies" else {}
+        found = shape({**draft, **OPEN, keyword: {"a": ["b"]}})
+        assert isinstance(found, Object) and found == replace(shape(OPEN), demands=(("a", ("b",)),))
 
 
 def test_a_declared_property_meets_every_pattern_that_its_name_matches() -> None:
