@@ -16,7 +16,7 @@ CASES = [
     (5, Routing(8, 3, False, 4, 2, True, 2.5)),
     (7, Routing(6, 2, True, 1, 1, True, 1.0)),
     (1, Routing(16, 1, True, 1, 1, True, 1.0)),
-    (700, Routing(12, 4, False, 3, 3, False, 0.5)),
+    (270, Routing(12, 4, False, 3, 3, False, 0.5)),
 ]
 
 
