@@ -28,6 +28,15 @@ from cinnabar.schemas.errors import TooLarge
 CHUNKS, SEEDS, BATCH = 80, 5, 5
 
 
+#: What the language leaves to the judge: a list of many values that repeats none.
+LEFT = {
+    "type": "object",
+    "properties": {"list": {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 9},
+                            "uniqueItems": True, "minItems": 3}},
+    "required": ["list"],
+}  # fmt: skip
+
+
 def with_graphs(seed: int, count: int = BATCH) -> list[CompiledSchema]:
     """Random schemas whose records have a graph."""
     found = []
@@ -59,7 +68,7 @@ def test_random_scores_reach_every_way_of_writing_a_record() -> None:
     results = [
         result
         for seed in range(5)
-        for result, _ in records_at_random(with_graphs(seed), seed, "high")
+        for result, _ in records_at_random([*with_graphs(seed), compile_schema(LEFT)], seed, "high")
         if isinstance(result, Decoded)
     ]
     chosen = [sure for result in results for sure in result.chosen]
@@ -114,7 +123,7 @@ def test_scores_that_are_sure_of_refused_records_give_allowed_ones(chunk: int) -
     """Each value fits the graph, but they do not go together: the loop finds another record."""
     tried = 0
     for seed in range(8 * chunk, 8 * chunk + 8):
-        compiled = [c for c in with_graphs(seed) if c.form.judge is not None]
+        compiled = [c for c in (*with_graphs(seed), compile_schema(LEFT)) if c.form.judge is not None]
         loose = [replace(task_of(c, "Document"), judge=None) for c in compiled]
         wrong = Denoiser(decoder_of("block", random_script(seed)), TOKENIZER, "low").decode(loose)
         for c, made in zip(compiled, wrong, strict=True):
