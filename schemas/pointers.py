@@ -25,3 +25,8 @@ def above(pointer: str) -> Iterator[str]:
     """The pointers of this place and of all places above it, from the root on."""
     yield from (pointer[:at] for at, letter in enumerate(pointer) if letter == "/")
     yield pointer
+
+
+def lies_within(pointer: str, place: str) -> bool:
+    """Whether this pointer is the place or lies below it."""
+    return pointer == place or pointer.startswith(f"{place}/")

@@ -201,7 +201,7 @@ def export(run: Path, out: Path, block: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for path in [*(run / "base").glob("*.json"), *(run / "base").glob("*.jinja")]:
         shutil.copy(path, out / path.name)
-    # Masking again mended as many records as it broke (docs/model/diffusion.md).
+    # Masking again mended too few records to tell (docs/model/diffusion.md has the counts).
     decoder.traits = replace(decoder.traits, block=block, revises=False)
     save_decoder(out, decoder.requires_grad_(False).to(torch.bfloat16), "int8")
     print(f"{out}: after {kept['step']} steps, {kept['spent'] / 60:.0f} minutes")

@@ -20,9 +20,10 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -143,10 +144,10 @@ def constraint_share(decoder: Decoder, tokenizer: Spelled, graph: RecordGraph, r
     return 1 - (whole - model) / (last - first)
 
 
-def pass_row(
+def pass_rows(
     name: str, shape: Shape, tokenizer: Spelled, graph: RecordGraph, device: torch.device, rows: int
-) -> list[str]:
-    """Returns the cells of a shape and a number of rows."""
+) -> list[list[str]]:
+    """Returns the line of a shape and a number of rows."""
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     shape = replace(shape, traits=replace_vocabulary(shape.traits, tokenizer))
     decoder = random_decoder(shape.traits, device, dtype)
@@ -155,11 +156,11 @@ def pass_row(
     rate, wanted = rows * COMMITTED / seconds, WANTED.get(rows) if name == "sdar-4b" else None
     told = f"{rate:,.0f}" if wanted is None else f"{rate:,.0f} (wanted {wanted:,})"
     least = 1000 * pass_time(shape, rows, 0).roofline
-    return [name, str(rows), f"{1000 * seconds:.2f}", f"{least:.2f}", told, f"{100 * share:.1f}%", how]
+    return [[name, str(rows), f"{1000 * seconds:.2f}", f"{least:.2f}", told, f"{100 * share:.1f}%", how]]
 
 
-def documents(device: torch.device) -> Iterator[list[str]]:
-    """Yields what documents under a schema take beside the same body with block 1 and xgrammar's masks."""
+def documents(device: torch.device) -> list[list[str]]:
+    """Returns what documents under a schema take beside the same body with block 1 and xgrammar's masks."""
     from bench.engine import against_baseline
     from bench.engine.__main__ import MODEL
     from bench.engine.figures import Settings
@@ -170,8 +171,12 @@ def documents(device: torch.device) -> Iterator[list[str]]:
     model = replace(model, decoder=model.decoder.to(device))
     pages = held_back_pages(settings, against_baseline.PAGES, asked=against_baseline.FIELDS)
     works = [work_of(model, page) for page in pages]
-    for figure in against_baseline.compared("half a billion parameters", model, works, repeat=1):
-        yield [figure.what, figure.got]
+    found = against_baseline.compared("half a billion parameters", model, works, repeat=1)
+    return [[figure.what, figure.got] for figure in found]
+
+
+def _comparison(script: str, arguments: Sequence[str]) -> list[list[str]]:
+    return [[script, compared(script, *arguments)]]
 
 
 Jobs = dict[str, Callable[[], list[list[str]]]]
@@ -182,16 +187,14 @@ def jobs_of(shapes: Sequence[str], device: torch.device) -> Jobs:
     jobs: Jobs = {}
     if importlib.util.find_spec("triton") is not None:
         for script, arguments in COMPARISONS.items():
-            jobs[script] = lambda script=script, arguments=arguments: [[script, compared(script, *arguments)]]  # type: ignore[misc]
+            jobs[script] = partial(_comparison, script, arguments)
     tokenizer = large_tokenizer()
     graph = graph_of_kind("receipt", tokenizer)
     for name in shapes:
         for rows in BATCHES:
-            jobs[f"{name}, {rows}"] = lambda name=name, rows=rows: [  # type: ignore[misc]
-                pass_row(name, SHAPES[name], tokenizer, graph, device, rows)
-            ]
+            jobs[f"{name}, {rows}"] = partial(pass_rows, name, SHAPES[name], tokenizer, graph, device, rows)
     if importlib.util.find_spec("xgrammar") is not None:
-        jobs["documents"] = lambda: list(documents(device))
+        jobs["documents"] = partial(documents, device)
     return jobs
 
 

@@ -33,7 +33,7 @@ from cinnabar.schemas.errors import EngineFailure
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.form.record_walk import RecordRow, walk_record
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, lies_within
 
 #: The least posterior that counts in a product.
 _LEAST = 1e-12
@@ -241,7 +241,7 @@ def _decisions(node: Node, value: Any, pointer: str, places: Places, decided: di
                 _closed(place.node, below, places.gap(pointer, names[at + 1 :]), decided)
         for name in value.keys() - set(names):
             below = f"{pointer}/{escape(name)}"
-            decided |= {at: span for at, span in places.values.items() if _within(at, below)}
+            decided |= {at: span for at, span in places.values.items() if lies_within(at, below)}
     elif isinstance(node, ChoiceNode):
         branch = branch_of(node, value)
         if branch is not None:
@@ -265,7 +265,3 @@ def _closed(node: Node, pointer: str, span: ByteSpan | None, decided: dict[str, 
     elif isinstance(node, ChoiceNode):
         for branch in node.branches:
             _closed(branch, pointer, span, decided)
-
-
-def _within(pointer: str, above: str) -> bool:
-    return pointer == above or pointer.startswith(f"{above}/")

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cinnabar.extraction.corrections.units import HUMAN, OUT, Unit, at, lies_within, scalars
+from cinnabar.extraction.corrections.units import HUMAN, OUT, Unit, at, scalars
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import branch_of, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape, unescape
+from cinnabar.schemas.pointers import escape, lies_within, unescape
 
 #: Stands for a value that the new version cannot hold.
 _REFUSED = object()

@@ -14,10 +14,10 @@ from typing import Any
 
 from cinnabar.extraction.corrections.changes import Action, Change, Correction
 from cinnabar.extraction.corrections.stored import CorrectedState
-from cinnabar.extraction.corrections.units import OUT, at, lies_within, place_of, text_at
+from cinnabar.extraction.corrections.units import OUT, at, place_of, text_at
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import Overtaken, OvertakenPlace
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, lies_within
 
 _DIGITS = 16
 

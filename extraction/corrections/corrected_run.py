@@ -12,12 +12,13 @@ from cinnabar.extraction.corrections.changes import counting_units, in_force
 from cinnabar.extraction.corrections.corrected_rows import corrected_rows, other_kind_outcome
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
 from cinnabar.extraction.corrections.stored import Base, CorrectedState, CorrectionRows, states
-from cinnabar.extraction.corrections.units import HUMAN, RecordInWork, Unit, lies_within, text_at
+from cinnabar.extraction.corrections.units import HUMAN, RecordInWork, Unit, text_at
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.pointers import lies_within
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from cinnabar.extraction.corrections.units import (
     OUT,
     RecordInWork,
     at,
-    lies_within,
     lists_in,
     place_of,
     places_in,
@@ -31,7 +30,7 @@ from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, Refused, UsageError
-from cinnabar.schemas.pointers import index_of, unescape
+from cinnabar.schemas.pointers import index_of, lies_within, unescape
 
 
 def entry_of_changes(

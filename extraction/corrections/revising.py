@@ -11,7 +11,7 @@ from pathlib import Path
 from cinnabar.extraction.corrections.carrying import Carried, carried
 from cinnabar.extraction.corrections.changes import Correction, concerned, counting_of
 from cinnabar.extraction.corrections.stored import Base, CorrectedState
-from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, lies_within
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import CODE as CHECK_FAILED
@@ -25,6 +25,7 @@ from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import NotAccepted, RunError
+from cinnabar.schemas.pointers import lies_within
 
 #: The codes of documents whose record is in quarantine for its values.
 _VALUE_CODES = frozenset(

@@ -15,7 +15,7 @@ from cinnabar.extraction.documents.content.document import Box, Evidence, Span
 from cinnabar.extraction.store.records import LeafRow, ListLengthNote, Record
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode
-from cinnabar.schemas.pointers import escape, index_of, unescape
+from cinnabar.schemas.pointers import escape, index_of, lies_within, unescape
 
 #: The origin of values that a person corrected or accepted.
 HUMAN: Final = "human"
@@ -39,11 +39,6 @@ class Unit:
     leaves: tuple[LeafRow, ...] = ()
     rows: Mapping[str, float] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
-
-
-def lies_within(pointer: str, place: str) -> bool:
-    """Returns True if this pointer is the place or lies below it."""
-    return pointer == place or pointer.startswith(f"{place}/")
 
 
 def at(value: Any, pointer: str) -> Any:

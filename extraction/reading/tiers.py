@@ -28,7 +28,8 @@ from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import above, escape
+from cinnabar.schemas.form.record_walk import walk_lists
+from cinnabar.schemas.pointers import above, escape, lies_within
 
 _T = TypeVar("_T")
 
@@ -76,7 +77,7 @@ def escalate(
     finals: dict[int, Result] = {}
     escalated = Escalated()
     for at, lower in enumerate(merged):
-        long = {} if tier.longest is None else long_lists(form.root, parse(lower.filled.record), tier.longest)
+        long = {} if tier.longest is None else long_lists(form, parse(lower.filled.record), tier.longest)
         if _is_sure(lower, tier.below, long.keys()):
             continue
         try:
@@ -111,14 +112,13 @@ def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) ->
     return walk.frozen
 
 
-def long_lists(node: Node, value: Any, longest: int, pointer: str = "") -> dict[str, int]:
-    """Returns the lists of more items than `longest`: pointer to the node's number. Lists in lists count as rows."""
-    if isinstance(node, ObjectNode) and isinstance(value, Mapping):
-        found: dict[str, int] = {}
-        for place in node.properties:
-            found |= long_lists(place.node, value.get(place.name), longest, f"{pointer}/{escape(place.name)}")
-        return found
-    return {pointer: node.index} if isinstance(node, ArrayNode) and len(value or ()) > longest else {}
+def long_lists(form: Form, record: Any, longest: int) -> dict[str, int]:
+    """Returns the lists of more rows than `longest`: pointer to the node's number. Lists in rows go with these."""
+    return {
+        one.pointer: one.array.index
+        for one in walk_lists(form, record)
+        if one.parent is None and len(one.rows) > longest
+    }
 
 
 def _without(places: Mapping[str, _T], passed: Collection[str]) -> dict[str, _T]:
@@ -127,7 +127,7 @@ def _without(places: Mapping[str, _T], passed: Collection[str]) -> dict[str, _T]
 
 
 def _within(pointer: str, places: Collection[str]) -> bool:
-    return any(pointer == place or pointer.startswith(f"{place}/") for place in places)
+    return any(lies_within(pointer, place) for place in places)
 
 
 def _is_sure(lower: MergedRecord, below: float, passed: Collection[str] = ()) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, lies_within
 from cinnabar.schemas.reading.shape import Array, Object, Shape, is_nullable, is_open, notes_of, without_null
 
 
@@ -41,7 +41,7 @@ class Changes:
 
 def covers(place: str, path: str) -> bool:
     """Whether the pointer or template `path` lies at or below `place`."""
-    return path == place or path.startswith(f"{place}/")
+    return lies_within(path, place)
 
 
 def changes(old: CompiledSchema, new: CompiledSchema) -> Changes:

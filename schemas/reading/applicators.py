@@ -13,7 +13,7 @@ from cinnabar.schemas.reading.denial import Denial, beyond
 from cinnabar.schemas.reading.language import NO_AUTOMATON
 from cinnabar.schemas.reading.named_types import ANY_TYPE
 from cinnabar.schemas.reading.reading_state import CUT, ReadingState, TooMany
-from cinnabar.schemas.reading.scalars import constant_meaning, located
+from cinnabar.schemas.reading.scalars import BOUNDS, constant_meaning, located
 from cinnabar.schemas.reading.schema_object import SchemaObject, annotation
 from cinnabar.schemas.reading.shape import (
     Anything,
@@ -104,7 +104,7 @@ def _closed(shape: Shape, value: Shape | None) -> Shape:
 
 
 #: Keywords whose breaking leaves numbers alone: no alternatives come of it.
-_OF_NUMBERS = {"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+_OF_NUMBERS = {"multipleOf", *BOUNDS}
 
 
 def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:

@@ -75,25 +75,14 @@ class _Layer:
         self.norms: HeadNorms | None = None
         if own.normed:
             self.norms = HeadNorms(own.q_norm.weight, own.k_norm.weight, own.q_norm.epsilon)
-        self.dense: _Gated | None = None
-        self.mixture: _Mixed | None = None
-        if isinstance(layer.mlp, FeedForward):
-            self.dense = _Gated(layer.mlp)
-        if isinstance(layer.mlp, Mixture):
-            self.mixture = _Mixed(layer.mlp)
-
-    def inner(self, x: torch.Tensor, parts: LayerParts) -> torch.Tensor:
-        """Returns what the feed-forward net, or the experts, make of [N, D]."""
-        if self.mixture is not None:
-            return self.mixture(x, parts)
-        assert self.dense is not None
-        return self.dense(x, parts)
+        self.inner = _Mixed(layer.mlp) if isinstance(layer.mlp, Mixture) else _Gated(layer.mlp)
 
 
 class _Gated:
     """A feed-forward net with joined matrices."""
 
-    def __init__(self, net: FeedForward) -> None:
+    def __init__(self, net: nn.Module) -> None:
+        assert isinstance(net, FeedForward)
         self._gate_up, self._down = _joined([net.gate_proj, net.up_proj]), net.down_proj
 
     def __call__(self, x: torch.Tensor, parts: LayerParts) -> torch.Tensor:

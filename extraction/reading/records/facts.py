@@ -27,7 +27,7 @@ from cinnabar.schemas.facts import FACTS, LANGUAGE
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.form.record_walk import walk_lists
-from cinnabar.schemas.pointers import unescape
+from cinnabar.schemas.pointers import lies_within, unescape
 
 #: The reason code of a document with a fact that the schema refuses where it demands a value.
 REFUSED = "refused_fact"
@@ -105,7 +105,7 @@ class FactValues:
 
     def holds(self, pointer: str) -> bool:
         """Returns True if this place is a bound field or an item of one."""
-        return any(pointer == at or pointer.startswith(f"{at}/") for at in self._pointers)
+        return any(lies_within(pointer, at) for at in self._pointers)
 
     @cached_property
     def _pointers(self) -> tuple[str, ...]:

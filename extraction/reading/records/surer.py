@@ -11,7 +11,7 @@ from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, lies_within
 
 _T = TypeVar("_T")
 #: Marks a property that is left out.
@@ -63,7 +63,7 @@ class _Chosen:
                 if value is not _OUT:
                     made[part.name] = value
             return made
-        holds = any(at == pointer or at.startswith(f"{pointer}/") for at in self.kept)
+        holds = any(lies_within(at, pointer) for at in self.kept)
         first = holds or self._first_is_surer(node, pointer)
         self._take(self.one if first else self.other, pointer)
         return mine if first else theirs
@@ -85,7 +85,7 @@ class _Chosen:
 
 def _below(places: Mapping[str, _T], pointer: str) -> dict[str, _T]:
     """Returns what lies at a place or below it."""
-    return {at: own for at, own in places.items() if at == pointer or at.startswith(f"{pointer}/")}
+    return {at: own for at, own in places.items() if lies_within(at, pointer)}
 
 
 def _mean(leaves: list[Leaf]) -> float:

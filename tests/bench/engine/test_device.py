@@ -33,7 +33,7 @@ def test_a_row_of_a_device_has_the_time_of_a_pass_beside_its_roofline(folder: Pa
     tokenizer: Any = Spelled(known.vocabulary, None)  # type: ignore[arg-type]
     graph = kept_graph(compile_schema(schema).form, known)
     for rows in (1, 3):
-        row = device.pass_row("tiny", SHAPES["tiny"], tokenizer, graph, torch.device("cpu"), rows)
+        (row,) = device.pass_rows("tiny", SHAPES["tiny"], tokenizer, graph, torch.device("cpu"), rows)
         assert (row[:2], row[6], len(row)) == (["tiny", str(rows)], "launched", len(device.HEAD))
         milliseconds, rate = float(row[2]), float(row[4].replace(",", ""))
         assert math.isclose(rate * milliseconds / 1000, 4 * rows, rel_tol=0.05) and 0 <= float(row[3]) < milliseconds
