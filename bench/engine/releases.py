@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,18 @@ from typing import Any
 import torch
 
 from bench.reporting import table
+from cinnabar.engine.models.language.checkpoint import Contents, weight_bytes
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.memory import position_bytes
 from cinnabar.engine.models.language.networks import network_of
-from cinnabar.engine.models.language.quantised import Bits, is_quantised, quantised_bytes
 from cinnabar.engine.models.language.traits import Traits
+from cinnabar.engine.models.language.weights_file import Stored
+from cinnabar.engine.precision import Precision
 from cinnabar.schemas.errors import ModelError
 
 HEAD = ("release", "parameters", "bfloat16", "8 bits", "4 bits", "keys and values of 1,000 tokens", "block", "window")
+
+PRECISIONS: tuple[Precision, ...] = ("bfloat16", "w8a16", "w4a16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Release:
     family: str
     traits: Traits
     parameters: int
-    sizes: tuple[int, int, int]
+    sizes: Sequence[int]
 
     def row(self) -> list[str]:
         """Returns its row of the table."""
@@ -60,9 +64,10 @@ def read_release(name: str, config: dict[str, Any]) -> Release:
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
         family, traits = read_family(folder)
-    shapes, parameters = _shapes(traits), parameters_of(traits)
-    sizes = (2 * parameters, _rounded(shapes, 8), _rounded(shapes, 4))
-    return Release(name, family.title, traits, parameters, sizes)
+    needed = {at: Stored(Path(), at, "BF16", shape, 0, 0) for at, shape in _shapes(traits).items()}
+    contents = Contents(needed, {at: (one.shape, ()) for at, one in needed.items()}, (), ())
+    sizes = [weight_bytes(contents, precision, torch.device("cpu")) for precision in PRECISIONS]
+    return Release(name, family.title, traits, contents.parameters, sizes)
 
 
 def parameters_of(traits: Traits) -> int:
@@ -76,13 +81,6 @@ def _shapes(traits: Traits) -> dict[str, tuple[int, ...]]:
     if traits.tied:
         shapes.pop("lm_head.weight", None)
     return shapes
-
-
-def _rounded(shapes: dict[str, tuple[int, ...]], bits: Bits) -> int:
-    return sum(
-        quantised_bytes(shape, bits) if is_quantised(name, shape) else 2 * math.prod(shape)
-        for name, shape in shapes.items()
-    )
 
 
 def rows() -> Iterator[list[str]]:

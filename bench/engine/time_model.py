@@ -30,6 +30,8 @@ HEAD = (
 )  # fmt: skip
 
 
+#: Launches of a layer, as `bench.engine.launches` counts them.
+BY_MODULES, FUSED = 57, 11
 #: Edges of the graph of a record.
 EDGES = 24_552
 
@@ -92,7 +94,7 @@ def rows_of(name: str, vocabulary: int = 151_936) -> list[list[str]]:
     found = []
     for block in (32, 4):
         for rows in (1, 8, 128):
-            for launches in (57, 11):
+            for launches in (BY_MODULES, FUSED):
                 shape = SHAPES[name]
                 shape = replace(shape, traits=replace(shape.traits, vocabulary=vocabulary, block=block))
                 time = pass_time(shape, rows, launches)

@@ -10,7 +10,7 @@ guess, and it is off unless CINNABAR_BLOCK_CACHE asks for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -32,11 +32,15 @@ Layer = tuple[torch.Tensor, torch.Tensor]
 
 @dataclass(slots=True)
 class _Kept:
-    """What the first pass of a block left: the block [begin, stop), and all keys and values."""
+    """What the first pass of a block left: the block [begin, stop), and all keys and values.
+
+    far: how far those moved that were kept before, a number on the device; None if there were none.
+    """
 
     begin: int
     stop: int
-    layers: list[Layer]
+    layers: list[Layer] = field(default_factory=list)
+    far: torch.Tensor | None = None
 
 
 class BlockCacheContext(FullContext):
@@ -72,6 +76,8 @@ class BlockCacheContext(FullContext):
         made: dict[int, torch.Tensor] = {}
         if rest:
             whole = self._read([sequences[at] for at in rest], [wanted[at] for at in rest])
+            for at in rest:
+                self._drop_moved(sequences[at])
             made |= dict(zip(rest, torch.split(whole, [len(wanted[at]) for at in rest]), strict=True))
         for at, kept in alone.items():
             made[at] = self._read_block(sequences[at], wanted[at], kept)
@@ -101,31 +107,37 @@ class BlockCacheContext(FullContext):
 
     def _attend(self, sequences: Sequence[OpenSequence], ends: Sequence[int], positions: torch.Tensor) -> Attend:
         """Returns the attention of a whole pass, which keeps the keys and values of texts that have a next one."""
-        plain, last = self_attention(self._decoder.traits, positions), self._decoder.traits.layers - 1
-        keeping = [at for at, sequence in enumerate(sequences) if self._keeps(sequence)]
-        before = {at: self._kept.pop(id(sequences[at]), None) for at in keeping}
-        fresh: dict[int, list[Layer]] = {at: [] for at in keeping}
-        far = dict.fromkeys(keeping, 0.0)
+        plain = self_attention(self._decoder.traits, positions)
+        keeping: list[tuple[int, _Kept | None, _Kept]] = []
+        for at, sequence in enumerate(sequences):
+            block = sequence.block
+            if block is not None and self._keeps(sequence):
+                before, fresh = self._kept.get(id(sequence)), _Kept(block.begin, block.stop)
+                self._kept[id(sequence)] = fresh
+                keeping.append((at, before, fresh))
 
         def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, layer: int) -> torch.Tensor:
-            for at in keeping:
+            for at, old, fresh in keeping:
                 new = k[at : at + 1, :, : ends[at]].clone(), v[at : at + 1, :, : ends[at]].clone()
-                fresh[at].append(new)
-                if (old := before[at]) is not None:
-                    far[at] = max(far[at], moved(old.layers[layer], new, old.begin, old.stop))
+                fresh.layers.append(new)
+                if old is not None:
+                    far = moved(old.layers[layer], new, old.begin, old.stop)
+                    fresh.far = far if fresh.far is None else torch.maximum(fresh.far, far)
                     # The old ones go as the new ones come.
                     old.layers[layer] = new
-                block = sequences[at].block
-                if layer == last and before[at] is not None and far[at] > MOVED:
-                    self._exact.add(id(sequences[at]))
-                elif layer == last and block is not None:
-                    self._kept[id(sequences[at])] = _Kept(block.begin, block.stop, fresh[at])
             return plain(q, k, v, layer)
 
         return attend
 
+    def _drop_moved(self, sequence: OpenSequence) -> None:
+        """Has a text read exactly from now on if its keys moved too far since the block before."""
+        kept = self._kept.get(id(sequence))
+        if kept is not None and kept.far is not None and float(kept.far) > MOVED:
+            self._exact.add(id(sequence))
+            del self._kept[id(sequence)]
+
     def _keeps(self, sequence: OpenSequence) -> bool:
-        return sequence.block is not None and id(sequence) not in self._exact and bool(self._promised.get(id(sequence)))
+        return id(sequence) not in self._exact and bool(self._promised.get(id(sequence)))
 
     def _read_block(self, sequence: OpenSequence, wanted: Ints, kept: _Kept) -> torch.Tensor:
         """Returns the hidden states of wanted positions of the open block, from a pass over the block alone."""
@@ -147,10 +159,11 @@ class BlockCacheContext(FullContext):
         return made[0].index_select(0, torch.from_numpy(wanted - shift - begin).to(device))
 
 
-def moved(before: Layer, after: Layer, begin: int, stop: int) -> float:
-    """Returns how far a layer's keys outside of a block moved, as a share of their length."""
+def moved(before: Layer, after: Layer, begin: int, stop: int) -> torch.Tensor:
+    """Returns how far a layer's keys outside of a block moved, as a share of their length, without waiting for it."""
     (old, _), (new, _) = before, after
     end = min(old.shape[2], new.shape[2])
     at = torch.from_numpy(np.r_[0 : min(begin, end), min(stop, end) : end]).to(new.device)
     one, other = old.index_select(2, at).float(), new.index_select(2, at).float()
-    return float((one - other).norm() / other.norm().clamp_min(1e-12))
+    far: torch.Tensor = (one - other).norm() / other.norm().clamp_min(1e-12)
+    return far

@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from cinnabar.schemas.form.member_rules import MemberRules, Seen
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.regex.patterns import written
 
+K = TypeVar("K")
 #: States that a record may take before bounds are left to the judge: a language model's tokens are lifted in seconds.
 COMFORTABLE = 4_000
 #: The most options of a list without repeats that become states: each of their subsets is one.
@@ -266,6 +268,26 @@ def _unbounded(texts: Automaton, pattern: str, format_name: str, free: bool) -> 
     return wide if wide.states < texts.states else texts
 
 
+class _Places(Generic[K]):
+    """The places of a container while it is composed: a state by what is known there, and what waits to go on."""
+
+    def __init__(self, new: Callable[[], int]) -> None:
+        self._new, self._states, self._waiting = new, dict[K, int](), list[K]()
+
+    def at(self, known: K) -> int:
+        """The state of a place."""
+        if known not in self._states:
+            self._states[known] = self._new()
+            self._waiting.append(known)
+        return self._states[known]
+
+    def __iter__(self) -> Iterator[tuple[K, int]]:
+        """Each place once with its state, those too that are found meanwhile."""
+        while self._waiting:
+            known = self._waiting.pop()
+            yield known, self._states[known]
+
+
 class _Composer:
     """Puts the parts of a record one behind another, as a table with silent edges."""
 
@@ -391,31 +413,22 @@ class _Composer:
         """
         inside, closing = self._literal(at, brackets[:1]), self._new()
         last_demanded = max((at for at, (group, _) in enumerate(groups) if group.least), default=-1)
-        places: dict[tuple[int, int, Seen], int] = {}
-        waiting: list[tuple[int, int, Seen]] = []
-
-        def place(number: int, part: int, seen: Seen) -> int:
-            key = number, part, seen
-            if key not in places:
-                places[key] = self._new()
-                waiting.append(key)
-            return places[key]
+        places = _Places[tuple[int, int, Seen]](self._new)
 
         def may_end(seen: Seen, number: int) -> bool:
             return last_demanded < number and (rules is None or rules.may_end(seen, number, len(groups)))
 
-        self._link(inside, place(0, 0, Seen()))
+        self._link(inside, places.at((0, 0, Seen())))
         if may_end(Seen(), 0):
             self._link(inside, closing)
-        while waiting:
-            number, part, seen = key = waiting.pop()
+        for (number, part, seen), here in places:
             if number == len(groups):
                 continue
-            (group, member), here = groups[number], places[key]
+            group, member = groups[number]
             if part >= group.least:
                 passed = seen if rules is None or part else rules.passed(seen, number)
                 if passed is not None:
-                    self._link(here, place(number + 1, 0, passed))
+                    self._link(here, places.at((number + 1, 0, passed)))
             taken = seen if rules is None else rules.taken(seen, number)
             if part == group.parts or taken is None:
                 continue
@@ -424,9 +437,9 @@ class _Composer:
                 self._link(after, closing)
             onward = self._literal(after, b", ")
             last = part + 1 == group.parts
-            self._link(onward, place(number, part if last and group.loops else part + 1, taken))
+            self._link(onward, places.at((number, part if last and group.loops else part + 1, taken)))
             if last and group.loops and part + 1 >= group.least:
-                self._link(onward, place(number + 1, 0, taken))
+                self._link(onward, places.at((number + 1, 0, taken)))
         return self._literal(closing, brackets[1:])
 
     def _options(self, node: ArrayNode, at: int) -> int:
@@ -437,21 +450,15 @@ class _Composer:
         inside, closing = self._literal(at, b"["), self._new()
         if node.min_items == 0:
             self._link(inside, closing)
-        places = {frozenset[int](): inside}
-        waiting = [frozenset[int]()]
-        while waiting:
-            used = waiting.pop()
+        places = _Places[frozenset[int]](self._new)
+        self._link(inside, places.at(frozenset()))
+        for used, here in places:
             for option in set(range(len(texts))) - used if len(used) < most else ():
-                after = self._literal(places[used], texts[option])
-                more = used | {option}
-                if len(more) >= node.min_items:
+                after = self._literal(here, texts[option])
+                if len(used) + 1 >= node.min_items:
                     self._link(after, closing)
-                if more not in places:
-                    places[more] = self._new()
-                    waiting.append(more)
-                self._link(self._literal(after, b", "), places[more])
+                self._link(self._literal(after, b", "), places.at(used | {option}))
         return self._literal(closing, b"]")
-
 
     def _containing(self, node: ArrayNode, at: int) -> int:
         """The state behind a list that has at least so many items of a demanded kind.
@@ -460,23 +467,19 @@ class _Composer:
         """
         assert node.contained is not None and node.item is not None
         group, needed = self._plan.group(node), node.min_contained
-        places: dict[tuple[int, int], int] = {(0, 0): self._literal(at, b"[")}
-        closing, waiting = self._new(), [(0, 0)]
-        while waiting:
-            part, count = key = waiting.pop()
+        inside, closing = self._literal(at, b"["), self._new()
+        places = _Places[tuple[int, int]](self._new)
+        self._link(inside, places.at((0, 0)))
+        for (part, count), here in places:
             for item, more in ((node.item, count), (node.contained, count + 1)):
                 if more > needed:
                     continue
-                after = self._node(item, places[key])
+                after = self._node(item, here)
                 if more == needed and part + 1 >= group.least:
                     self._link(after, closing)
-                behind = (min(part + 1, group.parts - 1) if group.loops else part + 1), more
-                if behind[0] == group.parts:
-                    continue
-                if behind not in places:
-                    places[behind] = self._new()
-                    waiting.append(behind)
-                self._link(self._literal(after, b", "), places[behind])
+                behind = min(part + 1, group.parts - 1) if group.loops else part + 1
+                if behind < group.parts:
+                    self._link(self._literal(after, b", "), places.at((behind, more)))
         return self._literal(closing, b"]")
 
 
