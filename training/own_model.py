@@ -51,8 +51,8 @@ from training.runs import WITHHELD, command
 
 #: The licence of the base and of what becomes of it.
 LICENCE = Path(__file__).parents[1] / "LICENSE"
-#: The most tokens of an example and of its answer.
-LONGEST, ANSWER = 1500, 400
+#: The most tokens of an example and of its answer; documents of the sets may be longer.
+LONGEST, ANSWER, LONG = 1500, 400, 6000
 #: The most examples of a reading set, of a set, and of a family.
 READING, DOCUMENTS, MADE = 4000, 300, 120
 #: The share of examples in which a part of the values is known.
@@ -64,12 +64,12 @@ SHARES = {"set": 0.32, "reading": 0.43, "family": 0.2}
 NOISE = Noise(tail=0.5, near=8, beyond=0.5, wrong=0.04, pairs=1)
 #: The sizes of block that the model learns; which one it has in use is decided by measurement.
 BLOCKS = (4, 8)
-#: The first layers stay as the base has them: a fifth less work a step, and what they know of words is kept.
-FROZEN = 10
 
 
-def example_of(model: LanguageModel, compiled: CompiledSchema, text: str, truth: object) -> Example | None:
-    """Returns the example of a document, None if its truth does not fit the schema or if it is too long.
+def example_of(
+    model: LanguageModel, compiled: CompiledSchema, text: str, truth: object, longest: int = LONGEST
+) -> Example | None:
+    """Returns the example of a document, None if its truth does not fit the schema or if it is longer than `longest`.
 
     Of some documents, chosen by their text, a part of the values is known and not asked for, as in an escalation.
     """
@@ -88,7 +88,7 @@ def example_of(model: LanguageModel, compiled: CompiledSchema, text: str, truth:
     if asked is None:
         return None
     made = answered(model, messages(asked, known, text), one_line(json_text(record)))
-    fits = len(made.prompt) + len(made.answer) <= LONGEST and len(made.answer) <= ANSWER
+    fits = len(made.prompt) + len(made.answer) <= longest and len(made.answer) <= ANSWER
     # A token takes 36 bytes in a tuple.
     return Example(array("H", made.prompt), array("H", made.answer)) if fits else None  # type: ignore[arg-type]
 
@@ -128,8 +128,8 @@ def _of_set(model: LanguageModel, folder: Path) -> Iterator[Example | None]:
     settings = load_recipe().sets[folder.name]
     compiled = compile_schema(read_schema((folder / "schema.json").read_text(encoding="utf-8")))
     for document in labelled_documents(folder):
-        if not is_held_back(document.file, document.truth, settings) and len(document.passage.text) < 4 * LONGEST:
-            yield example_of(model, compiled, document.passage.text, document.truth)
+        if not is_held_back(document.file, document.truth, settings) and len(document.passage.text) < 4 * LONG:
+            yield example_of(model, compiled, document.passage.text, document.truth, LONG)
 
 
 def _of_reading(model: LanguageModel, path: Path) -> Iterator[Example | None]:
@@ -146,7 +146,7 @@ def _of_family(model: LanguageModel, family: str) -> Iterator[Example | None]:
 
 
 def run_training(run: Path, steps: int, minutes: float, batch: int, rate: float, device: str) -> None:
-    """Trains from the base, or goes on from the run's checkpoint. Embeddings and first layers stay as they are."""
+    """Trains from the base, or goes on from the run's checkpoint. Embeddings stay as they are."""
     model = fresh_language_model(run / "base", "cpu", "float32")
     kinds: dict[str, list[list[Example]]] = {kind: [] for kind in SHARES}
     for path in sorted((run / "examples").glob("*.pickle")):
@@ -184,9 +184,9 @@ def run_training(run: Path, steps: int, minutes: float, batch: int, rate: float,
 
 
 def _trained(model: LanguageModel) -> Decoder:
-    """Returns the model's decoder; what is trained of it requires a gradient: all but embeddings and first layers."""
+    """Returns the model's decoder; what is trained of it requires a gradient: all but the embeddings."""
     decoder = model.decoder.requires_grad_(True)
-    for kept in (decoder.model.embed_tokens, decoder.lm_head, *decoder.model.layers[:FROZEN]):
+    for kept in (decoder.model.embed_tokens, decoder.lm_head):
         kept.requires_grad_(False)
     return decoder
 
