@@ -114,7 +114,7 @@ def block_speed(device: torch.device, blocks: int = 8, tokens: int = 150_000, re
         asked = [(constraint, span, found.at(slice(begin, begin + POSITIONS))) for begin in range(0, rows, POSITIONS)]
         pairs = (
             (lambda: classes.reduce(said, logits, placed, (), out), numpy_classes),
-            (lambda: lookaheads(asked, 1.0), numpy_scan),
+            (lambda: lookaheads(asked, 1.0)(), numpy_scan),
         )
     else:
         pairs = ((numpy_classes, reference_classes), (numpy_scan, reference_scan))

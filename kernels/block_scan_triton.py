@@ -8,7 +8,7 @@ batch. The order of edges is that of `PartTables`, so ties are broken alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -375,8 +375,8 @@ def block_scan_triton(
     own: torch.Tensor,
     finite: torch.Tensor,
     local: float,
-) -> BlockResults:
-    """Scans a batch of blocks; the results are copied to the host once.
+) -> Callable[[], BlockResults]:
+    """Has a batch of blocks scanned; the results are copied to the host once, and the call returned waits for them.
 
     total, best: [S] float32, token: [S] int32, the scores of classes of all positions, one position after the other
     (`base` tells where each begins). own: [R] float32, finite: [R] bool. local: as for `block_scan`.
@@ -413,19 +413,24 @@ def block_scan_triton(
         tables, where, at, free, best, token, own, finite, allowed, trace, room, path, local, numbers, floats,
         LANE=_LANE, ROWS=_ROWS, EDGES=_EDGES,
     )  # fmt: skip
-    host = numbers.cpu().numpy()
-    of_positions = host[: positions * RESULTS].reshape(positions, RESULTS)
-    counts = of_positions[:, :3].astype(np.int64)
-    shares = np.ascontiguousarray(of_positions[:, 3:]).view(np.float32)
-    return BlockResults(
-        host[positions * RESULTS :] > 0,
-        counts[:, 0],
-        counts[:, 1],
-        counts[:, 2] > 0,
-        shares[:, 0],
-        shares[:, 1],
-        shares[:, 2],
-    )
+    copied = downloaded(numbers)
+
+    def results() -> BlockResults:
+        host = copied()
+        of_positions = host[: positions * RESULTS].reshape(positions, RESULTS)
+        counts = of_positions[:, :3].astype(np.int64)
+        shares = np.ascontiguousarray(of_positions[:, 3:]).view(np.float32)
+        return BlockResults(
+            host[positions * RESULTS :] > 0,
+            counts[:, 0],
+            counts[:, 1],
+            counts[:, 2] > 0,
+            shares[:, 0],
+            shares[:, 1],
+            shares[:, 2],
+        )
+
+    return results
 
 
 def _check_scores(total: torch.Tensor, best: torch.Tensor, token: torch.Tensor) -> None:
@@ -471,3 +476,20 @@ def uploaded(array: npt.NDArray[np.int64], device: torch.device) -> torch.Tensor
     """Returns the array on a device; a copy from pinned memory does not wait for what the device computes."""
     made = torch.from_numpy(array)
     return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
+
+
+def downloaded(made: torch.Tensor) -> Callable[[], npt.NDArray[np.int32]]:
+    """Begins to copy int32 numbers to the host; the call returned waits for them, and for nothing launched later."""
+    if made.device.type != "cuda":
+        return lambda: made.cpu().numpy()
+    host = torch.empty(made.shape, dtype=made.dtype, pin_memory=True)
+    host.copy_(made, non_blocking=True)
+    copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+    copied.record()
+
+    def wait() -> npt.NDArray[np.int32]:
+        copied.synchronize()
+        found: npt.NDArray[np.int32] = host.numpy()
+        return found
+
+    return wait

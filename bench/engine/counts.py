@@ -21,7 +21,8 @@ import torch
 from bench.engine import launches
 from bench.engine.figures import Figure
 from bench.reporting import machine_line, table
-from cinnabar.engine.diffusion.contexts import PagedContext
+from cinnabar.engine.diffusion.contexts import APART, PagedContext
+from cinnabar.engine.diffusion.decoded import Run
 from cinnabar.engine.diffusion.denoiser import Denoiser, Listed
 from cinnabar.engine.diffusion.kept_graphs import kept_graph
 from cinnabar.engine.diffusion.sequences import OpenSequence, Task
@@ -38,10 +39,11 @@ HEAD = ("what", "wanted", "got", "")
 
 @dataclass(slots=True)
 class Counted:
-    """What was counted of the steady state."""
+    """What was counted of the steady state; `beside` are the passes launched while another one was not committed."""
 
     passes: int = 0
     scored: int = 0
+    beside: int = 0
     read: int = 0
     needed: int = 0
 
@@ -65,8 +67,10 @@ class CountingPasses(Passes):
         return q
 
 
-def count(model: LanguageModel, prompts: int, tokens: int, rows: int) -> tuple[Counted, CountingPasses]:
-    """Decodes so many prompts of so many tokens, at most so many rows together."""
+def count(
+    model: LanguageModel, prompts: int, tokens: int, rows: int, parts: int = 1
+) -> tuple[Counted, CountingPasses]:
+    """Decodes so many prompts of so many tokens, at most so many rows together, in so many parts."""
     denoiser, counted = Denoiser(model.decoder, model.tokenizer, "medium"), Counted()
     denoiser.rows = rows
     context = denoiser._context
@@ -86,7 +90,19 @@ def count(model: LanguageModel, prompts: int, tokens: int, rows: int) -> tuple[C
         )
         for _ in range(prompts)
     ]
-    left, read = prompts, context.hidden
+    context.parts = lambda sequences: min(parts, len(sequences))  # type: ignore[method-assign]
+    left, read, launched, finished, waiting = prompts, context.hidden, denoiser._launched, denoiser._finished, [0]
+
+    def launch(runs: Sequence[Run]) -> Any:
+        counted.beside += left > rows and waiting[0] > 0
+        waiting[0] += 1
+        return launched(runs)
+
+    def finish(one: Any) -> bool:
+        waiting[0] -= 1
+        return finished(one)
+
+    denoiser._launched, denoiser._finished = launch, finish  # type: ignore[method-assign]
 
     def hidden(sequences: Sequence[OpenSequence], wanted: Any) -> Any:
         found = read(sequences, wanted)
@@ -98,6 +114,16 @@ def count(model: LanguageModel, prompts: int, tokens: int, rows: int) -> tuple[C
     for _ in denoiser.serve(Listed(tasks)):
         left -= 1
     return counted, passes
+
+
+def _in_parts(model: LanguageModel, prompts: int, tokens: int, rows: int) -> list[Figure]:
+    """Returns what is laid out while the device computes, for as many rows as are decoded in two parts."""
+    if rows < APART:
+        return []
+    counted, passes = count(model, max(prompts * min(rows, 64) // 64, 2 * rows), tokens, rows, 2)
+    share, replayed = counted.beside / max(counted.passes, 1), passes.replays / max(passes.decoding, 1)
+    said = f"{share:.1%}; rows {counted.scored / max(counted.passes, 1):.1f}; replayed {replayed:.1%}"
+    return [Figure(f"{rows} rows in two parts: passes laid out while another is computed", "95%", said, share >= 0.95)]
 
 
 def main() -> None:
@@ -122,6 +148,7 @@ def main() -> None:
             Figure(f"{rows} rows: passes of open blocks that replay a graph; captures", "95%; 24",
                    f"{passes.replays / max(passes.decoding, 1):.1%}; {passes.captures}",
                    passes.replays >= 0.95 * passes.decoding and passes.captures <= 24),
+            *_in_parts(model, asked.prompts, asked.tokens, rows),
             Figure(f"{rows} rows: keys read over keys needed", "1.3", f"{counted.read / max(counted.needed, 1):.2f}",
                    counted.read <= 1.3 * counted.needed),
         ]  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,21 @@ NOT_FINITE = Undecoded(NO_NUMBERS, "expected finite scores, got NaN or infinity"
 NONE: Mapping[int, ClassScores | DeviceScores] = {}
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of one pass: the looks at checked and at open blocks, by sequence, and who waits for their answer.
+
+    lookaheads: those of `checks`, then of `opens`. many: the sequences. checked, undrawn: as for `Commitment.ask`.
+    """
+
+    many: int
+    checks: Mapping[int, Look]
+    opens: Mapping[int, Look]
+    lookaheads: Callable[[], list[Lookahead]]
+    checked: Sequence[Ints]
+    undrawn: Mapping[int, ClassScores | DeviceScores]
+
+
 class Commitment:
     """Commits and masks tokens of open blocks by the settings of each sequence. end: the end token."""
 
@@ -35,20 +50,19 @@ class Commitment:
         low, apart = settings.doubt * GRAIN, settings.margin * GRAIN
         return at[(now < low) & (other - now >= apart)]
 
-    def commit(
+    def ask(
         self,
         sequences: Sequence[OpenSequence],
         checked: Sequence[Ints],
         scored: Sequence[Ints],
         scores: Sequence[ClassScores | DeviceScores],
         undrawn: Mapping[int, ClassScores | DeviceScores] = NONE,
-    ) -> list[Undecoded | Block | None]:
-        """Commits the certain tokens of the open blocks, or the first open one of each, and masks doubted ones.
+    ) -> Asked:
+        """Asks for what `commit` decides by; nothing of the sequences may change until then.
 
         checked, scored: for each sequence the positions of its checked and of its open block that have `scores`, in
         this order. undrawn: of the sequences whose tokens are drawn, by number, the scores without noise: a drawn token
-        is as certain as the model is about its position. Returns for each sequence why it cannot be decoded, or the
-        checked block if it was opened again.
+        is as certain as the model is about its position.
         """
         checks, opens = dict[int, Look](), dict[int, Look]()
         for row, (sequence, one) in enumerate(zip(sequences, scores, strict=True)):
@@ -61,9 +75,17 @@ class Commitment:
                 at = scored[row]
                 begin = block.front if block.front <= int(at[0]) else block.first
                 opens[row] = Look(sequence, block, begin, block.stop, at, one.at(slice(many, None)))
-        lookaheads = self._tables.lookaheads([*checks.values(), *opens.values()])
+        wanted = self._tables.lookaheads([*checks.values(), *opens.values()])
+        return Asked(len(sequences), checks, opens, wanted, checked, undrawn)
+
+    def commit(self, asked: Asked) -> list[Undecoded | Block | None]:
+        """Commits the certain tokens of the open blocks, or the first open one of each, and masks doubted ones.
+
+        Returns for each sequence why it cannot be decoded, or the checked block if it was opened again.
+        """
+        checks, opens, lookaheads = asked.checks, asked.opens, asked.lookaheads()
         ahead = dict(zip(opens, lookaheads[len(checks) :], strict=True))
-        results: list[Undecoded | Block | None] = [None] * len(sequences)
+        results: list[Undecoded | Block | None] = [None] * asked.many
         for (row, look), lookahead in zip(checks.items(), lookaheads, strict=False):
             if not lookahead.finite or (row in ahead and not ahead[row].finite):
                 results[row] = NOT_FINITE
@@ -81,8 +103,9 @@ class Commitment:
                 again[row] = self._masked(opens[row], lookahead)
         # The tokens beside doubted ones are weighed without these.
         anew = [row for row, doubted in again.items() if len(doubted)]
-        ahead.update(zip(anew, self._tables.lookaheads([opens[row] for row in anew]), strict=True))
-        self._calm(opens, ahead, {row: undrawn[row] for row in again if row in undrawn}, checked)
+        ahead.update(zip(anew, self._tables.lookaheads([opens[row] for row in anew])(), strict=True))
+        undrawn = {row: asked.undrawn[row] for row in again if row in asked.undrawn}
+        self._calm(opens, ahead, undrawn, asked.checked)
         for row, doubted in again.items():
             results[row] = self._committed(opens[row], ahead[row], doubted)
         return results
@@ -102,7 +125,7 @@ class Commitment:
             row: replace(opens[row], scores=scores.at(slice(len(checked[row]), None)))
             for row, scores in undrawn.items()
         }
-        for row, lookahead in zip(looks, self._tables.lookaheads([*looks.values()]), strict=True):
+        for row, lookahead in zip(looks, self._tables.lookaheads([*looks.values()])(), strict=True):
             posterior = np.minimum(ahead[row].posterior, lookahead.posterior)
             ahead[row] = replace(ahead[row], posterior=posterior)
 

@@ -22,6 +22,10 @@ from cinnabar.engine.models.language.memory import cache_budget, free_memory, pr
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
+#: From so many rows on half of them keep a GPU about as busy as all: the time of a pass grows with its rows (512 tokens
+#: of blocks of 4 are computed at the rate of the products, not at that of reading the weights).
+APART = 64
+
 
 class Context(Protocol):
     """Reads sequences. `join` takes one in, and all other calls are about those that it has taken in."""
@@ -46,8 +50,12 @@ class Context(Protocol):
         """Returns (rows, [N, D]) after one pass: the numbers of the sequences that it scored, in their order, and the
         hidden states that score each such row's `wanted` positions (absolute).
 
-        sequences: all that are taken in, the oldest first. The others are not read to their end yet.
+        sequences: all that are taken in, or a part of them, the oldest first. The others are not read to their end yet.
         """
+        ...
+
+    def parts(self, sequences: Sequence[OpenSequence]) -> int:
+        """Returns in how many parts these sequences are best read, so that the host is at work on one meanwhile."""
         ...
 
     def cached(self, sequence: OpenSequence) -> int:
@@ -102,6 +110,10 @@ class FullContext:
 
     def rewind(self, sequence: OpenSequence, begin: int) -> None:
         """Does nothing, for no keys are kept."""
+
+    def parts(self, _: Sequence[OpenSequence]) -> int:
+        """Returns 1: a pass that reads everything takes far longer than the host does."""
+        return 1
 
     def cached(self, _: OpenSequence) -> int:
         """Returns 0, for each pass reads the prompt anew."""
@@ -186,6 +198,16 @@ class PagedContext:
     def rewind(self, sequence: OpenSequence, begin: int) -> None:
         """Keeps the keys of a sequence up to this border of blocks."""
         self.cache.keep(self._rows[id(sequence)][0], begin)
+
+    def parts(self, sequences: Sequence[OpenSequence]) -> int:
+        """Returns 2 for many sequences on a device beside the host, if there are pages for all of them to their end.
+
+        Where pages are short, rows take those of others, and all must be in one pass for the oldest to go on.
+        """
+        if self._decoder.device.type == "cpu" or len(sequences) < APART:
+            return 1
+        pages = sum(self.cache.pages_of(sequence.limit + self._traits.block) for sequence in sequences)
+        return 2 if pages <= self.cache.pool.pages else 1
 
     def cached(self, sequence: OpenSequence) -> int:
         """Returns the tokens of the prompt whose keys were there when the sequence joined."""

@@ -1,7 +1,8 @@
 """Denoising of the answers of a batch, block by block, under the graphs of their records.
 
 Each round: forced text is written, full blocks are closed, whole answers leave and others join, one pass scores the
-open positions, and the certain tokens of the witness are committed, or the first one if none is certain.
+open positions, and the certain tokens of the witness are committed, or the first one if none is certain. On a GPU a
+large batch is two parts, and the host commits and lays out one while the device computes the other.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -19,7 +21,7 @@ from cinnabar.engine.denoising import GRAIN
 from cinnabar.engine.diffusion.arrays import Ints
 from cinnabar.engine.diffusion.block_cache import BlockCacheContext
 from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
-from cinnabar.engine.diffusion.commitment import Commitment, grade
+from cinnabar.engine.diffusion.commitment import Asked, Commitment, grade
 from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, Run, Undecoded
 from cinnabar.engine.diffusion.forced import TokenTexts
@@ -85,6 +87,15 @@ class Listed:
     def given_up(self, _: int) -> bool:
         """Returns False: the result of each task is wanted."""
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A pass that the device may still compute. rows: the numbers of the runs that it scores; asked: of these."""
+
+    runs: Sequence[Run]
+    rows: Sequence[int]
+    asked: Asked | None
 
 
 class Denoiser:
@@ -174,6 +185,7 @@ class Denoiser:
         """Yields the number of each arriving task with its result, as `stream` does, until no more tasks arrive."""
         active = list[Run]()
         ready: Run | None = None
+        passes = deque[_Pass]()
         steps = 0
         try:
             while True:
@@ -181,7 +193,8 @@ class Denoiser:
                 for run in active if ready is None else (*active, ready):
                     if arrivals.given_up(run.index):
                         run.failed = GIVEN_UP
-                done = [run for run in active if not self._goes_on(run)]
+                computed = {run for one in passes for run in one.runs}
+                done = [run for run in active if run not in computed and not self._goes_on(run)]
                 active = [run for run in active if run not in done]
                 # All of them before the first is told: whoever stops listening leaves no pages behind.
                 for run in done:
@@ -193,17 +206,26 @@ class Denoiser:
                 if not active:
                     return
                 self._tables.keep(run.sequence.task.graph for run in active)
+                waiting = [run for run in active if run not in computed]
+                parts = self._context.parts([run.sequence for run in active])
+                if waiting and len(passes) < parts:
+                    with self._turn:
+                        passes.append(self._launched(waiting[: -(-len(active) // parts)]))
+                    # The device has something to do: the other part is committed and laid out beside it.
+                    if len(passes) < parts:
+                        continue
+                runs = passes[0].runs
                 with self._turn:
-                    stepped = self._step(active)
+                    stepped = self._finished(passes.popleft())
                 if not stepped:
                     continue
                 steps += 1
                 if edit is not None:
-                    edit(steps, [run.sequence for run in active])
-                    for run in active:
+                    edit(steps, [run.sequence for run in runs])
+                    for run in runs:
                         run.sequence.rewind()
                 if watch is not None:
-                    watch(steps, active)
+                    watch(steps, runs)
         finally:
             if active:
                 self._context.clear()
@@ -320,29 +342,33 @@ class Denoiser:
         # The next block's first pass scores these tokens too, but for the last block it would be a pass of its own.
         return bool((grade(chosen) < round(SURE * GRAIN)).any()) if sequence.over else len(chosen) > 0
 
-    def _step(self, runs: Sequence[Run]) -> bool:
-        """Reads all runs in one pass, and commits or re-masks tokens of those that it scored; returns if there are any.
-
-        It scores the open and the doubtable positions.
-        """
+    def _launched(self, runs: Sequence[Run]) -> _Pass:
+        """Has all runs read in one pass, which scores their open and their doubtable positions."""
         checked, scored = [_checked(run.sequence) for run in runs], [self._scored(run.sequence) for run in runs]
         wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]
         rows, hidden = self._context.hidden([run.sequence for run in runs], wanted)
         if not rows:
-            return False
+            return _Pass(runs, rows, None)
         sequences = [runs[row].sequence for row in rows]
         scores = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
         drawing = [k for k, sequence in enumerate(sequences) if sequence.task.sampling is not None]
         sober = self._undrawn(sequences, drawing, hidden, [wanted[row] for row in rows])
-        results = self._commitment.commit(
+        asked = self._commitment.ask(
             sequences, [checked[row] for row in rows], [scored[row] for row in rows], scores, sober
         )
-        for row, sequence, result in zip(rows, sequences, results, strict=True):
-            sequence.passes += 1
+        return _Pass(runs, rows, asked)
+
+    def _finished(self, one: _Pass) -> bool:
+        """Commits or re-masks tokens of the runs that a pass scored; returns whether there are any."""
+        if one.asked is None:
+            return False
+        for row, result in zip(one.rows, self._commitment.commit(one.asked), strict=True):
+            run = one.runs[row]
+            run.sequence.passes += 1
             if isinstance(result, Undecoded):
-                runs[row].failed = result
+                run.failed = result
             elif result is not None:
-                self._context.rewind(sequence, result.begin)
+                self._context.rewind(run.sequence, result.begin)
         return True
 
     def _undrawn(

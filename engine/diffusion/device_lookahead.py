@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,21 +14,32 @@ from cinnabar.kernels.block_scan_triton import BlockResults, ScoredBlock, block_
 CELLS = 16_000_000
 
 
-def lookaheads(asked: Sequence[tuple[Constraint, Span, DeviceScores]], local: float) -> list[Lookahead]:
-    """Returns the lookahead of each span; the scores are all of one pass, and `local` is that of the constraints."""
-    blocks = [_block(*one) for one in asked]
-    ahead, at = list[Lookahead](), 0
+def lookaheads(
+    asked: Sequence[tuple[Constraint, Span, DeviceScores]], local: float
+) -> Callable[[], list[Lookahead]]:
+    """Has each span scanned; the call returned waits for the lookaheads.
+
+    The scores are all of one pass, and `local` is that of the constraints.
+    """
+    blocks, scanned, at = [_block(*one) for one in asked], list[tuple[int, Callable[[], BlockResults]]](), 0
     for part in _batches(blocks):
         scores = asked[at][2].scores
-        results = block_scan_triton(
-            part, scores.total, scores.best, scores.token, scores.own, scores.finite, local
-        )
-        begin = 0
-        for number in range(len(part)):
-            span = asked[at][1]
-            ahead.append(_lookahead(span, results, number, begin))
-            begin, at = begin + len(span.tokens), at + 1
-    return ahead
+        scan = block_scan_triton(part, scores.total, scores.best, scores.token, scores.own, scores.finite, local)
+        scanned.append((len(part), scan))
+        at += len(part)
+    spans = [span for _, span, _ in asked]
+
+    def wait() -> list[Lookahead]:
+        ahead = list[Lookahead]()
+        for many, scan in scanned:
+            results, begin = scan(), 0
+            for number in range(many):
+                span = spans[len(ahead)]
+                ahead.append(_lookahead(span, results, number, begin))
+                begin += len(span.tokens)
+        return ahead
+
+    return wait
 
 
 def _batches(blocks: Sequence[ScoredBlock]) -> Iterator[list[ScoredBlock]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -162,23 +162,32 @@ class GraphTables:
             cell, place = cells.stop, places.stop
         return out
 
-    def lookaheads(self, looks: Sequence[Look]) -> list[Lookahead]:
-        """Returns the lookahead of each; the scores are all of one pass. A GPU scans them together."""
+    def lookaheads(self, looks: Sequence[Look]) -> Callable[[], list[Lookahead]]:
+        """Asks for the lookahead of each; the scores are all of one pass. The call returned waits for them.
+
+        A GPU scans them together, and may be given the next pass meanwhile.
+        """
         asked = [(self._constraint(look.sequence.task.graph if self._free is None else None), look) for look in looks]
         if not asked or self._backend == "plain" or self._free is not None:
-            return [constraint.lookahead(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
+            found = [constraint.lookahead(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
+            return lambda: found
         # Cold start: Triton takes 0.2 s, and a CPU runs without it.
         from cinnabar.engine.diffusion.device_lookahead import lookaheads
 
         scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]
         together = [(own, span, scores) for own, span, scores in scored if isinstance(own, Constraint)]
-        results = iter(lookaheads(together, self._local))
-        return [
-            next(results)
-            if isinstance(own, Constraint)
-            else own.lookahead(span, scores.own_on_host(own.classes.classes))
-            for own, span, scores in scored
-        ]
+        scanned = lookaheads(together, self._local)
+
+        def wait() -> list[Lookahead]:
+            results = iter(scanned())
+            return [
+                next(results)
+                if isinstance(own, Constraint)
+                else own.lookahead(span, scores.own_on_host(own.classes.classes))
+                for own, span, scores in scored
+            ]
+
+        return wait
 
     def _constraint(self, graph: RecordGraph | None) -> Constraint | GreedyConstraint | Unconstrained:
         if graph is not None:

@@ -105,6 +105,10 @@ class NoiseContext:
         """Drops the text of a sequence, spoilt or not: a spoilt prefix would spoil the other texts, too."""
         self._texts.pop(id(sequence), None)
 
+    def parts(self, _: Sequence[OpenSequence]) -> int:
+        """Returns 1: the texts of a batch are read together."""
+        return 1
+
     def cached(self, sequence: OpenSequence) -> int:
         """Returns the tokens of the prompt that an earlier sequence had read."""
         return self._joined(sequence).cached

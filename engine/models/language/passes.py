@@ -250,6 +250,7 @@ class StaticPass:
             self._host = self._host.pin_memory()
         self._numbers = self._host.to(device)
         self._graph: torch.cuda.CUDAGraph | None = None
+        self._copied: torch.cuda.Event | None = None
         self._made: torch.Tensor | None = None
 
     def capture(self, pool: Any) -> Any:
@@ -271,11 +272,14 @@ class StaticPass:
 
     def __call__(self, numbers: Ints) -> torch.Tensor:
         """Returns the hidden states for these numbers, of the same shape; the next pass writes over them."""
-        if self._graph is not None:
-            # The copy before may still read the buffer.
-            torch.cuda.current_stream().synchronize()
+        if self._copied is not None:
+            # The copy before may still read the buffer; what follows it is not waited for.
+            self._copied.synchronize()
         self._host.copy_(torch.from_numpy(numbers))
         self._numbers.copy_(self._host, non_blocking=True)
+        if self._graph is not None:
+            self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self._copied.record()
         if self._graph is None:
             made = self._run(self._numbers)
             if self._made is None:
