@@ -3,7 +3,8 @@
     python -m bench.engine.time_model
 
 A pass takes the longer one of the time of its bytes (weights, keys and values, logits) and of its operations, and then
-what each launch costs beyond its work, the constraint's scan, and what the host does while the device waits. The
+what each launch costs beyond its work, the constraint's scan, and what the host does while the device waits; in two
+parts, it does so while the device computes the other one (engine/diffusion/contexts.py tells from where on). The
 constants are assumptions: memory and tensor cores of an H100 SXM by its data sheet, of which programs reach the shares
 given here; 1.5 µs between two kernels of a captured graph; and on the host .5 ms and 20 µs a row.
 
@@ -22,6 +23,7 @@ from dataclasses import dataclass, replace
 from bench.engine.device_shapes import COMMITTED, SHAPES, Shape
 from bench.engine.releases import parameters_of
 from bench.reporting import table
+from cinnabar.engine.diffusion.contexts import APART, POSITIONS
 from cinnabar.engine.models.language.memory import position_bytes
 
 HEAD = (
@@ -89,19 +91,28 @@ def pass_time(shape: Shape, rows: int, launches: int, machine: Machine | None = 
     )
 
 
+def _in_two(half: PassTime) -> PassTime:
+    """Returns the time of both halves of a batch; of the host, what lasts longer than the device."""
+    device = half.roofline + half.launches + half.scan
+    both = (2 * one for one in (half.bytes, half.operations, half.launches, half.scan, max(half.host - device, 0.0)))
+    return PassTime(*both)
+
+
 def rows_of(name: str, vocabulary: int = 151_936) -> list[list[str]]:
-    """Returns the lines of a shape: blocks of 32 and 4, batches of 1, 8 and 128, by modules and fused."""
+    """Returns the lines of a shape: blocks of 32 and 4, batches of 1, 8 and 128, by modules, fused, in parts."""
     found = []
     for block in (32, 4):
         for rows in (1, 8, 128):
-            for launches in (BY_MODULES, FUSED):
-                shape = SHAPES[name]
-                shape = replace(shape, traits=replace(shape.traits, vocabulary=vocabulary, block=block))
-                time = pass_time(shape, rows, launches)
+            shape = SHAPES[name]
+            shape = replace(shape, traits=replace(shape.traits, vocabulary=vocabulary, block=block))
+            ways = {str(launches): pass_time(shape, rows, launches) for launches in (BY_MODULES, FUSED)}
+            if rows >= APART and rows * block >= POSITIONS:
+                ways[f"{FUSED}, two parts"] = _in_two(pass_time(shape, rows // 2, FUSED))
+            for way, time in ways.items():
                 rate = rows * min(COMMITTED, block / 2) / time.whole
                 cells = (time.bytes, time.operations, time.launches, time.scan, time.host, time.whole)
                 said = (f"{1000 * one:.2f}" for one in cells)
-                found.append([str(rows), str(block), str(launches), *said, f"{rate:,.0f}"])
+                found.append([str(rows), str(block), way, *said, f"{rate:,.0f}"])
     return found
 
 

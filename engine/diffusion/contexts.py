@@ -22,9 +22,9 @@ from cinnabar.engine.models.language.memory import cache_budget, free_memory, pr
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
-#: From so many rows on half of them keep a GPU about as busy as all: the time of a pass grows with its rows (512 tokens
-#: of blocks of 4 are computed at the rate of the products, not at that of reading the weights).
-APART = 64
+#: From so many rows on, and so many positions of their open blocks, the host's work is worth reading the weights twice:
+#: the products of a half take longer than that (`python -m bench.engine.time_model`; 128 blocks of 4 gain nothing).
+APART, POSITIONS = 64, 1024
 
 
 class Context(Protocol):
@@ -204,9 +204,10 @@ class PagedContext:
 
         Where pages are short, rows take those of others, and all must be in one pass for the oldest to go on.
         """
-        if self._decoder.device.type == "cpu" or len(sequences) < APART:
+        rows, block = len(sequences), self._traits.block
+        if self._decoder.device.type == "cpu" or rows < APART or rows * block < POSITIONS:
             return 1
-        pages = sum(self.cache.pages_of(sequence.limit + self._traits.block) for sequence in sequences)
+        pages = sum(self.cache.pages_of(sequence.limit + block) for sequence in sequences)
         return 2 if pages <= self.cache.pool.pages else 1
 
     def cached(self, sequence: OpenSequence) -> int:

@@ -63,12 +63,14 @@ def test_a_row_that_fails_stops_no_other_and_is_measured_again_alone(
 
 
 def test_the_model_of_time_says_what_a_pass_waits_for() -> None:
-    lines = {(int(row[0]), int(row[1]), int(row[2])): [float(cell) for cell in row[3:9]] for row in rows_of("sdar-4b")}
+    lines = {(int(row[0]), int(row[1]), row[2]): [float(cell) for cell in row[3:9]] for row in rows_of("sdar-4b")}
     for bytes_, operations, launches, scan, host, whole in lines.values():
         assert math.isclose(max(bytes_, operations) + launches + scan + host, whole, abs_tol=0.03)
     # One row waits for the weights, 128 rows of long blocks for arithmetic; fewer launches never cost time.
-    assert lines[1, 32, 11][0] > lines[1, 32, 11][1] and lines[128, 32, 11][0] < lines[128, 32, 11][1]
-    assert all(lines[rows, block, 11][5] < lines[rows, block, 57][5] for rows, block, _ in lines)
+    assert lines[1, 32, "11"][0] > lines[1, 32, "11"][1] and lines[128, 32, "11"][0] < lines[128, 32, "11"][1]
+    assert all(lines[rows, block, "11"][5] < lines[rows, block, "57"][5] for rows, block, _ in lines)
+    # In two parts the device does not wait for the host.
+    assert lines[128, 32, "11, two parts"][4] == 0 and lines[128, 32, "11, two parts"][5] < lines[128, 32, "11"][5]
 
 
 def test_without_a_gpu_the_report_says_that_nothing_is_measured(
