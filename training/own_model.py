@@ -25,6 +25,7 @@ import torch
 from cinnabar.engine.backend import device_of
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.remaining import Remaining
+from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language.checkpoint import save_decoder
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.language_model import LanguageModel, fresh_language_model
@@ -200,8 +201,10 @@ def export(run: Path, out: Path, block: int) -> None:
         weight.data.copy_(stored)
     out.mkdir(parents=True, exist_ok=True)
     for path in [*(run / "base").glob("*.json"), *(run / "base").glob("*.jinja")]:
-        shutil.copy(path, out / path.name)
-    # Masking again mended too few records to tell (docs/model/diffusion.md has the counts).
+        # The confidence of weights that ship is not that of those trained from them.
+        if path.name != CALIBRATION:
+            shutil.copy(path, out / path.name)
+    # Masking again mended too few records to tell, or took many passes (docs/model/diffusion.md has the counts).
     decoder.traits = replace(decoder.traits, block=block, revises=False)
     save_decoder(out, decoder.requires_grad_(False).to(torch.bfloat16), "int8")
     print(f"{out}: after {kept['step']} steps, {kept['spent'] / 60:.0f} minutes")
@@ -209,7 +212,7 @@ def export(run: Path, out: Path, block: int) -> None:
 
 def main() -> None:
     """Runs the command of the module's docstring."""
-    training: dict[str, float | str] = {"steps": 4000, "minutes": 0.0, "batch": 2560, "rate": 3e-4, "device": "auto"}
+    training: dict[str, float | str] = {"steps": 4000, "minutes": 0.0, "batch": 2560, "rate": 1.5e-4, "device": "auto"}
     asked = command(__doc__, training, {"packed": 0, "block": BLOCKS[1]})
     if asked.command == "prepare":
         prepare(asked.data, asked.run)
