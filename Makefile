@@ -106,7 +106,7 @@ train-diffusion: diffusion-base  ## train our own language model, or go on with 
 	@$(PY) -m training.own_model export "$(RUN)" "$(RUN)/packed" --packed 1
 
 train-diffusion-gpu: DEVICE = cuda
-train-diffusion-gpu: ARGS = --minutes 25 --batch 24576
+train-diffusion-gpu: ARGS = --minutes 25 --batch 24576 --rate 3e-4
 train-diffusion-gpu: train-diffusion  ## the same on a CUDA device, in half an hour
 
 improve-report: setup  ## measure cinnabar improve: corrected documents, then F1 of others (SETS=… ARGS="--documents 20 --others 30")
