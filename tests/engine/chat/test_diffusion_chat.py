@@ -204,16 +204,16 @@ def test_a_request_that_cannot_be_answered_is_refused_with_its_parameter(
 def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(model) as chat:
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
-        step, steps, go_on = chat._denoiser._step, threading.Semaphore(0), threading.Semaphore(0)
+        step, steps, go_on = chat._denoiser._launched, threading.Semaphore(0), threading.Semaphore(0)
         seen = list[bool]()
 
-        def slow(runs: list[Run]) -> bool:
+        def slow(runs: list[Run]) -> Any:
             steps.release()
             assert go_on.acquire(timeout=30)
             seen.append(any(run.sequence.limit - run.sequence.begin == 201 for run in runs))
             return step(runs)
 
-        monkeypatch.setattr(chat._denoiser, "_step", slow)
+        monkeypatch.setattr(chat._denoiser, "_launched", slow)
         cancels = [chat.submit(wanted("r0", schema=NOTE, states=True, max_tokens=200), found[0].put)]
         assert steps.acquire(timeout=30)
         for events in found[1:]:
@@ -285,9 +285,9 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
     requests = [wanted(f"r{at}", f"text {at}", schema=NOTE, states=at == 1) for at in range(4)]
     with serving(model) as chat:
         expected = [plain(asked(chat, request)[1]) for request in requests]
-        step, sizes = chat._denoiser._step, list[int]()
+        step, sizes = chat._denoiser._launched, list[int]()
 
-        def failing(runs: list[Run]) -> bool:
+        def failing(runs: list[Run]) -> Any:
             sizes.append(len(runs))
             poisoned = any(run.sequence.task.prompt == poison for run in runs)
             if len(runs) > 1 or poisoned:
@@ -295,7 +295,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
             return step(runs)
 
         poison = chat._planner.plan(wanted("poison", "poison")).task.prompt
-        monkeypatch.setattr(chat._denoiser, "_step", failing)
+        monkeypatch.setattr(chat._denoiser, "_launched", failing)
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(5)]
         for at, request in enumerate([*requests, wanted("poison", "poison")]):
             chat.submit(request, found[at].put)
