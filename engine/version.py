@@ -20,7 +20,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "engine": (25, "96b432a8412670ae"),
     "reader": (24, "5f7b0624efb819bb"),
     "replies": (11, "c24f8cc6286c739d"),
-    "language": (13, "72f424bcc7d10de5"),
+    "language": (13, "e782cb4dbff6d213"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "48fbb29eccf39f6d"),
     "merging": (15, "48ef6e7d99acfede"),

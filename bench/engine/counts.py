@@ -120,7 +120,7 @@ def _in_parts(model: LanguageModel, prompts: int, tokens: int, rows: int) -> lis
     """Returns what is laid out while the device computes, for as many rows as are decoded in two parts."""
     if rows < APART:
         return []
-    counted, passes = count(model, max(prompts * min(rows, 64) // 64, 2 * rows), tokens, rows, 2)
+    counted, passes = count(model, prompts, tokens, rows, 2)
     share, replayed = counted.beside / max(counted.passes, 1), passes.replays / max(passes.decoding, 1)
     said = f"{share:.1%}; rows {counted.scored / max(counted.passes, 1):.1f}; replayed {replayed:.1%}"
     return [Figure(f"{rows} rows in two parts: passes laid out while another is computed", "95%", said, share >= 0.95)]
@@ -140,7 +140,8 @@ def main() -> None:
     for figure in launches.figures():
         print("| " + " | ".join(figure.row()) + " |", flush=True)
     for rows in map(int, asked.rows.split(",")):
-        counted, passes = count(model, max(asked.prompts * min(rows, 64) // 64, 2 * rows), asked.tokens, rows)
+        prompts = max(asked.prompts * min(rows, 64) // 64, 2 * rows)
+        counted, passes = count(model, prompts, asked.tokens, rows)
         scored = counted.scored / max(counted.passes, 1)
         figures = [
             Figure(f"{rows} rows: scored a pass", "100 of 128" if rows == 128 else "-", f"{scored:.1f}",
@@ -148,7 +149,7 @@ def main() -> None:
             Figure(f"{rows} rows: passes of open blocks that replay a graph; captures", "95%; 24",
                    f"{passes.replays / max(passes.decoding, 1):.1%}; {passes.captures}",
                    passes.replays >= 0.95 * passes.decoding and passes.captures <= 24),
-            *_in_parts(model, asked.prompts, asked.tokens, rows),
+            *_in_parts(model, prompts, asked.tokens, rows),
             Figure(f"{rows} rows: keys read over keys needed", "1.3", f"{counted.read / max(counted.needed, 1):.2f}",
                    counted.read <= 1.3 * counted.needed),
         ]  # fmt: skip

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from bench.engine.device_shapes import COMMITTED, SHAPES, Shape
 from bench.engine.releases import parameters_of
 from bench.reporting import table
-from cinnabar.engine.diffusion.contexts import APART, POSITIONS
+from cinnabar.engine.diffusion.contexts import worth_two_parts
 from cinnabar.engine.models.language.memory import position_bytes
 
 HEAD = (
@@ -106,7 +106,7 @@ def rows_of(name: str, vocabulary: int = 151_936) -> list[list[str]]:
             shape = SHAPES[name]
             shape = replace(shape, traits=replace(shape.traits, vocabulary=vocabulary, block=block))
             ways = {str(launches): pass_time(shape, rows, launches) for launches in (BY_MODULES, FUSED)}
-            if rows >= APART and rows * block >= POSITIONS:
+            if worth_two_parts(rows, block):
                 ways[f"{FUSED}, two parts"] = _in_two(pass_time(shape, rows // 2, FUSED))
             for way, time in ways.items():
                 rate = rows * min(COMMITTED, block / 2) / time.whole

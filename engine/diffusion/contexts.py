@@ -204,8 +204,8 @@ class PagedContext:
 
         Where pages are short, rows take those of others, and all must be in one pass for the oldest to go on.
         """
-        rows, block = len(sequences), self._traits.block
-        if self._decoder.device.type == "cpu" or rows < APART or rows * block < POSITIONS:
+        block = self._traits.block
+        if self._decoder.device.type == "cpu" or not worth_two_parts(len(sequences), block):
             return 1
         pages = sum(self.cache.pages_of(sequence.limit + block) for sequence in sequences)
         return 2 if pages <= self.cache.pool.pages else 1
@@ -297,6 +297,11 @@ class PagedContext:
                 return False
             self.cache.close(younger.pop().row)
         return True
+
+
+def worth_two_parts(rows: int, block: int) -> bool:
+    """Returns whether so many rows of blocks of this size gain by being two passes of a GPU."""
+    return rows >= APART and rows * block >= POSITIONS
 
 
 def most_pages(traits: Traits, dtype: torch.dtype, device: torch.device, page: int) -> int:
