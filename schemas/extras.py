@@ -42,6 +42,25 @@ EXTRAS = {
         "scans and images",
         {"rapidocr": "rapidocr", "onnxruntime": "onnxruntime", "cv2": "opencv-python-headless", "PIL": "pillow"},
     ),
+    "stores": Extra(
+        "documents and copies of results in stores: s3://, gs://, az://, sftp://, sharepoint://",
+        {"obstore": "obstore", "fsspec": "fsspec", "paramiko": "paramiko", "msgraphfs": "msgraphfs"},
+    ),
+    "sinks": Extra(
+        "results in PostgreSQL and Delta tables: cinnabar export --to",
+        {
+            "adbc_driver_manager": "adbc-driver-manager",
+            "adbc_driver_postgresql": "adbc-driver-postgresql",
+            "deltalake": "deltalake",
+        },
+    ),
+    "traces": Extra(
+        "traces and metrics of runs",
+        {
+            "opentelemetry.sdk": "opentelemetry-sdk",
+            "opentelemetry.exporter.otlp.proto.http": "opentelemetry-exporter-otlp-proto-http",
+        },
+    ),
     "heic": Extra("images of telephones", {"pi_heif": "pi-heif"}),
 }
 
