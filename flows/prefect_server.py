@@ -11,9 +11,10 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cinnabar.extraction.documents.mailboxes.address import KeptSecret
 from cinnabar.extraction.documents.parser_settings import passwords_in
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas.errors import RunError, UsageError
@@ -22,8 +23,8 @@ from cinnabar.schemas.errors import RunError, UsageError
 _START, _ANSWER = 240.0, 5.0
 
 
-def secret(name: str) -> Callable[[], str]:
-    """Returns a function for the text of this Secret block. Raises UsageError if there is no such block."""
+def secret(name: str) -> KeptSecret:
+    """Returns the text of this Secret block as a function. Raises UsageError if there is no such block."""
     # Extra: flows.
     from prefect.blocks.system import Secret
 
@@ -32,7 +33,19 @@ def secret(name: str) -> Callable[[], str]:
     except ValueError as error:
         advice = "make one in its UI, under Blocks"
         raise UsageError(f"password_block {name}: Prefect has no such Secret block; {advice}") from error
-    return lambda: str(block.get())  # type: ignore[union-attr]
+    return KeptSecret(
+        f"the Secret block {name}",
+        lambda: str(block.get()),  # type: ignore[union-attr]
+        lambda text: keep_secret(name, text),
+    )
+
+
+def keep_secret(name: str, text: str) -> None:
+    """Writes a text to this Secret block, which is made if it does not exist."""
+    # Extra: flows.
+    from prefect.blocks.system import Secret
+
+    Secret(value=text).save(name, overwrite=True)
 
 
 def check_limit(name: str) -> None:
