@@ -33,19 +33,13 @@ def secret(name: str) -> KeptSecret:
     except ValueError as error:
         advice = "make one in its UI, under Blocks"
         raise UsageError(f"password_block {name}: Prefect has no such Secret block; {advice}") from error
-    return KeptSecret(
-        f"the Secret block {name}",
-        lambda: str(block.get()),  # type: ignore[union-attr]
-        lambda text: keep_secret(name, text),
-    )
 
+    def renew(text: str) -> None:
+        nonlocal block
+        block = Secret(value=text)
+        block.save(name, overwrite=True)
 
-def keep_secret(name: str, text: str) -> None:
-    """Writes a text to this Secret block, which is made if it does not exist."""
-    # Extra: flows.
-    from prefect.blocks.system import Secret
-
-    Secret(value=text).save(name, overwrite=True)
+    return KeptSecret(f"the Secret block {name}", lambda: str(block.get()), renew)  # type: ignore[union-attr]
 
 
 def check_limit(name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -12,14 +11,12 @@ import typer
 
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.plans import print_notice
-from cinnabar.extraction.documents.mailboxes.address import KeptSecret, parse_address
+from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.documents.mailboxes.login import in_file, kept_login
+from cinnabar.extraction.documents.mailboxes.login import Login, in_file, kept_login
 from cinnabar.extraction.documents.mailboxes.loopback import log_in_by_browser
-from cinnabar.extraction.documents.mailboxes.oauth import Client, Provider, discovered, log_in_by_device, provider_of
-from cinnabar.flows.prefect_server import at_server, keep_secret
+from cinnabar.extraction.documents.mailboxes.oauth import Provider, discovered, log_in_by_device, provider_of
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import counted, harmless
 
 mailbox_app = typer.Typer()
@@ -57,12 +54,8 @@ def log_in(
         bool, typer.Option("--browser", help="Log in in a browser on this machine, in place of a code.")
     ] = False,
     file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the login in this file, for CINNABAR_IMAP_PASSWORD_FILE.")
+        Path | None, typer.Option(metavar="FILE", help="Keep the login in this file, for a server.")
     ] = None,
-    block: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Keep the login in Prefect's Secret block, for --password-block.")
-    ] = None,
-    port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
     as_json: AsJson = False,
 ) -> None:
     """Log in to a mailbox by OAuth, so that runs read it without a password.
@@ -76,24 +69,20 @@ def log_in(
       cinnabar mailbox login imaps://anna%40example.org@outlook.office365.com --client-id 1b7c2f08-aaaa
       cinnabar mailbox login imaps://anna%40gmail.com@imap.gmail.com --file gmail.json
     """
+    if not is_address(address):
+        raise UsageError(f"expected a mailbox as imaps://USER@HOST/MAILBOX, got {address}")
     mailbox = parse_address(address)
-    if block is not None:
-        check_extra("flows", "--block")
     provider = _provider(mailbox.host, tenant, issuer, scope)
     if not client_id:
         raise UsageError("expected --client-id or CINNABAR_OAUTH_CLIENT_ID: the client that you registered there")
-    client = Client(provider, client_id, client_secret)
-    with at_server(port) if block is not None else nullcontext():
-        way = log_in_by_browser if browser or not provider.device else log_in_by_device
-        login = way(client, lambda text: print_notice(harmless(text)))
-        if block is not None:
-            place = KeptSecret(f"the Secret block {block}", lambda: "", lambda text: keep_secret(block, text))
-        else:
-            place = kept_login(mailbox) if file is None else in_file(file)
-        place.write(login.text())
-        # Opened by what was kept, because a provider may take a refresh token once only.
-        with ImapMailbox(replace(mailbox, password=replace(place, read=login.text))) as opened:
-            mails = len(opened.messages())
+    client = Login(client_id, provider.token, provider.scope, client_secret=client_secret)
+    way = log_in_by_browser if browser or not provider.device else log_in_by_device
+    login = way(provider, client, lambda text: print_notice(harmless(text)))
+    place = kept_login(mailbox) if file is None else in_file(file)
+    place.write(login.text())
+    # By what was kept, because a provider may take a refresh token only once.
+    with ImapMailbox(replace(mailbox, password=place)) as opened:
+        mails = len(opened.messages())
     if as_json:
         print(json.dumps({"address": str(mailbox), "kept": place.place, "mails": mails}))
     else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -24,12 +25,12 @@ _SERVICE = "cinnabar"
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What asks a provider for access tokens: the client, its token endpoint and scope, and the refresh token."""
+    """What asks a provider for access tokens: the client and its scope there, and once it is let in a refresh token."""
 
     client_id: str
     token_endpoint: str
     scope: str
-    refresh_token: str = field(repr=False)
+    refresh_token: str = field(default="", repr=False)
     client_secret: str = field(default="", repr=False)
 
     @classmethod
@@ -44,20 +45,11 @@ class Login:
         try:
             return cls(**{name: str(value) for name, value in fields.items()})
         except TypeError:
-            raise UsageError("expected a login as `cinnabar mailbox login` writes it, got one with other fields") from None
+            raise UsageError("expected a login of `cinnabar mailbox login`, got one with other fields") from None
 
     def text(self) -> str:
         """Returns the login as it is kept, with the refresh token."""
         return json.dumps(asdict(self))
-
-    def renewed(self, refresh_token: str) -> Login:
-        """Returns the login with another refresh token."""
-        return replace(self, refresh_token=refresh_token)
-
-
-def in_file(path: Path) -> KeptSecret:
-    """Returns the place of a secret in a file, which is written for its owner alone."""
-    return KeptSecret(str(path), lambda: _read(path), lambda text: _write(path, text))
 
 
 def place_of(address: ImapAddress) -> Callable[[], str]:
@@ -66,6 +58,11 @@ def place_of(address: ImapAddress) -> Callable[[], str]:
         return address.password
     named = os.environ.get(FILE_VARIABLE)
     return in_file(Path(named)) if named else kept_login(address)
+
+
+def in_file(path: Path) -> KeptSecret:
+    """Returns the place of a secret in a file, which is written for its owner alone."""
+    return KeptSecret(str(path), lambda: _read(path), lambda text: _write(path, text))
 
 
 def kept_login(address: ImapAddress) -> KeptSecret:
@@ -104,10 +101,7 @@ def _read(path: Path) -> str:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    # A temporary file has the mode 0600.
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
         file.write(f"{text}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    Path(file.name).replace(path)

@@ -11,12 +11,20 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cinnabar.extraction.documents.mailboxes.login import Login
-from cinnabar.extraction.documents.mailboxes.oauth import Client, exchanged, refusal
+from cinnabar.extraction.documents.mailboxes.oauth import Provider, exchanged, refusal
 from cinnabar.schemas.errors import UsageError
 
 # Seconds for the person in the browser; for a browser's request.
 _PATIENCE, _REQUEST = 900.0, 5.0
 _PAGE = b"<!doctype html><title>Cinnabar</title><p>Cinnabar has the answer. You may close this page.\n"
+
+
+class _Listener(HTTPServer):
+    timeout = 1.0
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.state, self.answer = secrets.token_urlsafe(24), dict[str, str]()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -27,8 +35,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = dict(parse_qsl(urlsplit(self.path).query))
         # Any program of this machine may ask here; only the provider's answer knows the state.
         known = secrets.compare_digest(answer.get("state", "").encode(), self.server.state.encode())
-        if known:
-            self.server.answer = answer
+        self.server.answer = answer if known else self.server.answer
         self.send_response(200 if known else 404)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
@@ -38,15 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Prints nothing: the request holds the code."""
 
 
-class _Listener(HTTPServer):
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.timeout = 1.0
-        self.state = secrets.token_urlsafe(24)
-        self.answer: dict[str, str] | None = None
-
-
-def log_in_by_browser(client: Client, show: Callable[[str], None]) -> Login:
+def log_in_by_browser(provider: Provider, client: Login, show: Callable[[str], None]) -> Login:
     """Returns the login that a person confirms in a browser on this machine, and shows them the page.
 
     Raises UsageError if they refuse, do not answer in time, or the provider does not grant what is asked for.
@@ -55,23 +54,16 @@ def log_in_by_browser(client: Client, show: Callable[[str], None]) -> Login:
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     with _Listener() as listener:
         redirect = f"http://127.0.0.1:{listener.server_port}"
-        query = {
-            "response_type": "code",
-            "client_id": client.id,
-            "redirect_uri": redirect,
-            "scope": client.provider.scope,
-            "state": listener.state,
-            "code_challenge": challenge,
-            "code_challenge_method": "S256",
-            # Google gives a refresh token only to who asks for it so.
-            "access_type": "offline",
-            "prompt": "consent",
-        }
-        show(f"visit {client.provider.authorization}?{urlencode(query)} in a browser on this machine")
+        asked = {"response_type": "code", "client_id": client.client_id, "redirect_uri": redirect}
+        asked |= {"scope": client.scope, "state": listener.state}
+        asked |= {"code_challenge": challenge, "code_challenge_method": "S256"}
+        # Google gives a refresh token only to who asks for it so.
+        asked |= {"access_type": "offline", "prompt": "consent"}
+        show(f"visit {provider.authorization}?{urlencode(asked)} in a browser on this machine")
         deadline = time.monotonic() + _PATIENCE
-        while listener.answer is None and time.monotonic() < deadline:
+        while not listener.answer and time.monotonic() < deadline:
             listener.handle_request()
-    if listener.answer is None:
+    if not listener.answer:
         raise UsageError("nobody logged in within 15 minutes; run the same command again")
     if not (code := listener.answer.get("code")):
         raise refusal("no code for a login", listener.answer)
