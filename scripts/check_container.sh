@@ -51,18 +51,17 @@ timed() {  # NAME COMMAND
 
 timed 'not root, read-only, no network' '
     [ "$(id -u)" = 10001 ]
-    if touch /opt/cinnabar/x 2>/dev/null || touch /x 2>/dev/null; then echo "the root can be written" >&2; exit 1; fi
-    if [ "$(ls /sys/class/net 2>/dev/null | grep -vx lo)" ]; then exit 1; fi
+    if touch "$(dirname "$(command -v cinnabar)")/x" 2>/dev/null || touch /x 2>/dev/null; then echo "the root can be written" >&2; exit 1; fi
     python -c "import socket
 try: socket.create_connection((\"192.0.2.1\", 443), 2)
 except OSError as error: print(\"no network:\", error)
 else: raise SystemExit(1)"'
 timed 'cinnabar doctor' 'cinnabar doctor'
-for set in "$samples"/*/; do
-    name=$(basename "$set")
+for schema in "$samples"/*/schema.json; do
+    name=$(basename "$(dirname "$schema")")
     timed "cinnabar extract of $name" \
         "cinnabar extract /documents/$name/docs --schema /documents/$name/schema.json --out tables-$name --quiet
-         cinnabar status --out tables-$name"
+         cinnabar status --out tables-$name | grep -E 'documents|records|quarantine'"
 done
 timed 'cinnabar serve' '
     echo a-key >key
@@ -74,10 +73,11 @@ for _ in range(120):
     try: urlopen("http://127.0.0.1:8000/health"); break
     except OSError: time.sleep(1)
 schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-asked = {"model": "cinnabar", "messages": [{"role": "user", "content": "The meeting is in Hamburg. Which city?"}],
+asked = {"messages": [{"role": "user", "content": "The meeting is in Hamburg. Which city?"}],
          "response_format": {"type": "json_schema", "json_schema": {"name": "place", "schema": schema}}}
-asked["model"] = json.load(urlopen(Request("http://127.0.0.1:8000/v1/models", headers={"Authorization": "Bearer a-key"})))["data"][0]["id"]
 headers = {"Content-Type": "application/json", "Authorization": "Bearer a-key"}
+models = json.load(urlopen(Request("http://127.0.0.1:8000/v1/models", headers=headers)))
+asked["model"] = models["data"][0]["id"]
 answer = json.load(urlopen(Request("http://127.0.0.1:8000/v1/chat/completions", json.dumps(asked).encode(), headers)))
 print("answered:", answer["choices"][0]["message"]["content"])
 PYTHON

@@ -22,6 +22,7 @@ settings=$(mktemp)
 trap 'rm -f "$settings"' EXIT
 mapfile -t mounts < <("${PYTHON:-python3}" - "$settings" <<'PYTHON'
 import ast, pathlib, subprocess, sys
+from urllib.parse import urlsplit
 
 kept = {"index-url", "extra-index-url", "find-links", "trusted-host", "cert", "proxy", "timeout", "default-timeout"}
 listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
@@ -33,7 +34,8 @@ for line in listed.stdout.splitlines():
         found[name] = ast.literal_eval(value).split()
 lines = [f"{name} = {' '.join(words)}\n" for name, words in found.items()]
 pathlib.Path(sys.argv[1]).write_text("[global]\n" + "".join(lines))
-named = {pathlib.Path(word.removeprefix("file://")) for words in found.values() for word in words}
+places = [urlsplit(word) for words in found.values() for word in words]
+named = {pathlib.Path(place.path) for place in places if place.scheme in ("", "file")}
 print("\n".join(f"--volume={path}:{path}:ro" for path in sorted(named) if path.is_absolute() and path.exists()))
 PYTHON
 )

@@ -226,12 +226,18 @@ def test_a_login_in_the_browser_proves_itself_by_pkce(authority: Authority) -> N
 
 
 def test_a_login_of_a_server_lies_in_a_file_an_environment_variable_or_a_block(
-    authority: Authority, server: Server, waits: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    authority: Authority,
+    server: Server,
+    waits: list[float],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     authority.secret = "hush"
     monkeypatch.setenv("CINNABAR_OAUTH_CLIENT_SECRET", "hush")
     file = tmp_path / "secrets" / "mailbox.json"
-    assert log_in(authority, server, "--file", str(file)) == 0 and waits
+    assert log_in(authority, server, "--file", str(file), "--json") == 0 and waits
+    assert json.loads(capsys.readouterr().out)["kept"] == str(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and not (tmp_path / "config").exists()
     login = file.read_text().strip()
 
