@@ -5,6 +5,7 @@ Functions import Prefect when they need it: `cinnabar.flows.tasks` first sets th
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from pydantic import SecretStr
 
 from cinnabar.extraction.documents.mailboxes.address import KeptSecret
 from cinnabar.extraction.documents.parser_settings import passwords_in
@@ -34,12 +37,17 @@ def secret(name: str) -> KeptSecret:
         advice = "make one in its UI, under Blocks"
         raise UsageError(f"password_block {name}: Prefect has no such Secret block; {advice}") from error
 
+    def read() -> str:
+        value = block.get()  # type: ignore[union-attr]
+        # Prefect turns a text in JSON into an object.
+        return json.dumps(value) if isinstance(value, dict) else str(value)
+
     def renew(text: str) -> None:
         nonlocal block
-        block = Secret(value=text)
+        block = Secret(value=SecretStr(text))
         block.save(name, overwrite=True)
 
-    return KeptSecret(f"the Secret block {name}", lambda: str(block.get()), renew)  # type: ignore[union-attr]
+    return KeptSecret(f"the Secret block {name}", read, renew)
 
 
 def check_limit(name: str) -> None:

@@ -138,7 +138,7 @@ def running(certificates: Certificates, tokens: Path) -> Iterator[Authority]:
     server.handle_error = lambda *_: None  # type: ignore[method-assign]
     authority.url = f"https://127.0.0.1:{server.server_address[1]}"
     authority.expire()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield authority

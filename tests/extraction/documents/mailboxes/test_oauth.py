@@ -17,8 +17,10 @@ import certificates
 import imap_server
 import oauth_server
 import pytest
+from begun_runs import begun_extraction
 from imap_server import Server, mail
 from oauth_server import CLIENT, CODE, SCOPE, Authority
+from reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.inputs import gather, located
@@ -28,8 +30,17 @@ from cinnabar.extraction.documents.mailboxes.credential import Credential, crede
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.documents.mailboxes.login import Login, kept_login
 from cinnabar.extraction.documents.mailboxes.loopback import log_in_by_browser
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import RunError, UsageError
 
+SCHEMA = {
+    "title": "note",
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
+    "required": ["name", "total"],
+}
 TOKEN = re.compile(r"(access|refresh)-\d+|[dxy]{40}|a-code|hush")
 
 
@@ -163,6 +174,24 @@ def test_a_token_that_expires_in_the_middle_of_a_run_is_renewed(
             assert items[number].read() == mail(number) and authority.given == before + 1
         # The provider took each refresh token once, and the last one is kept.
         assert len(authority.known) == 1 and authority.known.pop() in kept_login(parse_address(server.address()))()
+
+
+def test_the_results_of_a_run_hold_no_token(
+    authority: Authority, server: Server, waits: list[float], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.renumber("Tables", mail(1), mail(2))
+    assert log_in(authority, server) == 0 and waits
+    model, out = ReadingModel(), tmp_path / "out"
+    source, schema = ModelSource(model.fingerprint, lambda: model), load_schema(SCHEMA)
+    where = located([server.address("Tables")])
+    with begun_extraction(where, schema, out, source, RunOptions(workers=1, batch=1)) as extraction:
+        for number in range(len(extraction.batches)):
+            authority.expire()
+            extraction.work(number)
+        assert extraction.finish().written == 2
+    files = [file for file in out.rglob("*") if file.is_file()]
+    assert files and not [file for file in files if TOKEN.search(file.read_bytes().decode("latin-1"))]
+    assert not TOKEN.search(caplog.text)
 
 
 def test_a_revoked_login_says_log_in_again_before_and_within_a_run(
@@ -305,10 +334,16 @@ def test_a_token_endpoint_without_tls_is_never_asked(url: str) -> None:
 def test_an_authority_with_an_unknown_certificate_or_a_redirect_gets_no_second_token(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved = Login(CLIENT, f"{authority.url}/authorize", SCOPE, "hush")
-    monkeypatch.setattr(Authority, "answer", lambda *_: f"{authority.url}/token")
+    moved, paths = Login(CLIENT, f"{authority.url}/moved", SCOPE, "hush"), list[str]()
+
+    def answer(_: Authority, path: str, asked: dict[str, str]) -> object:
+        paths.append(path)
+        return f"{authority.url}/token" if asked else {"access_token": "access-1"}
+
+    monkeypatch.setattr(Authority, "answer", answer)
     with pytest.raises(UsageError, match="expected a JSON object"):
         oauth.refreshed(moved)
+    assert paths == ["/moved"]
     monkeypatch.delenv("SSL_CERT_FILE")
     with pytest.raises(UsageError, match=r"CERTIFICATE_VERIFY_FAILED") as refused:
         oauth.refreshed(moved)
