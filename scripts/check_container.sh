@@ -22,7 +22,11 @@ chown 10001:10001 "$place/data"
 size=$(du --summarize --apparent-size --block-size=1M --one-file-system "$root" | cut -f1)
 echo "check-container: $image: $size MB, $(find "$root/opt/cinnabar/lib" -name '*.dist-info' | wc -l) packages"
 # What the build was told about places of packages is not in the image.
-if find "$root" -xdev \( -name pip.conf -o -path '*/run/secrets/*' \) -type f | grep .; then exit 1; fi
+if find "$root" -xdev \( -name pip.conf -o -path '*/run/secrets/*' -o -path "$root/opt/*" -prune ! -name cinnabar \) | grep .; then
+    echo "check-container: the image keeps something of its build" >&2
+    exit 1
+fi
+[ "$(stat -c %u "$root/data")" = 10001 ]
 
 inside() {  # COMMAND, in new namespaces of mounts, processes and network
     # shellcheck disable=SC2016
