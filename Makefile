@@ -29,7 +29,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow wheel-check lint docs site pictures samples eval bench bench-gpu kernels-check bench-engine train train-gpu diffusion-base train-diffusion train-diffusion-gpu improve-report calibrate house-report schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
+.PHONY: help setup demo test test-slow wheel-check container lint docs site pictures samples eval bench bench-gpu kernels-check bench-engine train train-gpu diffusion-base train-diffusion train-diffusion-gpu improve-report calibrate house-report schema-report routing-report hostile-report mutation-report parsing-report routing-fit ablation-report class-fit ocr-report remote-report backfill-report ray-report long-report server-report client-check faults volume-report review-report readers results mutants names version constraints clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ test-slow: setup  ## the tests that take long: all draws of properties, killed p
 
 wheel-check:  ## install the wheel without extras, newest and lowest versions, and run the README's example (ARGS=newest)
 	@scripts/check_wheel.sh $(ARGS)
+
+container:  ## build the image of this checkout with podman, docker or buildah (ARGS="--build-arg TORCH=cuda" …)
+	@scripts/container.sh $(ARGS)
 
 lint: setup  ## ruff and mypy --strict
 	@$(PY) -m ruff check .

@@ -5,15 +5,19 @@ Functions import Prefect when they need it: `cinnabar.flows.tasks` first sets th
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pydantic import SecretStr
+
+from cinnabar.extraction.documents.mailboxes.address import KeptSecret
 from cinnabar.extraction.documents.parser_settings import passwords_in
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas.errors import RunError, UsageError
@@ -22,8 +26,8 @@ from cinnabar.schemas.errors import RunError, UsageError
 _START, _ANSWER = 240.0, 5.0
 
 
-def secret(name: str) -> Callable[[], str]:
-    """Returns a function for the text of this Secret block. Raises UsageError if there is no such block."""
+def secret(name: str) -> KeptSecret:
+    """Returns the text of this Secret block as a function. Raises UsageError if there is no such block."""
     # Extra: flows.
     from prefect.blocks.system import Secret
 
@@ -32,7 +36,18 @@ def secret(name: str) -> Callable[[], str]:
     except ValueError as error:
         advice = "make one in its UI, under Blocks"
         raise UsageError(f"password_block {name}: Prefect has no such Secret block; {advice}") from error
-    return lambda: str(block.get())  # type: ignore[union-attr]
+
+    def read() -> str:
+        value = block.get()  # type: ignore[union-attr]
+        # Prefect turns a text in JSON into an object.
+        return json.dumps(value) if isinstance(value, dict) else str(value)
+
+    def renew(text: str) -> None:
+        nonlocal block
+        block = Secret(value=SecretStr(text))
+        block.save(name, overwrite=True)
+
+    return KeptSecret(f"the Secret block {name}", read, renew)
 
 
 def check_limit(name: str) -> None:

@@ -9,9 +9,10 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from certificates import Certificates
@@ -70,7 +71,14 @@ class Server:
 
 
 @contextmanager
-def running(encryption: Encryption = "", certificates: Certificates | None = None) -> Iterator[Server]:
+def running(
+    encryption: Encryption = "",
+    certificates: Certificates | None = None,
+    tokens: Path | None = None,
+    mechanisms: Sequence[str] = (),
+    ends: Literal["BYE", "EXPIRED"] = "BYE",
+) -> Iterator[Server]:
+    """Runs a server; it takes the access tokens in the file `tokens`, too, by these `mechanisms` (imap_tokens)."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -86,6 +94,9 @@ def running(encryption: Encryption = "", certificates: Certificates | None = Non
         )
     elif certificates is not None:
         secured = ["--cert", str(certificates.chain)]
+    if tokens is not None:
+        start += f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import imap_tokens;"
+        start += f"imap_tokens.install({str(tokens)!r}, {PASSWORD!r}, {[*mechanisms]!r}, {ends!r});"
     start += "import pymap.main; pymap.main.main()"
     command = [sys.executable, "-c", start, "--host", "127.0.0.1", "--port", str(port), *secured]
     account = ["dict", "--demo-user", USER, "--demo-password", PASSWORD]

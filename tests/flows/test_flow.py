@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
@@ -15,10 +16,12 @@ import mercury_server as mercury
 import pytest
 
 from cinnabar.apps.cli.main import run
+from cinnabar.extraction.documents.mailboxes.login import Login
 from cinnabar.extraction.run.extract import Extraction
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
+from cinnabar.flows.prefect_server import secret
 from cinnabar.schemas.errors import InUse, RunError, UsageError
 
 
@@ -323,6 +326,23 @@ def test_a_service_without_its_secret_limit_or_mailbox_is_refused_at_once(
         assert run([*served, option, name]) == 2
         told = capsys.readouterr().err
         assert expected in told and told.count("\n") == 1
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_login_in_a_secret_block_is_replaced_there() -> None:
+    import cinnabar.flows.extract  # noqa: F401, it sets what Prefect reads from the environment
+
+    from prefect.blocks.system import Secret  # isort: skip
+
+    old, new = Login("client", "https://login.example/token", "mail", "refresh-1"), Login("client", "", "", "refresh-2")
+    # Prefect turns a text in JSON into an object, and its page keeps one.
+    for name, value in (("as-text", old.text()), ("as-object", json.loads(old.text()))):
+        Secret(value=value).save(name)
+        place = secret(name)
+        assert Login.of(place()) == old
+        place.write(new.text())
+        assert Login.of(place()) == Login.of(secret(name)()) == new
+        assert "refresh" not in repr(place)
 
 
 @pytest.mark.parametrize(

@@ -10,25 +10,35 @@ from urllib.parse import quote, unquote, urlsplit
 
 from cinnabar.schemas.errors import UsageError
 
-# The environment variable with the password.
-_VARIABLE = "CINNABAR_IMAP_PASSWORD"
+#: The environment variables with the password or login, and with the path of a file that holds it.
+PASSWORD_VARIABLE, FILE_VARIABLE = "CINNABAR_IMAP_PASSWORD", "CINNABAR_IMAP_PASSWORD_FILE"
 _PORTS = {"imaps": 993, "imap": 143}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAIL = re.compile(r"(imaps?://.+);UIDVALIDITY=(\d+)/;UID=(\d+)", re.IGNORECASE)
 
 
 def password_of_environment() -> str:
-    """Returns the password from the environment. Raises UsageError if it is not set."""
-    if not (password := os.environ.get(_VARIABLE, "")):
-        raise UsageError(f"expected the mailbox's password in {_VARIABLE}, which is not set")
-    return password
+    """Returns the password in the environment; "" if it has none, and a file or the account's login stands for it."""
+    return os.environ.get(PASSWORD_VARIABLE, "")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSecret:
+    """A secret in a place where it can be replaced: a password, or a login; called, it returns the present one."""
+
+    place: str
+    read: Callable[[], str]
+    write: Callable[[str], None]
+
+    def __call__(self) -> str:
+        return self.read()
 
 
 @dataclass(frozen=True, slots=True)
 class ImapAddress:
     """A mailbox of a user on a server; `encrypted` from the first byte, else as soon as the server offers it.
 
-    `password` is called for each connection, and its result is never stored.
+    `password` is called for each connection and gives a password or a login by OAuth; its result is never stored.
     """
 
     host: str
@@ -85,7 +95,7 @@ def parse_address(text: str, password: Callable[[], str] = password_of_environme
     except ValueError as error:
         raise UsageError(f"{expected}, got a malformed host or port") from error
     if parts.password is not None:
-        raise UsageError(f"{scheme}://…@{host}: an address may not hold a password; set {_VARIABLE}")
+        raise UsageError(f"{scheme}://…@{host}: an address may not hold a password; set {PASSWORD_VARIABLE}")
     if not host or not parts.username or parts.query or parts.fragment:
         raise UsageError(f"{expected}, with @ of the user as %40 and ? and # as %3F and %23, got {text}")
     user, mailbox = unquote(parts.username), unquote(parts.path.strip("/")) or "INBOX"

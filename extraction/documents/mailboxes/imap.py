@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
+from cinnabar.extraction.documents.mailboxes.credential import Credential, credential_of, quoted
 from cinnabar.schemas.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
 
 # Seconds that the server may take for an answer.
@@ -28,6 +29,8 @@ _KEPT = 64 << 20
 # OpenSSL's codes of a certificate for another host, and for another IP address.
 _OTHER_NAME = (62, 64)
 
+# The code of a session that was let in and whose access has ended since (RFC 5530).
+_EXPIRED = re.compile(r"\[EXPIRED\b", re.IGNORECASE)
 _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 _QUOTED = re.compile(rb'BODY\[\] (?:NIL|"((?:[^"\\]|\\.)*)")')
@@ -121,20 +124,21 @@ class ImapMailbox:
         except RunError:
             raise
         except (OSError, imaplib.IMAP4.error, CinnabarError) as error:
-            raise RunError(f"{self._address}: {error}; run the same command again") from error
+            reason = str(error).removeprefix(f"{self._address}: ")
+            raise RunError(f"{self._address}: {reason}; run the same command again") from error
 
     @staticmethod
     def _lines_of(answer: tuple[str, list[Any]]) -> list[Any]:
         status, lines = answer
+        if status == "NO" and _EXPIRED.match(_text(lines)):
+            raise imaplib.IMAP4.abort(_text(lines))
         if status != "OK":
             raise RunError(f"the server said {status} {_text(lines)}; run the same command again")
         return lines
 
     def _connect(self) -> imaplib.IMAP4:
         address = self._address
-        password = address.password()
-        if re.search(r"[\x00-\x1f\x7f]", password):
-            raise UsageError(f"{address}: expected a password without line breaks or other control characters")
+        credential = credential_of(address)
         context = ssl.create_default_context()
         try:
             connection = (
@@ -149,36 +153,32 @@ class ImapMailbox:
             where = f"{address.host}:{address.port}"
             raise UsageError(f"{address}: no mail server answers at {where} ({reason})") from error
         try:
-            self._log_in(connection, context, password)
+            self._log_in(connection, context, credential)
         except BaseException:
             _close(connection)
             raise
         return connection
 
-    def _log_in(self, connection: imaplib.IMAP4, context: ssl.SSLContext, password: str) -> None:
+    def _log_in(self, connection: imaplib.IMAP4, context: ssl.SSLContext, credential: Credential) -> None:
         address = self._address
         try:
             if not address.encrypted and "STARTTLS" in connection.capabilities:
                 connection.starttls(context)
-            elif not address.encrypted and not _is_this_machine(address.host):
-                raise UsageError(f"{address}: the server offers no encryption for the password; try imaps://")
-            if "AUTH=PLAIN" in connection.capabilities:
-                credentials = f"\0{address.user}\0{password}".encode()
-                connection.authenticate("PLAIN", lambda _: credentials)
-            elif not password.isascii():
-                raise UsageError(f"{address}: the server accepts only passwords of ASCII characters")
-            else:
-                connection.login(_quoted(address.user), password)
+            elif not address.encrypted and (credential.is_token or not _is_this_machine(address.host)):
+                shown = "token" if credential.is_token else "password"
+                raise UsageError(f"{address}: the server offers no encryption for the {shown}; try imaps://")
+            credential.log_in(connection, address)
         except ssl.SSLError as error:
             raise UsageError(f"{address}: {_refusal(error)}") from error
         except (OSError, imaplib.IMAP4.error) as error:
-            reason = str(error).replace(password, "…")
-            raise UsageError(f"{address}: the server did not let {address.user} in ({reason})") from None
+            reason = credential.hidden_in(str(error), address)
+            advice = "; is the login that of this user, and is IMAP on for the mailbox?" if credential.is_token else ""
+            raise UsageError(f"{address}: the server did not let {address.user} in ({reason}){advice}") from None
 
     def _selected(self) -> int:
         """Opens the mailbox read-only and returns its UIDVALIDITY."""
         try:
-            name = _quoted(_utf7(self._address.mailbox))
+            name = quoted(_utf7(self._address.mailbox))
             status, lines = self._connection.select(name, readonly=True)
             if status == "OK":
                 _, validity = self._connection.response("UIDVALIDITY")
@@ -235,10 +235,6 @@ def _head(part: Any) -> bytes:
 
 def _text(lines: list[Any]) -> str:
     return " ".join(line.decode("utf-8", "replace") for line in lines if isinstance(line, bytes))
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _utf7(name: str) -> str:

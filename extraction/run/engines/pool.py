@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 #: The code of a document whose engine died each time.
 ENGINE_DIED = "engine_died"
 # The variables with the passwords of mailboxes and documents, which no engine opens.
-_SECRETS = frozenset(("CINNABAR_IMAP_PASSWORD", "CINNABAR_PASSWORDS"))
+_SECRETS = frozenset(
+    ("CINNABAR_IMAP_PASSWORD", "CINNABAR_IMAP_PASSWORD_FILE", "CINNABAR_OAUTH_CLIENT_SECRET", "CINNABAR_PASSWORDS")
+)
 # The limit for an answer in seconds. `--max-seconds` bounds each document, and a batch may have many.
 _PATIENCE = 10.0 * 86_400
 # How often a whole batch is given to an engine before its documents go one by one.
