@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +22,8 @@ from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.store.reading import Shown, distinct
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
+from cinnabar.extraction.store.sinks.object_store import is_published
+from cinnabar.extraction.store.sinks.published import local_copy
 from cinnabar.extraction.store.tables import LENGTH
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
@@ -36,7 +39,9 @@ def warn_of_unread(out: Path) -> None:
 
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.")],
-    out: Out,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder with the results of extract, or a published copy: s3://….")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each row.")] = False,
 ) -> None:
     """Query the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
@@ -46,8 +51,10 @@ def sql(
       cinnabar sql "select path, number, gross_total from invoice" --out tables
       cinnabar sql "select path, code, detail from quarantine" --out tables
       cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
+      cinnabar sql "select path, number from invoice" --out s3://bucket/results
     """
-    answer = ask(out, query)
+    with local_copy(out) if is_published(out) else nullcontext(Path(out)) as folder:
+        answer = ask(folder, query)
     if as_json:
         names = distinct(answer.columns)
         rows = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
