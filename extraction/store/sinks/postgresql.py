@@ -98,7 +98,8 @@ class PostgresqlSink:
             with dbapi.connect(self._uri) as connection:
                 yield connection
         except Error as error:
-            raise RunError(f"{self.address}: {' '.join(str(error).split())[:500]}") from error
+            told = str(error).partition("Query was:")[0]
+            raise RunError(f"{self.address}: {' '.join(told.split())[:500]}") from error
 
 
 class _Schema:
@@ -178,7 +179,7 @@ class _Schema:
         self._cursor.execute(
             f"INSERT INTO {keys} SELECT {literal(table)}, key, digest FROM cinnabar_changed WHERE digest IS NOT NULL"
         )
-        self._cursor.execute("DROP TABLE cinnabar_changed; DROP TABLE cinnabar_new")
+        self._cursor.execute("DROP TABLE cinnabar_changed, cinnabar_new")
         return sent
 
     def finish(self, tables: set[str], position: Position) -> None:
