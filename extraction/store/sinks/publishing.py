@@ -90,7 +90,8 @@ class PublishedCopy:
                 runs = _runs(out, committed)
                 position = Position(batch, max(runs, default=""))
                 check_follows(self.address, None if head is None else head.position, position, runs)
-                if head is not None and head.position == position:
+                # What is to be swept asks for a new manifest, after which no writer can still want it.
+                if head is not None and head.position == position and not _loose(there, head.files, now):
                     return Delivered(self.address, 0, "file")
                 known = _reusable(head, there, now)
                 files, sent = self._uploaded(out, _paths(out, committed), known)
@@ -151,9 +152,7 @@ class PublishedCopy:
         times = numbers(self._store)
         replaced = dict(zip(times, [*times.values()][1:], strict=False))
         old = [number for number, at in replaced.items() if now - at > GRACE]
-        named = {file.key for file in files}
-        loose = {key for key, at in there.items() if key not in named and now - at > GRACE}
-        if loose:
+        if loose := _loose(there, files, now):
             for number in times.keys() - set(old):
                 loose -= {file.key for file in read_manifest(self._store, number).files}
         # The manifests first, so that none names a file that has gone.
@@ -172,6 +171,12 @@ def _listed(store: ObjectStore) -> dict[str, float]:
         for some in obstore.list(store, folder)
         for one in some
     }
+
+
+def _loose(there: Mapping[str, float], files: Sequence[PublishedFile], now: float) -> set[str]:
+    """Returns the objects that are none of these files, and old."""
+    named = {file.key for file in files}
+    return {key for key, at in there.items() if key not in named and now - at > GRACE}
 
 
 def _reusable(head: PublishedManifest | None, there: Mapping[str, float], now: float) -> dict[str, str]:

@@ -189,9 +189,14 @@ def test_only_what_no_manifest_needs_is_swept(out: Path, published: str, monkeyp
         change(out)
         bring(out, published)
         assert shows(published, out)
+    bring(out, published)  # without a change, but with something to sweep
     # The last manifest, and the one that it has just replaced: its end is younger than the look at the clock.
     assert len(manifests_of(published)) <= 2
     assert not first & objects_of(published) - named_by_newest(published)
+    assert shows(published, out)
+    bring(out, published)
+    last = manifests_of(published)
+    assert bring(out, published).sent == 0 and manifests_of(published) == last
 
 
 def test_other_results_and_an_older_copy_are_refused(tmp_path: Path, out: Path, published: str) -> None:
