@@ -184,13 +184,9 @@ def _write(table: DeltaTable | str, rows: pa.Table | pa.RecordBatchReader, posit
     from deltalake import write_deltalake
 
     if isinstance(table, str):
-        write_deltalake(
-            table, rows, mode="error", storage_options=_OPTIONS, commit_properties=_properties(position)
-        )
+        write_deltalake(table, rows, mode="error", storage_options=_OPTIONS, commit_properties=_properties(position))
         return
-    write_deltalake(
-        table, rows, mode="overwrite", schema_mode="overwrite", commit_properties=_properties(position)
-    )
+    write_deltalake(table, rows, mode="overwrite", schema_mode="overwrite", commit_properties=_properties(position))
 
 
 def _merge(table: DeltaTable, view: View, changed: pa.Table, rows: _Counted, position: Position) -> None:

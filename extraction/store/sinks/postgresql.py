@@ -13,7 +13,10 @@ import pyarrow as pa
 from cinnabar.extraction.store.names import literal, quoted
 from cinnabar.extraction.store.sinks.position import Position, check_follows
 from cinnabar.extraction.store.sinks.postgresql_columns import (
-    Column, columns_of, fitting, sent_batches,
+    Column,
+    columns_of,
+    fitting,
+    sent_batches,
 )  # fmt: skip
 from cinnabar.extraction.store.sinks.sink import Delivered
 from cinnabar.extraction.store.sinks.tables import KEYS, View, Views, views_of
@@ -190,20 +193,15 @@ class _Schema:
                 self._cursor.execute(f"DELETE FROM {self._of(state)} WHERE name = {literal(table)}")
         place = self._of("cinnabar_sink")
         self._cursor.execute(f"DELETE FROM {place}")
-        self._cursor.execute(
-            f"INSERT INTO {place} (batch, run_id) VALUES ({position.batch}, {literal(position.run)})"
-        )
+        self._cursor.execute(f"INSERT INTO {place} (batch, run_id) VALUES ({position.batch}, {literal(position.run)})")
 
     def _alter(self, place: str, columns: list[Column]) -> None:
         """Gives an existing table these columns; one with another type is made anew."""
-        old = {
-            name: kind
-            for name, kind in self._ask(
-                "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute"
-                " WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
-                place,
-            )
-        }
+        sql = (
+            "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute"
+            " WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped"
+        )
+        old: dict[str, str] = dict(self._ask(sql, place))
         new = {column.name: column.type for column in columns}
         changes = [f"DROP COLUMN {quoted(name)}" for name, kind in old.items() if new.get(name) != kind]
         changes += [f"ADD COLUMN {quoted(name)} {kind}" for name, kind in new.items() if old.get(name) != kind]

@@ -76,9 +76,7 @@ def sent_batches(rows: pa.RecordBatchReader) -> pa.RecordBatchReader:
 
     What ADBC cannot send as its own type is text, which the database casts.
     """
-    schema = pa.schema(
-        [pa.field(f"c{at}", _sent(rows.schema.field(at).type)) for at in range(len(rows.schema) - 1)]
-    )
+    schema = pa.schema([pa.field(f"c{at}", _sent(rows.schema.field(at).type)) for at in range(len(rows.schema) - 1)])
 
     def sent() -> Iterator[pa.RecordBatch]:
         for batch in rows:

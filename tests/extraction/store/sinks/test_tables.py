@@ -212,5 +212,5 @@ def test_no_password_is_taken_or_told(out: Path) -> None:
 
 
 def test_a_database_that_does_not_answer_is_told_before_work(out: Path) -> None:
-    with pytest.raises(UsageError, match="postgresql://me@127.0.0.1:1/x"):
+    with pytest.raises(UsageError, match=r"postgresql://me@127\.0\.0\.1:1/x"):
         sink_of("postgresql://me@127.0.0.1:1/x", out).check()
