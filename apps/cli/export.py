@@ -52,7 +52,7 @@ def export(
         bool, typer.Option("--json", help="With --to, one JSON object about the file on standard output.")
     ] = False,
 ) -> None:
-    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet; or bring all results elsewhere.
+    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet, or bring all elsewhere.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
     In Excel texts are texts, each list of a schema's view is a sheet, and hashes are left out; limits of Excel that

@@ -1,25 +1,56 @@
-"""Finds the sink of an address."""
+"""Finds the sink of an address. What a sink needs beyond the core installation is imported when one is named."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from cinnabar.extraction.store.sinks.delta import DeltaSink
-from cinnabar.extraction.store.sinks.object_store import SCHEMES
-from cinnabar.extraction.store.sinks.postgresql import PostgresqlSink
-from cinnabar.extraction.store.sinks.publishing import PublishedCopy
 from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
+
+# The schemes of object stores; `file` is a folder, of a network disk for example.
+_STORES = ("s3", "gs", "az", "file")
+
+
+def _published(address: str) -> Sink:
+    check_extra("stores", address.partition(":")[0])
+    # Extra: stores.
+    from cinnabar.extraction.store.sinks.publishing import PublishedCopy
+
+    return PublishedCopy(address)
+
+
+def _postgresql(address: str) -> Sink:
+    check_extra("sinks", "postgresql")
+    # Extra: sinks.
+    from cinnabar.extraction.store.sinks.postgresql import PostgresqlSink
+
+    return PostgresqlSink(address)
+
+
+def _delta(address: str) -> Sink:
+    for extra in ("sinks", "stores") if "://" in address else ("sinks",):
+        check_extra(extra, "delta")
+    # Extra: sinks.
+    from cinnabar.extraction.store.sinks.delta import DeltaSink
+
+    return DeltaSink(address)
+
 
 #: The sink of each beginning of an address.
 SINKS: dict[str, Callable[[str], Sink]] = {
-    **{f"{scheme}://": PublishedCopy for scheme in SCHEMES},
-    "postgresql://": PostgresqlSink,
-    "postgres://": PostgresqlSink,
-    **{f"delta+{scheme}://": DeltaSink for scheme in SCHEMES},
-    "delta:": DeltaSink,
+    **{f"{scheme}://": _published for scheme in _STORES},
+    "postgresql://": _postgresql,
+    "postgres://": _postgresql,
+    **{f"delta+{scheme}://": _delta for scheme in _STORES},
+    "delta:": _delta,
 }
+
+
+def is_published(address: str) -> bool:
+    """Returns True if this is the address of an object store, which a folder is published to."""
+    return address.startswith(tuple(f"{scheme}://" for scheme in _STORES))
 
 
 def is_sink(text: str) -> bool:
@@ -34,9 +65,10 @@ def sink_of(address: str, out: Path | None = None) -> Sink:
     """
     make = next((make for beginning, make in SINKS.items() if address.startswith(beginning)), None)
     if make is None:
-        raise UsageError(f"--sink {address}: expected an address that begins with one of {', '.join(SINKS)}")
+        shown = address.rpartition("@")[2].partition("?")[0]
+        raise UsageError(f"--sink {shown}: expected an address that begins with one of {', '.join(SINKS)}")
     sink = make(address)
-    local = Path(address.removeprefix("delta:").removeprefix("file://"))
-    if out is not None and "://" not in str(local) and local.resolve().is_relative_to(out.resolve()):
+    local = address.removeprefix("delta:").removeprefix("delta+").removeprefix("file://")
+    if out is not None and "://" not in local and Path(local).resolve().is_relative_to(out.resolve()):
         raise UsageError(f"--sink {address}: lies in the output folder {out}; name another place")
     return sink

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from cinnabar.extraction.store.sinks.object_store import check_store, open_store
-from cinnabar.extraction.store.sinks.position import Position, check_follows
-from cinnabar.extraction.store.sinks.sink import Delivered
+from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
 from cinnabar.extraction.store.sinks.tables import DIGEST, View, Views, views_of
 from cinnabar.schemas.errors import RunError, UsageError
-from cinnabar.schemas.extras import check_extra
-
-if TYPE_CHECKING:
-    from deltalake import DeltaTable
 
 # The name of our transactions in the logs of the tables; their version is the folder's newest commit.
 _APP = "cinnabar"
@@ -40,18 +36,22 @@ class DeltaSink:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        check_extra("sinks", address)
         place = address.removeprefix("delta:").removeprefix("delta+")
-        self._store = open_store(place) if "://" in place else None
         if not place:
             raise UsageError(f"{address}: expected delta:FOLDER")
-        self._root = place.rstrip("/") if self._store is not None else str(Path(place).absolute())
+        self._root = place.rstrip("/") if "://" in place else str(Path(place).absolute())
+        self._check: Callable[[], object] = self._check_folder
+        if "://" in place:
+            # Extra: stores.
+            from cinnabar.extraction.store.sinks.object_store import check_store, open_store
+
+            self._check = partial(check_store, open_store(place), address)
 
     def check(self) -> None:
         """Raises UsageError if the place cannot be written to, or if a store has no create-if-absent."""
-        if self._store is not None:
-            check_store(self._store, self.address)
-            return
+        self._check()
+
+    def _check_folder(self) -> None:
         try:
             Path(self._root).mkdir(parents=True, exist_ok=True)
             usable = os.access(self._root, os.W_OK)
@@ -62,8 +62,6 @@ class DeltaSink:
 
     def bring(self, out: Path) -> Delivered:
         """Has the tables hold the rows of the folder's views; see `Sink`."""
-        from deltalake.exceptions import CommitFailedError, DeltaError
-
         sent, last = 0, ""
         for _ in range(_TRIES):
             try:
@@ -83,7 +81,7 @@ class DeltaSink:
         # The tables first and the folder afterwards: a commit fails if somebody else's came in between, so the folder
         # is read as it is at least after the last one.
         names = self._table(_NAMES)
-        known = set() if names is None else set(names.to_pyarrow_table()["name"].to_pylist())
+        known = set() if names is None else {str(name) for name in names.to_pyarrow_table()["name"].to_pylist()}
         tables = {name: self._table(name) for name in known}
         with views_of(out) as views:
             check_follows(self.address, _position(tables), views.position, views.runs)
@@ -109,8 +107,6 @@ class DeltaSink:
         return f"{self._root}/{name}"
 
     def _table(self, name: str) -> DeltaTable | None:
-        from deltalake import DeltaTable
-        from deltalake.exceptions import TableNotFoundError
 
         try:
             return DeltaTable(self._at(name), storage_options=_OPTIONS)
@@ -119,8 +115,6 @@ class DeltaSink:
 
     def _sync(self, table: DeltaTable | None, views: Views, view: View) -> int:
         """Has a table hold the rows of a view, and returns how many were sent."""
-        from deltalake import Schema
-
         if table is not None and table.transaction_version(_APP) == views.position.batch:
             return 0
         schema = _storable(views.schema(view)).append(pa.field(DIGEST, pa.int64()))
@@ -168,11 +162,10 @@ def _position(tables: dict[str, DeltaTable | None]) -> Position | None:
     batch = max((table.transaction_version(_APP) or 0 for table in there), default=0)
     runs = tables.get("runs")
     ids = [] if runs is None else runs.to_pyarrow_dataset().to_table(columns=["run_id"])["run_id"].to_pylist()
-    return Position(batch, max(ids, default="")) if there else None
+    return Position(batch, max(map(str, ids), default="")) if there else None
 
 
-def _properties(position: Position) -> Any:
-    from deltalake import CommitProperties, Transaction
+def _properties(position: Position) -> CommitProperties:
 
     return CommitProperties({"cinnabar_run": position.run}, app_transactions=[Transaction(_APP, position.batch)])
 
@@ -181,8 +174,6 @@ def _write(table: DeltaTable | str, rows: pa.Table | pa.RecordBatchReader, posit
     """Writes a whole table in one commit. Raises CommitFailedError if somebody else has changed it since it was read,
     DeltaError if it is to be new and is not.
     """
-    from deltalake import write_deltalake
-
     if isinstance(table, str):
         write_deltalake(table, rows, mode="error", storage_options=_OPTIONS, commit_properties=_properties(position))
         return

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import ObjectStore, from_url
 
-if TYPE_CHECKING:
-    from obstore.store import ObjectStore
+from cinnabar.schemas.errors import UsageError
 
 #: The schemes of object stores; `file` is a folder, of a network disk for example.
 SCHEMES = ("s3", "gs", "az", "file")
-
-
-def is_published(address: str) -> bool:
-    """Returns True if this is the address of an object store, and no path."""
-    return address.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
 
 
 def open_store(address: str) -> ObjectStore:
@@ -28,10 +22,6 @@ def open_store(address: str) -> ObjectStore:
     Credentials come from the environment and the machine (`AWS_…`, `GOOGLE_…`, `AZURE_…`). Raises UsageError if the
     address is wrong or holds credentials.
     """
-    check_extra("stores", address.partition("?")[0].rpartition("@")[2])
-    from obstore.exceptions import BaseError
-    from obstore.store import from_url
-
     try:
         parts = urlsplit(address)
     except ValueError as error:
@@ -45,7 +35,7 @@ def open_store(address: str) -> ObjectStore:
     if parts.scheme not in SCHEMES or not (parts.netloc or (parts.scheme == "file" and len(parts.path) > 1)):
         raise UsageError(f"{shown}: expected s3://BUCKET/PREFIX, gs://…, az://… or file:///FOLDER")
     try:
-        return from_url(address, **({"mkdir": True} if parts.scheme == "file" else {}))
+        return from_url(address, mkdir=True) if parts.scheme == "file" else from_url(address)
     except (BaseError, ValueError) as error:
         raise UsageError(f"{shown}: {told(error)}") from error
 
@@ -60,9 +50,6 @@ def check_store(store: ObjectStore, address: str) -> datetime:
 
     Raises UsageError if it cannot be reached, or cannot do that.
     """
-    import obstore
-    from obstore.exceptions import AlreadyExistsError, BaseError
-
     name = f"probes/{secrets.token_hex(8)}"
     try:
         obstore.put(store, name, b"", mode="create")

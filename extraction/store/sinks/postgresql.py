@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import pyarrow as pa
+from adbc_driver_manager import Error
+from adbc_driver_manager.dbapi import Connection, Cursor
+from adbc_driver_postgresql import dbapi
 
 from cinnabar.extraction.store.names import literal, quoted
-from cinnabar.extraction.store.sinks.position import Position, check_follows
-from cinnabar.extraction.store.sinks.postgresql_columns import (
-    Column,
-    columns_of,
-    fitting,
-    sent_batches,
-)  # fmt: skip
-from cinnabar.extraction.store.sinks.sink import Delivered
+from cinnabar.extraction.store.sinks.postgresql_columns import Column, columns_of, fitting, sent_batches
+from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
 from cinnabar.extraction.store.sinks.tables import KEYS, View, Views, views_of
 from cinnabar.schemas.errors import RunError, UsageError
-from cinnabar.schemas.extras import check_extra
-
-if TYPE_CHECKING:
-    from adbc_driver_manager.dbapi import Connection, Cursor
 
 # Our own tables: where the sink stands, its tables with their columns, and the digest of each key of a table.
 _STATE = {
@@ -49,7 +42,6 @@ class PostgresqlSink:
         scheme, _, rest = shown.partition("://")
         shown = f"{scheme}://{rest.rpartition('@')[0].partition(':')[0]}@{rest.rpartition('@')[2]}"
         shown = shown.replace("://@", "://")
-        check_extra("sinks", shown)
         try:
             parts = urlsplit(address)
             asked = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -94,9 +86,6 @@ class PostgresqlSink:
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
         """Opens a connection with a transaction, which is taken back unless it is committed."""
-        from adbc_driver_manager import Error
-        from adbc_driver_postgresql import dbapi
-
         try:
             with dbapi.connect(self._uri) as connection:
                 yield connection

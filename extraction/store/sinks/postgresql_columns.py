@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -90,7 +91,7 @@ def _sent(kind: pa.DataType) -> pa.DataType:
     return kind if kind in _TYPES or pa.types.is_timestamp(kind) else pa.string()
 
 
-def _column(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def _column(column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
     if pa.types.is_nested(column.type):
         texts = [None if value is None else json_line(value) for value in column.to_pylist()]
         return pa.array([text and _NUL_IN_JSON.sub(lambda m: m[1] or _NUL, text) for text in texts], kind)

@@ -16,18 +16,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import obstore
 import orjson
+from obstore.exceptions import BaseError
+from obstore.store import ObjectStore
 
 from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.sinks.object_store import open_store, told
-from cinnabar.extraction.store.sinks.position import Position
+from cinnabar.extraction.store.sinks.sink import Position
 from cinnabar.schemas.automata.cache import cache_folder
 from cinnabar.schemas.errors import RunError, UsageError
-
-if TYPE_CHECKING:
-    from obstore.store import ObjectStore
 
 MANIFESTS, DATA = "manifests", "data"
 _FORMAT = 1
@@ -81,8 +80,6 @@ def manifest_name(number: int) -> str:
 
 def numbers(store: ObjectStore) -> dict[int, float]:
     """Returns the numbers of the manifests with the time of each, in seconds, in order."""
-    import obstore
-
     found = {}
     for one in (one for some in obstore.list(store, MANIFESTS) for one in some):
         if match := _NAME.fullmatch(one["path"]):
@@ -92,8 +89,6 @@ def numbers(store: ObjectStore) -> dict[int, float]:
 
 def read_manifest(store: ObjectStore, number: int) -> PublishedManifest:
     """Returns the manifest with this number. Raises FileNotFoundError if it has gone, RunError if it is no manifest."""
-    import obstore
-
     name = manifest_name(number)
     data = bytes(obstore.get(store, name).bytes())
     try:
@@ -125,8 +120,6 @@ def local_copy(address: str) -> Iterator[Path]:
     Files come once into a cache, by their digest. Raises UsageError if nothing is published there, RunError if a file
     cannot be fetched or is not what its digest says.
     """
-    from obstore.exceptions import BaseError
-
     store, base = open_store(address), cache_folder()
     with tempfile.TemporaryDirectory(prefix="cinnabar-") as temporary:
         named = hashlib.sha256(address.encode()).hexdigest()[:16]
@@ -147,8 +140,6 @@ def local_copy(address: str) -> Iterator[Path]:
 
 def _fetched(store: ObjectStore, file: PublishedFile, cache: Path) -> Path:
     """Returns the file in the cache with this content."""
-    import obstore
-
     path = cache / file.sha256
     if not path.is_file() or path.stat().st_size != file.bytes:
         data = bytes(obstore.get(store, file.key).bytes())

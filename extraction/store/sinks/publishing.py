@@ -16,16 +16,17 @@ import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import obstore
 import pyarrow.parquet as pq
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import ObjectStore
 
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import reading
 from cinnabar.extraction.store.held_snapshots import hold
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.sinks.object_store import check_store, open_store, told
-from cinnabar.extraction.store.sinks.position import Position, check_follows
 from cinnabar.extraction.store.sinks.published import (
     DATA,
     PublishedFile,
@@ -36,11 +37,8 @@ from cinnabar.extraction.store.sinks.published import (
     read_manifest,
     sha256_in,
 )
-from cinnabar.extraction.store.sinks.sink import Delivered
+from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
 from cinnabar.schemas.errors import RunError, UsageError
-
-if TYPE_CHECKING:
-    from obstore.store import ObjectStore
 
 #: Seconds that replaced manifests, and files that none names, stay for readers and for writers under way.
 GRACE = 86_400.0
@@ -65,8 +63,6 @@ class PublishedCopy:
 
     def bring(self, out: Path) -> Delivered:
         """Publishes the folder; see `Sink`."""
-        from obstore.exceptions import BaseError
-
         try:
             for _ in range(_TRIES):
                 if (done := self._published(out)) is not None:
@@ -109,7 +105,6 @@ class PublishedCopy:
         self, out: Path, paths: Mapping[str, str | None], known: Mapping[str, str]
     ) -> tuple[tuple[PublishedFile, ...], int]:
         """Returns the objects of these files, and how many of them were sent; `known` are objects by their content."""
-        import obstore
 
         def upload(path: str) -> tuple[PublishedFile, bool]:
             with (out / path).open("rb") as stream:
@@ -127,9 +122,6 @@ class PublishedCopy:
 
     def _committed(self, manifest: PublishedManifest) -> bool:
         """Creates the manifest, and returns True if it is the one that counts now."""
-        import obstore
-        from obstore.exceptions import AlreadyExistsError
-
         try:
             obstore.put(self._store, manifest_name(manifest.number), manifest.content(), mode="create")
         except AlreadyExistsError:
@@ -147,8 +139,6 @@ class PublishedCopy:
 
         `there` has the objects that lay there before the newest manifest, with their times.
         """
-        import obstore
-
         times = numbers(self._store)
         replaced = dict(zip(times, [*times.values()][1:], strict=False))
         old = [number for number, at in replaced.items() if now - at > GRACE]
@@ -163,8 +153,6 @@ class PublishedCopy:
 
 def _listed(store: ObjectStore) -> dict[str, float]:
     """Returns the objects that hold files, and what a killed check has left, with their times in seconds."""
-    import obstore
-
     return {
         one["path"]: one["last_modified"].timestamp()
         for folder in (DATA, "probes")

@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from cinnabar.extraction.store.names import quoted
 from cinnabar.extraction.store.reading import connect, views_in
-from cinnabar.extraction.store.sinks.position import Position
+from cinnabar.extraction.store.sinks.sink import Position
 
 #: The columns of a table of keys: `digest` is that of all rows of the key, null if there is none any more.
-KEYS = pa.schema([("key", pa.string()), ("digest", pa.int64())])
+KEYS = pa.schema([pa.field("key", pa.string()), pa.field("digest", pa.int64())])
 # How rows of a view belong together: by the first of these columns that is not null.
 _BY_DOCUMENT = ("document",)
 _BY = {"runs": ("run_id",), "outcomes": ("run_id",), "quarantine": ("document", "path")}
@@ -56,7 +56,8 @@ class Views:
 
     def schema(self, view: View) -> pa.Schema:
         """Returns the columns of a view."""
-        return self._connection.sql(f"FROM {quoted(view.name)} LIMIT 0").to_arrow_reader(1).schema
+        none: pa.Table = self._connection.sql(f"FROM {quoted(view.name)} LIMIT 0").to_arrow_table()
+        return none.schema
 
     def changed(self, view: View, before: pa.Table) -> pa.Table:
         """Returns the keys of which the sink has other rows, or rows that are gone; `before` are its keys, as `KEYS`.
@@ -71,22 +72,24 @@ class Views:
             " FULL JOIN _before AS b USING (key) WHERE n.digest IS DISTINCT FROM b.digest"
         )
         self._connection.unregister("_before")
-        return self._connection.sql("FROM _changed").to_arrow_table().cast(KEYS)
+        changed: pa.Table = self._connection.sql("FROM _changed").to_arrow_table()
+        return changed.cast(KEYS)
 
     def keys(self, view: View, rows: pa.Table) -> pa.Table:
         """Returns the keys of rows that a sink holds, as `KEYS`, from their columns `view.columns` and `DIGEST`."""
         self._connection.register("_held", rows)
         sql = f"SELECT DISTINCT {view.key('h')} AS key, {DIGEST} AS digest FROM _held AS h"
-        keys = self._connection.sql(sql).to_arrow_table().cast(KEYS)
+        keys: pa.Table = self._connection.sql(sql).to_arrow_table()
         self._connection.unregister("_held")
-        return keys
+        return keys.cast(KEYS)
 
     def rows(self, view: View) -> pa.RecordBatchReader:
         """Returns the rows of the changed keys, each with the digest of its key as last column."""
-        return self._connection.sql(
+        reader: pa.RecordBatchReader = self._connection.sql(
             f"SELECT v.*, c.digest AS {DIGEST} FROM {quoted(view.name)} AS v"
             f" JOIN _changed AS c ON c.key = {view.key('v')}"
         ).to_arrow_reader(_ROWS)
+        return reader
 
 
 @contextmanager
