@@ -19,8 +19,9 @@ from cinnabar.extraction.store.names import quoted
 from cinnabar.extraction.store.reading import connect, views_in
 from cinnabar.extraction.store.sinks.sink import Position
 
+_KEY_COLUMNS: dict[str, pa.DataType] = {"key": pa.string(), "digest": pa.int64()}
 #: The columns of a table of keys: `digest` is that of all rows of the key, null if there is none any more.
-KEYS = pa.schema({"key": pa.string(), "digest": pa.int64()})
+KEYS = pa.schema(_KEY_COLUMNS)
 # How rows of a view belong together: by the first of these columns that is not null.
 _BY_DOCUMENT = ("document",)
 _BY = {"runs": ("run_id",), "outcomes": ("run_id",), "quarantine": ("document", "path")}
