@@ -34,6 +34,7 @@ from cinnabar.flows.prefect_server import secret, with_passwords
     "max_error_rate",
     "fail_on",
     "ray",
+    "sink",
 )
 def backfill_folder(
     record_schema: str,

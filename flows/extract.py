@@ -36,6 +36,7 @@ from cinnabar.flows.prefect_server import check_limit, secret, with_passwords
     "below",
     "gpu_limit",
     "ray",
+    "sink",
 )
 def extract_folder(
     paths: list[str],

@@ -87,6 +87,7 @@ _Model = Annotated[
     "device",
     *(one for one in RunOptions.model_fields if one not in ("steps", "min_confidence", "context", "batch")),
     "ray",
+    "sink",
 )
 def backfill(
     schema: _Version,

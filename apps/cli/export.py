@@ -1,4 +1,4 @@
-"""`cinnabar export` writes a view, or the answer to a query, to a file for other programs."""
+"""`cinnabar export` writes a view or an answer to a file for other programs, or brings all results to a sink."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.results import Out
 from cinnabar.extraction.store.exporting import export as write
 from cinnabar.extraction.store.exporting import format_of
+from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.sinks.addresses import is_sink, sink_of
+from cinnabar.extraction.store.sinks.delivery import words
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -29,8 +32,11 @@ def export(
     ] = None,
     sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
     to: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The file to write; without it, standard output."),
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The file to write (without it, standard output), or s3://…, postgresql://…, delta:… for all results.",
+        ),
     ] = None,
     form: Annotated[
         str | None,
@@ -46,7 +52,7 @@ def export(
         bool, typer.Option("--json", help="With --to, one JSON object about the file on standard output.")
     ] = False,
 ) -> None:
-    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet.
+    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet, or bring all elsewhere.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
     In Excel texts are texts, each list of a schema's view is a sheet, and hashes are left out; limits of Excel that
@@ -58,13 +64,25 @@ def export(
       cinnabar export invoice --out tables --to invoices.xlsx
       cinnabar export fields --out tables --to fields.parquet
       cinnabar export --sql "select path, gross_total from invoice" --format jsonl --out tables
+      cinnabar export --out tables --to postgresql://reports@db.example.org/reports
+
+    With an address as --to, all results go there, and of those that are there only what has changed; --sink of extract
+    does the same after each run.
     """
+    if to is not None and is_sink(to):
+        if view is not None or sql is not None or form is not None or formulas or record_json:
+            raise UsageError(f"--to {to.partition('?')[0]}: expected no view and no format; all results go there")
+        _bring(out, to, as_json)
+        return
+    path = None if to is None else Path(to)
+    if path is not None:
+        check_local(path, "--to")
     if (view is None) == (sql is None):
         raise UsageError("expected the name of a view, or --sql with a query")
     if as_json and to is None:
         raise UsageError("--json: expected --to FILE beside it; --format json writes the rows as JSON")
-    chosen = format_of(to, form)
-    target = sys.stdout.buffer if to is None else to
+    chosen = format_of(path, form)
+    target = sys.stdout.buffer if path is None else path
     done = write(
         out, view or sql or "", chosen, target, sql=sql is not None, formulas=formulas, record_json=record_json
     )
@@ -74,3 +92,13 @@ def export(
         print(json.dumps({"file": str(to), "rows": done.rows, "notes": list(done.notes)}, ensure_ascii=False))
     elif to is not None:
         print(harmless(f"{counted(done.rows, 'row')}: {to}"))
+
+
+def _bring(out: Path, address: str, as_json: bool) -> None:
+    sink = sink_of(address, out)
+    sink.check()
+    done = sink.bring(out)
+    if as_json:
+        print(json.dumps({"sink": done.address, "sent": done.sent, "unit": done.unit}))
+    else:
+        print(harmless(words(done)))

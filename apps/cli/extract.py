@@ -33,6 +33,7 @@ from cinnabar.schemas.extras import check_extra
     *("max_error_rate", "fail_on", "route", "related", "escalate_to", "below"),
     *Server.model_fields,
     "ray",
+    "sink",
 )
 def extract(
     paths: Documents,

@@ -41,7 +41,7 @@ def flows_group(context: typer.Context) -> None:
     "model",
     "device",
     *(one for one in RunOptions.model_fields if one not in ("steps", "limit", "context", "batch", "retry_quarantined")),
-    *("route", "related", "max_error_rate", "fail_on", "gpu_limit", "ray"),
+    *("route", "related", "max_error_rate", "fail_on", "gpu_limit", "ray", "sink"),
 )
 def serve_schedule(
     paths: Documents,

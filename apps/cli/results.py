@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
@@ -21,8 +22,10 @@ from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.store.reading import Shown, distinct
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
+from cinnabar.extraction.store.sinks.addresses import is_published
 from cinnabar.extraction.store.tables import LENGTH
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import counted, harmless
 
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
@@ -36,7 +39,9 @@ def warn_of_unread(out: Path) -> None:
 
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.")],
-    out: Out,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="The folder with the results of extract, or a published copy: s3://….")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each row.")] = False,
 ) -> None:
     """Query the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
@@ -46,8 +51,10 @@ def sql(
       cinnabar sql "select path, number, gross_total from invoice" --out tables
       cinnabar sql "select path, code, detail from quarantine" --out tables
       cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
+      cinnabar sql "select path, number from invoice" --out s3://bucket/results
     """
-    answer = ask(out, query)
+    with _folder(out) as folder:
+        answer = ask(folder, query)
     if as_json:
         names = distinct(answer.columns)
         rows = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
@@ -56,6 +63,17 @@ def sql(
     console = standard_output()
     console.print(table(answer.columns, answer.rows))
     console.print(counted(len(answer.rows), "row"))
+
+
+def _folder(out: str) -> AbstractContextManager[Path]:
+    """Returns the folder of results at a path, or a local copy of those published at an address."""
+    if not is_published(out):
+        return nullcontext(Path(out))
+    check_extra("stores", "sql")
+    # Extra: stores.
+    from cinnabar.extraction.store.sinks.published import local_copy
+
+    return local_copy(out)
 
 
 def _plain(value: Any) -> Any:

@@ -201,6 +201,9 @@ class RunPlan(Options):
     ray: str | None = Field(
         default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."
     )
+    sink: list[str] = Field(
+        default=[], description="Bring the results there, too, after the run: s3://…, postgresql://…, delta:…"
+    )
     gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
     server: Server = Server()
     options: RunOptions = DEFAULT_OPTIONS

@@ -28,6 +28,7 @@ from cinnabar.extraction.run.stored_run import Run, RunSummary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome
+from cinnabar.extraction.store.sinks.delivery import check_sinks, deliver
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import OTHER_KIND
 
@@ -244,10 +245,14 @@ class BatchedRun:
         return outcomes
 
     def finish(self) -> Summary:
-        """Ends the run after all batches. Raises RunError if an input has no outcome."""
+        """Ends the run after all batches, and brings its results to the sinks.
+
+        Raises RunError if an input has no outcome, or if a sink fails.
+        """
         usage, run = self._usage(), self._begun()
         ended = run.finish(usage)
         report = report_of_run(self.place.out, run.ids, self._stages(), lambda text: self._progress.note(text))
+        deliver(self.place.out, self.assignment.sinks, lambda text: self._progress.note(text))
         return Summary(
             run_id=ended.run_id,
             schema=ended.schema_name,
@@ -302,6 +307,7 @@ class BatchedRun:
         """Returns the run in the store; the first call begins it."""
         if self._run is None:
             opening, assignment = self._opening, self.assignment
+            check_sinks(assignment.sinks)
             arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
             arguments |= named_folder(assignment.model)
             retry = assignment.options.retry_quarantined

@@ -66,13 +66,13 @@ Shown = bool | Callable[[Progress], object]
 def extract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
 
@@ -86,6 +86,7 @@ def extract(
     escalate_to: str | None = None,
     below: float | None = None,
     server: Server | None = None,
+    sink: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Table[Any]:
@@ -98,13 +99,14 @@ def extract(
     new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and `below` are those of
     the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`. `server` has the
     settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the command, such as
-    `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a `Progress` after each
-    batch.
+    `effort`, `on_missing` or `engines`. After the run the results go to each address of `sink`, too, which needs `out`.
+    `progress` is True for lines on standard error, or gets a `Progress` after each batch.
 
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    plan = _plan(schema, out, server, options, model=model, device=device, escalate_to=escalate_to, below=below)
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink}
+    plan = _plan(schema, out, server, options, **own)
     run = _Run(paths, plan, progress)
     return run.table(run.progress)
 
@@ -113,13 +115,13 @@ def extract(
 def aextract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
 
@@ -133,6 +135,7 @@ def aextract(
     escalate_to: str | None = None,
     below: float | None = None,
     server: Server | None = None,
+    sink: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Extracting[Any]:
@@ -146,7 +149,8 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    plan = _plan(schema, out, server, options, model=model, device=device, escalate_to=escalate_to, below=below)
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink}
+    plan = _plan(schema, out, server, options, **own)
     return Extracting(_Run(paths, plan, progress))
 
 
@@ -181,6 +185,11 @@ def _plan(
     """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
+    if isinstance(arguments["sink"], str):
+        raise UsageError(f"sink: expected a list of addresses, got the text {arguments['sink'].partition('?')[0]!r}")
+    arguments["sink"] = [*arguments["sink"]]
+    if arguments["sink"] and out is None:
+        raise UsageError("sink: expected `out` beside it, the folder whose results are brought there")
     groups = {"server": ServerOptions.model_validate({**(server or {})}), "options": RunOptions(**options)}
     return RunPlan.of([schema], out, **groups, **arguments)
 

@@ -27,6 +27,8 @@ from cinnabar.extraction.reading.routing.jobs import RoutedJobs
 from cinnabar.extraction.reading.routing.routing import Routing, routing_of
 from cinnabar.extraction.run.work.kept_models import model_for
 from cinnabar.extraction.run.work.prompt_examples import PromptExamples, prompt_examples
+from cinnabar.extraction.store.sinks.addresses import sink_of
+from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import UsageError
@@ -51,6 +53,8 @@ class Assignment:
     escalation: Escalation | None = None
     routing: Routing | None = None
     examples: PromptExamples | None = None
+    # The places that the results are brought to; only the process that commits needs them, so no pickle has them.
+    sinks: tuple[Sink, ...] = ()
 
     def __post_init__(self) -> None:
         if self.escalation is not None and isinstance(self.model, RemoteSource):
@@ -74,7 +78,8 @@ class Assignment:
         model_source, escalation = sources_of(plan, model)
         if plan.server.base_url is not None and is_plain(plan.server.base_url):
             note(f"{plan.server.base_url}: documents and the key are sent unencrypted")
-        return cls(sources[0], model_source, plan.options, escalation, routing).shown()
+        sinks = tuple(sink_of(address, plan.out) for address in plan.sink)
+        return cls(sources[0], model_source, plan.options, escalation, routing, sinks=sinks).shown()
 
     def shown(self) -> Assignment:
         """Returns the assignment with the examples that its options name. Raises the errors of `prompt_examples`."""

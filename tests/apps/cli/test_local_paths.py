@@ -37,9 +37,8 @@ def test_other_names_with_colons_are_paths(path: str) -> None:
     [
         "extract mail.txt --schema invoice --out {}",
         "backfill --schema invoice --out {}",
-        "sql 'select' --out {}",
         "show x --out {}",
-        "export invoice --out here --to {}",
+        "export invoice --out {}",
         "review --out {}",
         "report --out here --to {}",
         "status --out {}",
@@ -69,6 +68,22 @@ def test_every_command_refuses_an_address_in_one_line(
         told = capsys.readouterr().err
         assert told.count("\n") == 1 and f"{address}: expected a path" in told
     assert not [*tmp_path.iterdir()]
+
+
+def test_addresses_are_sinks_where_results_leave_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    for command, wanted in (
+        ("export invoice --out here --to s3://bucket/x", "--to s3://bucket/x: expected no view and no format"),
+        ("export invoice --out here --to http://x/y", "--to http://x/y: expected a path of this machine"),
+        ("sql select --out http://x/y", "--out http://x/y: expected a path of this machine"),
+        (f"sql select --out file://{tmp_path}/empty", "nothing is published there"),
+    ):
+        assert run(command.split()) == 2
+        told = capsys.readouterr().err
+        assert told.count("\n") == 1 and wanted in told
 
 
 def test_python_refuses_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

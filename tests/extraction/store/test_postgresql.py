@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from documentation import ROOT, put_files
+from postgresql_server import INITDB, server
 
 from cinnabar.extraction.store.store import Store
 
-PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), default=None, key=lambda found: int(found.parts[-3]))
-INITDB = shutil.which("initdb") or PROGRAMS
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(INITDB is None or shutil.which("psql") is None, reason="there is no PostgreSQL on this machine"),
@@ -44,33 +40,8 @@ SCHEMA = {
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
     """The address of a server of this machine's PostgreSQL, which ends with the tests."""
-    assert INITDB is not None
-    folder = Path(tempfile.mkdtemp(prefix="cinnabar-postgresql-"))
-    as_other = os.geteuid() == 0  # the server refuses to run as root
-    if as_other:
-        shutil.chown(folder, "postgres")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def ask(*words: str) -> None:
-        command = ["su", "postgres", "-s", "/bin/sh", "-c", shlex.join(words)] if as_other else [*words]
-        subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=120)
-
-    control = str(Path(INITDB).with_name("pg_ctl"))
-    data, options = str(folder / "data"), f"-h 127.0.0.1 -p {port} -k {folder} -c fsync=off"
-    try:
-        ask(str(INITDB), "-D", data, "-U", "tester", "--auth=trust", "--encoding=UTF8", "--no-sync")
-        ask(control, "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
-        yield f"postgresql://tester@127.0.0.1:{port}/postgres"
-    finally:
-        subprocess.run(
-            ["su", "postgres", "-s", "/bin/sh", "-c", shlex.join([control, "-D", data, "-m", "immediate", "stop"])]
-            if as_other
-            else [control, "-D", data, "-m", "immediate", "stop"],
-            check=False, capture_output=True, timeout=60,
-        )  # fmt: skip
-        shutil.rmtree(folder, ignore_errors=True)
+    with server() as address:
+        yield address
 
 
 @pytest.fixture

@@ -1,0 +1,65 @@
+"""What a sink is, and whether what it holds comes from an earlier state of the same folder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from cinnabar.schemas.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A state of a folder: the number of its newest commit, and its newest run.
+
+    Every commit has a number of its own, so two equal positions of a folder are the same rows.
+    """
+
+    batch: int
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What was brought to a sink: `sent` rows or files (`unit`); 0 if it had everything."""
+
+    address: str
+    sent: int
+    unit: str
+
+
+class Sink(Protocol):
+    """An address that results of a folder are brought to; `address` holds no secret."""
+
+    address: str
+
+    def check(self) -> None:
+        """Raises UsageError if the place cannot be reached, or cannot do what a sink needs."""
+
+    def bring(self, out: Path) -> Delivered:
+        """Has the place hold what the folder holds now; a second call changes nothing.
+
+        It is the old state or the new one for those who read it, also if this process is killed. Raises UsageError if
+        the place holds results of another folder, RunError if it fails.
+        """
+
+
+def check_follows(address: str, before: Position | None, here: Position, runs: Collection[str]) -> None:
+    """Raises UsageError if a sink holds other results than those of this folder, or newer ones.
+
+    `before` is where the sink stands, None if it is empty; `runs` are the runs of the folder.
+    """
+    if before is None:
+        return
+    if before.run and before.run not in runs:
+        raise UsageError(
+            f"{address}: holds results with the run {before.run}, which this folder does not have; expected an earlier"
+            " state of this folder; give another address, or bring the results from the folder that has this run"
+        )
+    if before.batch > here.batch:
+        raise UsageError(
+            f"{address}: holds results up to commit {before.batch}, and this folder ends with commit {here.batch};"
+            " expected an earlier state of this folder; is this an older copy of it?"
+        )

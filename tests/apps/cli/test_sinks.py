@@ -1,0 +1,98 @@
+"""`--sink` of extract and `export --to` an address, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from held_by_sinks import differing
+from object_stores import s3_server
+
+import cinnabar
+from cinnabar.apps.cli.main import run
+from cinnabar.apps.cli.plans import flow_parameters
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.sinks.delta import DeltaSink
+from cinnabar.schemas.errors import RunError, UsageError
+
+
+@pytest.fixture
+def begun(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The words of a run over two documents, in a folder with both."""
+    monkeypatch.chdir(tmp_path)
+    Path("docs").mkdir()
+    for number in range(2):
+        Path("docs", f"{number}.txt").write_text(f"Note {number}\nAuthor: Anna\n")
+    properties = {"author": {"type": ["string", "null"]}}
+    Path("note.json").write_text(json.dumps({"title": "note", "type": "object", "properties": properties}))
+    how = ["--schema", "note.json", "--model", str(tiny_model), "--on-empty", "write", "--on-missing", "guess"]
+    return ["extract", "docs", *how, "--out", "out"]
+
+
+def test_a_run_brings_its_results_to_each_sink(
+    begun: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published = f"file://{tmp_path}/published"
+    assert run([*begun, "--sink", "delta:tables", "--sink", published]) == 0
+    told = capsys.readouterr().err
+    assert "delta:tables: " in told and f"{published}: " in told and "sent" in told
+    for address in ("delta:tables", published):
+        assert differing(Path("out"), address) == []
+    assert run(["sql", "select count(*) as n from note", "--out", published, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"n": 2}]
+    assert run(["export", "--out", "out", "--to", "delta:tables", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"sink": "delta:tables", "sent": 0, "unit": "row"}
+
+
+def test_a_sink_that_fails_harms_no_record_and_the_same_command_goes_on(
+    begun: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(_sink: DeltaSink, _out: Path) -> None:
+        raise RunError("delta:tables: the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DeltaSink, "bring", full)
+        assert run([*begun, "--sink", "delta:tables"]) == 1
+    told = capsys.readouterr().err
+    assert "the disk is full; the records are safe in" in told and "cinnabar export --out" in told
+    assert query(Path("out"), "select count(*) from note").rows == [(2,)]
+    assert run([*begun, "--sink", "delta:tables"]) == 0
+    assert differing(Path("out"), "delta:tables") == []
+
+
+@pytest.mark.parametrize(
+    ("address", "wanted"),
+    [
+        ("postgresql://me:geheim@127.0.0.1:1/x", "without a password"),
+        ("postgresql://me@127.0.0.1:1/x", "postgresql://me@127.0.0.1:1/x"),
+        ("https://host/x", "begins with one of"),
+        ("delta:docs/0.txt/tables", "a folder that can be written to"),
+        ("delta:out/tables", "lies in the output folder"),
+    ],
+)
+def test_a_wrong_sink_is_told_before_any_document_is_read(
+    begun: list[str], capsys: pytest.CaptureFixture[str], address: str, wanted: str
+) -> None:
+    assert run([*begun, "--sink", address]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and wanted in told and "geheim" not in told
+    assert not [*Path().glob("out/data/*")]
+
+
+def test_flows_and_python_have_the_option(tmp_path: Path) -> None:
+    plan = RunPlan.of(["note"], tmp_path, sink=["delta:tables"])
+    assert flow_parameters(["docs"], plan)["sink"] == ["delta:tables"]
+    with pytest.raises(UsageError, match="begins with one of"):
+        cinnabar.extract([("a.txt", b"a")], "invoice", out=tmp_path / "out", sink=["nowhere"])
+    with pytest.raises(UsageError, match="expected `out` beside it"):
+        cinnabar.extract([("a.txt", b"a")], "invoice", sink=["delta:tables"])
+
+
+@pytest.mark.slow
+def test_a_run_is_published_to_s3(begun: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with s3_server() as bucket:
+        assert run([*begun, "--sink", f"{bucket}/notes"]) == 0
+        assert differing(Path("out"), f"{bucket}/notes") == []
+        assert "a-secret" not in capsys.readouterr().err
