@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
@@ -176,9 +177,10 @@ class BatchedRun:
     def drive(self, driver: Driver) -> None:
         """Has a driver fill all batches, and commits each as it comes. Raises the errors of the driver."""
         self._begun()
-        with closing(driver(self)) as filled, BackgroundCommits(self.commit) as commits:
+        with closing(driver(self)) as filled, BackgroundCommits(lambda one: self._committed(*one)) as commits:
             for number, batch in filled:
-                commits.add(batch)
+                self._tell_filled(number, batch)
+                commits.add((number, batch))
                 self._put_off(number, batch)
 
     def work(self, number: int) -> list[Outcome]:
@@ -188,7 +190,8 @@ class BatchedRun:
         """
         self._begun()
         batch = self.fill(number)
-        outcomes = self.commit(batch)
+        self._tell_filled(number, batch)
+        outcomes = self._committed(number, batch)
         self._put_off(number, batch)
         return outcomes
 
@@ -212,7 +215,9 @@ class BatchedRun:
 
     def read(self, number: int) -> tuple[list[Read | None], Known | None]:
         """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
+        before = self._reader.seconds
         read = self._reader.read(number)
+        self._progress.stages({"parse": self._reader.seconds - before}, number)
         there = [item for item, one in zip(self.batches[number], read, strict=True) if one is not None]
         return read, self.known(there, number)
 
@@ -243,11 +248,24 @@ class BatchedRun:
         self._progress.advance(outcomes)
         return outcomes
 
+    def _tell_filled(self, number: int, batch: Batch) -> None:
+        """Tells the stages of a batch that was just filled, wherever that was."""
+        route = {"route": batch.routing / 1000} if self.assignment.routing is not None else {}
+        self._progress.stages(route | dict(batch.seconds), number, batch.steps)
+
+    def _committed(self, number: int, batch: Batch) -> list[Outcome]:
+        """Commits the outcomes of a filled batch and tells how long it took."""
+        begun = time.perf_counter()
+        outcomes = self.commit(batch)
+        self._progress.stages({"commit": time.perf_counter() - begun}, number)
+        return outcomes
+
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
         usage, run = self._usage(), self._begun()
         ended = run.finish(usage)
         report = report_of_run(self.place.out, run.ids, self._stages(), lambda text: self._progress.note(text))
+        self._progress.ended(run.ids, None if report is None else report.drift, usage)
         return Summary(
             run_id=ended.run_id,
             schema=ended.schema_name,
@@ -324,6 +342,7 @@ class BatchedRun:
                     inputs=opening.names,
                     retry_quarantined=retry,
                 )
+            self._progress.begun(self._run.ids)
             notice = self.assignment.model.notice
             if notice is not None:
                 self._progress.note(notice)
