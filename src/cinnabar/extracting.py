@@ -22,6 +22,7 @@ from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.plan.run_options import Server as ServerOptions
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.watching import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
@@ -66,13 +67,13 @@ Shown = bool | Callable[[Progress], object]
 def extract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    progress: Shown = False, **options: Unpack[Options],
+    tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    progress: Shown = False, **options: Unpack[Options],
+    tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
 
@@ -86,6 +87,7 @@ def extract(
     escalate_to: str | None = None,
     below: float | None = None,
     server: Server | None = None,
+    tell: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Table[Any]:
@@ -95,16 +97,17 @@ def extract(
     bytes, files that are open for bytes (BytesIO), or (name, bytes); one of these or a list. `schema` is a Pydantic
     class, another type, a dict, a type of outlines, a name of the library, a JSON Schema file, or module:Class; records
     of a type are instances of it. The results go to the folder `out`, where a second call reads only documents that are
-    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and `below` are those of
-    the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`. `server` has the
-    settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the command, such as
-    `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a `Progress` after each
-    batch.
+    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to`, `below` and `tell` are
+    those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`.
+    `server` has the settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the
+    command, such as `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a
+    `Progress` after each batch.
 
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    plan = _plan(schema, out, server, options, model=model, device=device, escalate_to=escalate_to, below=below)
+    chosen: dict[str, Any] = {"model": model, "device": device, "escalate_to": escalate_to, "below": below}
+    plan = _plan(schema, out, server, options, tell=list(tell), **chosen)
     run = _Run(paths, plan, progress)
     return run.table(run.progress)
 
@@ -113,13 +116,13 @@ def extract(
 def aextract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    progress: Shown = False, **options: Unpack[Options],
+    tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    progress: Shown = False, **options: Unpack[Options],
+    tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
 
@@ -133,6 +136,7 @@ def aextract(
     escalate_to: str | None = None,
     below: float | None = None,
     server: Server | None = None,
+    tell: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Extracting[Any]:
@@ -146,7 +150,8 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    plan = _plan(schema, out, server, options, model=model, device=device, escalate_to=escalate_to, below=below)
+    chosen: dict[str, Any] = {"model": model, "device": device, "escalate_to": escalate_to, "below": below}
+    plan = _plan(schema, out, server, options, tell=list(tell), **chosen)
     return Extracting(_Run(paths, plan, progress))
 
 
@@ -159,14 +164,17 @@ class _Run:
         if not isinstance(progress, bool) and not callable(progress):
             raise UsageError(f"progress: expected True, False or a function of one argument, got {progress!r}")
         self.progress = Silent() if progress is False else _ShownProgress(_printed() if progress is True else progress)
-        self._locations, self._out = locations_of(paths), plan.out
+        self._locations, self._out, self._plan = locations_of(paths), plan.out, plan
 
     def table(self, progress: Silent) -> Table[Any]:
         """Does the work and returns its table."""
         folder, source = self._out or Path(tempfile.mkdtemp(prefix="cinnabar-")), self._assignment.source
         owned = self._out is None
         try:
-            with Extraction(self._assignment, self._locations, folder, progress) as extraction:
+            with (
+                watched(self._plan, self._assignment.model.fingerprint, progress) as told,
+                Extraction(self._assignment, self._locations, folder, told) as extraction,
+            ):
                 summary = extraction.work_through()
         except BaseException:
             if owned:

@@ -31,10 +31,9 @@ class Delivered:
     @property
     def notes(self) -> list[str]:
         """Returns what a person should know, in sentences."""
-        return [f"{at}: an event was refused ({why}); `cinnabar events` lists it" for at, why in self.refused.items()] + [
-            f"{at}: events wait ({why}); the next run, or `cinnabar events --send`, sends them"
-            for at, why in self.late.items()
-        ]
+        told = {"an event was refused ({}); `cinnabar events` lists it": self.refused}
+        told["events wait ({}); the next run, or `cinnabar events --send`, sends them"] = self.late
+        return [f"{at}: {text.format(why)}" for text, whys in told.items() for at, why in whys.items()]
 
 
 def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> Delivered:

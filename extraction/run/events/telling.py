@@ -70,7 +70,7 @@ class _Telling(Silent):
 
     def ended(self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None) -> None:
         """Puts the events of the end on disk, while the run still holds its folder."""
-        self.end(drift=drift)
+        self.end(drift=drift or ())
 
     def end(self, **how: Any) -> None:
         """Puts the events of a run on disk, and has them carried; a second call does nothing."""
