@@ -56,7 +56,7 @@ def begun_run(
     artifacts = Artifacts(title)
     with (
         artifacts,
-        watched(plan, assignment.model.fingerprint, artifacts, emit) as progress,
+        watched(plan, artifacts, emit) as progress,
         joined(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
         begun_alone(lambda: begin(progress), wait, get_run_logger().warning) as run,
     ):

@@ -151,7 +151,7 @@ def _work(
     telling = plan.model_copy(update={"tell": []}) if dry_run else plan
     with (
         Bar(out=out) as bar,
-        watched(telling, assignment.model.fingerprint, bar) as progress,
+        watched(telling, bar) as progress,
         joined(plan.ray, assignment) as cluster,
         Backfill(assignment, out, chosen, progress, lying) as run,
     ):

@@ -89,7 +89,7 @@ def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summa
     locations = located(paths)
     with (
         Bar(out=plan.out) as bar,
-        watched(plan, assignment.model.fingerprint, bar) as progress,
+        watched(plan, bar) as progress,
         joined(plan.ray, assignment) as cluster,
         Extraction(assignment, locations, plan.out, progress) as run,
     ):

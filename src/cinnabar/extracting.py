@@ -172,7 +172,7 @@ class _Run:
         owned = self._out is None
         try:
             with (
-                watched(self._plan, self._assignment.model.fingerprint, progress) as told,
+                watched(self._plan, progress) as told,
                 Extraction(self._assignment, self._locations, folder, told) as extraction,
             ):
                 summary = extraction.work_through()

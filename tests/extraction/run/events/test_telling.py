@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -133,11 +132,11 @@ def test_the_next_run_tells_the_events_of_a_killed_process(tmp_path: Path, where
         ((killed,),) = query(out, "select run_id from runs").rows
         told_run(docs, out, there.url)
     assert there.kinds == [*kinds, "finished"]
-    assert [one["id"] for one in there.events][0] == f"{killed}-{kinds[0]}"
+    assert there.events[0]["id"] == f"{killed}-{kinds[0]}"
 
 
 def test_the_command_lists_and_sends_what_waits_and_what_a_killed_run_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     docs, out = write(tmp_path / "docs", "Anna"), tmp_path / "out"
     down = Hook()
@@ -150,8 +149,7 @@ def test_the_command_lists_and_sends_what_waits_and_what_a_killed_run_left(
     with hook(port=down.port) as there:
         assert command([*listing, "--send", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sent"] == 1 and there.kinds == ["finished"]
-    monkeypatch.chdir(out)
-    assert os.listdir(OUTBOX) == [".lock"]
+    assert [one.name for one in (out / OUTBOX).iterdir()] == [".lock"]
 
 
 def test_python_tells_and_needs_a_folder_for_it() -> None:
