@@ -283,12 +283,12 @@ def test_a_night_with_broken_files_drift_and_a_killed_worker_is_told_outside_of_
         return place.states("nightly-folder")[-1]
 
     def notify(address: str) -> None:
-        place.run("-m", "cinnabar.apps.cli.main", "flows", "notify", address, **place.known)
+        place.run("-m", "cinnabar.apps.cli.main", "flows", "alert", address, **place.known)
 
     log = place.folder / "prefect-worker-start.log"
     with receiving() as (hook, mail, hooks, mails):
         notify(hook)
-        # As `flows notify` has done, with less patience than three minutes: heartbeats come every 30 seconds.
+        # As `flows alert` has done, with less patience than three minutes: heartbeats come every 30 seconds.
         quick = "from cinnabar.flows.notices import mark_killed_runs; mark_killed_runs(50)"
         place.run("-c", quick, **place.known)
         server = place.processes()

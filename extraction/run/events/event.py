@@ -31,7 +31,7 @@ def type_of(kind: str) -> str:
 class Event:
     """What happened in a run: counts and sentences, never the content of a document.
 
-    `source` is the folder of the results as a URI, `time` is in UTC (RFC 3339).
+    `source` is the folder of the results as //HOST/PATH, `time` is in UTC (RFC 3339).
     """
 
     kind: str

@@ -110,7 +110,7 @@ class Promise:
         """Makes a promise, which is on disk before the run begins. Raises OSError if it cannot be written."""
         # Of the form of a run's id: it stands for the run as long as this has none.
         token = f"{manifests.now():%Y%m%dT%H%M%S%f}"[:-3] + f"Z-{secrets.token_hex(4)}"
-        source = f"file://{quote(socket.gethostname())}{quote(str(out.absolute()))}"
+        source = f"//{quote(socket.gethostname())}{quote(str(out.absolute()))}"
         made = out / OUTBOX / f"{TEMPORARY}{token}"
         make_folder(made)
         promise = cls(out, made, source, [*addresses], bound, _lock=FolderLock(made))

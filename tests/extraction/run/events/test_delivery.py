@@ -30,7 +30,7 @@ DATA = {"schemas": ["note"], "sentences": ["2 documents: 2 written."], "look": [
 
 
 def event(kind: str = "finished", run: str = RUN) -> Event:
-    return Event(kind, run, "file://here/tables", "2026-03-01T12:00:00Z", DATA)
+    return Event(kind, run, "//here/tables", "2026-03-01T12:00:00Z", DATA)
 
 
 @pytest.fixture(autouse=True)
