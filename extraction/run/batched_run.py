@@ -103,13 +103,8 @@ def _is_empty(outcome: Outcome) -> bool:
 
 
 def _counts(part: RunSummary) -> dict[str, Any]:
-    return {
-        "schema": part.schema_name,
-        "run_id": part.run_id,
-        "written": part.written,
-        "quarantined": part.quarantined,
-        "skipped": part.skipped,
-    }
+    names = ("run_id", "written", "quarantined", "skipped")
+    return {"schema": part.schema_name} | {name: getattr(part, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +119,6 @@ class Opening:
     fingerprint: str
     about: Mapping[str, Any]
     settled: Sequence[Outcome] = ()
-
-
-def with_late(batch: Batch, late: Sequence[int], there: Sequence[int]) -> Batch:
-    """Returns a batch that was filled from the documents at the places `there`, with the `late` ones set aside too."""
-    tokens = {there[at]: count for at, count in batch.set_aside.items()}
-    return replace(batch, set_aside=tokens | dict.fromkeys(late, sys.maxsize))
 
 
 class BatchedRun:
@@ -177,9 +166,8 @@ class BatchedRun:
     def drive(self, driver: Driver) -> None:
         """Has a driver fill all batches, and commits each as it comes. Raises the errors of the driver."""
         self._begun()
-        with closing(driver(self)) as filled, BackgroundCommits(lambda one: self._committed(*one)) as commits:
+        with closing(driver(self)) as filled, BackgroundCommits(self._committed) as commits:
             for number, batch in filled:
-                self._tell_filled(number, batch)
                 commits.add((number, batch))
                 self._put_off(number, batch)
 
@@ -190,8 +178,7 @@ class BatchedRun:
         """
         self._begun()
         batch = self.fill(number)
-        self._tell_filled(number, batch)
-        outcomes = self._committed(number, batch)
+        outcomes = self._committed((number, batch))
         self._put_off(number, batch)
         return outcomes
 
@@ -228,7 +215,8 @@ class BatchedRun:
     def sorted_out(self, read: Sequence[Read | None], batch: Batch) -> Batch:
         """Returns the filled batch of the documents that were read, with the late ones set aside too."""
         there = [at for at, one in enumerate(read) if one is not None]
-        batch = with_late(batch, [at for at, one in enumerate(read) if one is None], there)
+        late = dict.fromkeys((at for at, one in enumerate(read) if one is None), sys.maxsize)
+        batch = replace(batch, set_aside={there[at]: tokens for at, tokens in batch.set_aside.items()} | late)
         self._reader.keep([one for at in batch.set_aside if (one := read[at]) is not None])
         return batch
 
@@ -248,13 +236,11 @@ class BatchedRun:
         self._progress.advance(outcomes)
         return outcomes
 
-    def _tell_filled(self, number: int, batch: Batch) -> None:
-        """Tells the stages of a batch that was just filled, wherever that was."""
+    def _committed(self, filled: tuple[int, Batch]) -> list[Outcome]:
+        """Commits the outcomes of a filled batch, and tells the stages that it went through, wherever that was."""
+        number, batch = filled
         route = {"route": batch.routing / 1000} if self.assignment.routing is not None else {}
         self._progress.stages(route | dict(batch.seconds), number, batch.steps)
-
-    def _committed(self, number: int, batch: Batch) -> list[Outcome]:
-        """Commits the outcomes of a filled batch and tells how long it took."""
         begun = time.perf_counter()
         outcomes = self.commit(batch)
         self._progress.stages({"commit": time.perf_counter() - begun}, number)

@@ -52,6 +52,7 @@ def run_events(
     stored = _stored(out, runs)
     ended = stored.finished if failure is None else None
     time = (ended or datetime.now(UTC)).isoformat().replace("+00:00", "Z")
+    told: dict[str, Sequence[str]]
     if ended is None:
         told = {"failed": [failure or _KILLED]}
     else:

@@ -64,8 +64,8 @@ class _Telling(Silent):
 
     def begun(self, runs: Sequence[str]) -> None:
         """Keeps the ids of the runs, and derives the events of runs that were killed before."""
-        if self._promise is not None:
-            self._try(lambda: self._promise and self._promise.began(runs))
+        if (promise := self._promise) is not None:
+            self._try(lambda: promise.began(runs))
         self._try(lambda: keep_promises(self._out))
 
     def ended(self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None) -> None:
