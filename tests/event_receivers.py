@@ -112,7 +112,8 @@ def write(folder: Path, *names: str) -> Path:
 def told_run(docs: Path, out: Path, *tell: str, **options: Any) -> tuple[Summary, list[str]]:
     """A run over a folder that tells these addresses; its summary and notes."""
     bound = options.pop("max_error_rate", None)
-    plan = RunPlan(out=out, model="reading", tell=[*tell], max_error_rate=bound, options=RunOptions(workers=1, **options))
+    chosen = RunOptions(workers=1, **options)
+    plan = RunPlan(out=out, model="reading", tell=[*tell], max_error_rate=bound, options=chosen)
     assignment = Assignment(SOURCE, ModelSource("reading", ReadingModel), plan.options)
     progress = Noted()
     with watched(plan, progress) as told, Extraction(assignment, [docs], out, told) as run:
