@@ -33,6 +33,7 @@ from cinnabar.flows.prefect_server import secret, with_passwords
     "related",
     "max_error_rate",
     "fail_on",
+    "tell",
     "ray",
     "sink",
 )
@@ -84,7 +85,7 @@ def backfill_folder(
         plan,
         assignment,
         wait,
-        lambda artifacts: Backfill(assignment, Path(out), chosen, artifacts, lying, password),
+        lambda progress: Backfill(assignment, Path(out), chosen, progress, lying, password),
     ) as (run, cluster, artifacts):
         if run.empty:
             get_run_logger().info("nothing to fill")

@@ -31,6 +31,7 @@ from cinnabar.flows.prefect_server import check_limit, secret, with_passwords
     *RunOptions.model_fields,
     "max_error_rate",
     "fail_on",
+    "tell",
     "related",
     "escalate_to",
     "below",
@@ -80,7 +81,7 @@ def extract_folder(
         check_limit(plan.gpu_limit)
     title = f"{', '.join(part.source.name for part in assignment.parts)} into {out}"
     with begun_run(
-        title, plan, assignment, wait, lambda artifacts: Extraction(assignment, locations, Path(out), artifacts)
+        title, plan, assignment, wait, lambda progress: Extraction(assignment, locations, Path(out), progress)
     ) as (run, cluster, artifacts):
         work_on(run, cluster, plan.gpu_limit)
         summary = run.finish()

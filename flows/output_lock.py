@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, joined
+from cinnabar.extraction.run.watching import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.flows.artifacts import Artifacts
+from cinnabar.flows.emission import emit
 from cinnabar.schemas.errors import InUse
 
 from prefect import get_run_logger  # isort: skip
@@ -47,13 +50,14 @@ def begun_alone(begin: Callable[[], T], wait: float, warn: Callable[[str], objec
 
 @contextmanager
 def begun_run(
-    title: str, plan: RunPlan, assignment: Assignment, wait: float, begin: Callable[[Artifacts], BatchedRun]
+    title: str, plan: RunPlan, assignment: Assignment, wait: float, begin: Callable[[Progress], BatchedRun]
 ) -> Iterator[tuple[BatchedRun, Cluster | None, Artifacts]]:
     """Yields a run that has its folder to itself, the cluster of its plan, and what shows its progress in Prefect."""
     artifacts = Artifacts(title)
     with (
         artifacts,
+        watched(plan, artifacts, emit) as progress,
         joined(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
-        begun_alone(lambda: begin(artifacts), wait, get_run_logger().warning) as run,
+        begun_alone(lambda: begin(progress), wait, get_run_logger().warning) as run,
     ):
         yield run, cluster, artifacts

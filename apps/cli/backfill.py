@@ -26,6 +26,7 @@ from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import joined
+from cinnabar.extraction.run.watching import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, names
@@ -86,6 +87,7 @@ _Model = Annotated[
     "model",
     "device",
     *(one for one in RunOptions.model_fields if one not in ("steps", "min_confidence", "context", "batch")),
+    "tell",
     "ray",
     "sink",
 )
@@ -147,10 +149,12 @@ def _work(
     out = plan.out
     lying = located(others)
     summary = None
+    telling = plan.model_copy(update={"tell": []}) if dry_run else plan
     with (
-        joined(plan.ray, assignment) as cluster,
         Bar(out=out) as bar,
-        Backfill(assignment, out, chosen, bar, lying) as run,
+        watched(telling, bar) as progress,
+        joined(plan.ray, assignment) as cluster,
+        Backfill(assignment, out, chosen, progress, lying) as run,
     ):
         estimate = run.estimate()
         if not as_json:

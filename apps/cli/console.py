@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cinnabar.extraction.reading.cost_estimate import CostEstimate
-from cinnabar.extraction.reading.progress import OutcomeTally, Reason
+from cinnabar.extraction.reading.progress import OutcomeTally, Reason, Silent
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas.errors import ModelError, UsageError
 from cinnabar.schemas.wording import counted, harmless
@@ -104,7 +104,7 @@ def short(value: Any) -> str:
     return f"{kept}…"
 
 
-class Bar:
+class Bar(Silent):
     """A progress bar on standard error: documents, fields, rate, quarantined; without a terminal lines in its place.
 
     It is a context manager and the `Progress` of a run. If the run breaks off, it prints the totals so far, and that

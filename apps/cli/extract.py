@@ -21,6 +21,7 @@ from cinnabar.extraction.reading.progress import Reason
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import joined
 from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.watching import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.flows.prefect_server import check_server
 from cinnabar.schemas.extras import check_extra
@@ -30,7 +31,7 @@ from cinnabar.schemas.extras import check_extra
     "model",
     "device",
     *(name for name in RunOptions.model_fields if name != "batch"),
-    *("max_error_rate", "fail_on", "route", "related", "escalate_to", "below"),
+    *("max_error_rate", "fail_on", "route", "related", "escalate_to", "below", "tell"),
     *Server.model_fields,
     "ray",
     "sink",
@@ -88,9 +89,10 @@ def _run(paths: list[str], plan: RunPlan, assignment: Assignment) -> tuple[Summa
     assert plan.out is not None
     locations = located(paths)
     with (
-        joined(plan.ray, assignment) as cluster,
         Bar(out=plan.out) as bar,
-        Extraction(assignment, locations, plan.out, bar) as run,
+        watched(plan, bar) as progress,
+        joined(plan.ray, assignment) as cluster,
+        Extraction(assignment, locations, plan.out, progress) as run,
     ):
         return run.work_through(cluster), bar.reasons()
 

@@ -49,6 +49,7 @@ COMMANDS = {
     "export": CommandEntry("export:export", "Write results as CSV, JSON, Excel or Parquet."),
     "runs": CommandEntry("housekeeping:runs", "List runs."),
     "report": CommandEntry("housekeeping:report", "Write the report of a run anew."),
+    "events": CommandEntry("events:events", "List the events of runs that wait, and send them."),
     "status": CommandEntry("housekeeping:status", "Show the content of a folder."),
     "compact": CommandEntry("housekeeping:compact", "Merge small files into large ones."),
     "verify": CommandEntry("housekeeping:verify", "Check files, checksums and records."),

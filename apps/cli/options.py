@@ -15,7 +15,7 @@ from cinnabar.flows.parameters import Function, takes
 
 # The placeholders of the help for the values of options.
 _METAVARS = {
-    "ADDRESS": "ray sink",
+    "ADDRESS": "ray sink tell",
     "ENGINE": "ocr_engine",
     "FILE": "password_file",
     "IN,CACHED,OUT": "prices",

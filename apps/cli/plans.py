@@ -13,6 +13,7 @@ from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import Reason
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import check_cluster
+from cinnabar.extraction.run.events.addresses import check_addresses
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.flows.limits import broken_limits
 from cinnabar.schemas.wording import harmless
@@ -29,6 +30,7 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
     A flow reports it now, not at the first scheduled run.
     """
     parser_settings(plan.options)
+    check_addresses(plan.tell)
     if plan.ray is not None:
         check_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit)
     locations = located(paths)

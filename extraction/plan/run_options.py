@@ -204,6 +204,9 @@ class RunPlan(Options):
     sink: list[str] = Field(
         default=[], description="Bring the results there, too, after the run: s3://…, postgresql://…, delta:…"
     )
+    tell: list[str] = Field(
+        default=[], description="Tell what happens in the run to a webhook (https://…) or by mail (mailto:NAME@HOST)."
+    )
     gpu_limit: str | None = Field(default=None, description="Prefect's concurrency limit for the tasks.")
     server: Server = Server()
     options: RunOptions = DEFAULT_OPTIONS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
@@ -103,13 +104,8 @@ def _is_empty(outcome: Outcome) -> bool:
 
 
 def _counts(part: RunSummary) -> dict[str, Any]:
-    return {
-        "schema": part.schema_name,
-        "run_id": part.run_id,
-        "written": part.written,
-        "quarantined": part.quarantined,
-        "skipped": part.skipped,
-    }
+    names = ("run_id", "written", "quarantined", "skipped")
+    return {"schema": part.schema_name} | {name: getattr(part, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +120,6 @@ class Opening:
     fingerprint: str
     about: Mapping[str, Any]
     settled: Sequence[Outcome] = ()
-
-
-def with_late(batch: Batch, late: Sequence[int], there: Sequence[int]) -> Batch:
-    """Returns a batch that was filled from the documents at the places `there`, with the `late` ones set aside too."""
-    tokens = {there[at]: count for at, count in batch.set_aside.items()}
-    return replace(batch, set_aside=tokens | dict.fromkeys(late, sys.maxsize))
 
 
 class BatchedRun:
@@ -177,9 +167,9 @@ class BatchedRun:
     def drive(self, driver: Driver) -> None:
         """Has a driver fill all batches, and commits each as it comes. Raises the errors of the driver."""
         self._begun()
-        with closing(driver(self)) as filled, BackgroundCommits(self.commit) as commits:
+        with closing(driver(self)) as filled, BackgroundCommits(self._committed) as commits:
             for number, batch in filled:
-                commits.add(batch)
+                commits.add((number, batch))
                 self._put_off(number, batch)
 
     def work(self, number: int) -> list[Outcome]:
@@ -189,7 +179,7 @@ class BatchedRun:
         """
         self._begun()
         batch = self.fill(number)
-        outcomes = self.commit(batch)
+        outcomes = self._committed((number, batch))
         self._put_off(number, batch)
         return outcomes
 
@@ -213,7 +203,9 @@ class BatchedRun:
 
     def read(self, number: int) -> tuple[list[Read | None], Known | None]:
         """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
+        before = self._reader.seconds
         read = self._reader.read(number)
+        self._progress.stages({"parse": self._reader.seconds - before}, number)
         there = [item for item, one in zip(self.batches[number], read, strict=True) if one is not None]
         return read, self.known(there, number)
 
@@ -224,7 +216,8 @@ class BatchedRun:
     def sorted_out(self, read: Sequence[Read | None], batch: Batch) -> Batch:
         """Returns the filled batch of the documents that were read, with the late ones set aside too."""
         there = [at for at, one in enumerate(read) if one is not None]
-        batch = with_late(batch, [at for at, one in enumerate(read) if one is None], there)
+        late = dict.fromkeys((at for at, one in enumerate(read) if one is None), sys.maxsize)
+        batch = replace(batch, set_aside={there[at]: tokens for at, tokens in batch.set_aside.items()} | late)
         self._reader.keep([one for at in batch.set_aside if (one := read[at]) is not None])
         return batch
 
@@ -244,6 +237,16 @@ class BatchedRun:
         self._progress.advance(outcomes)
         return outcomes
 
+    def _committed(self, filled: tuple[int, Batch]) -> list[Outcome]:
+        """Commits the outcomes of a filled batch, and tells the stages that it went through, wherever that was."""
+        number, batch = filled
+        route = {"route": batch.routing / 1000} if self.assignment.routing is not None else {}
+        self._progress.stages(route | dict(batch.seconds), number, batch.steps)
+        begun = time.perf_counter()
+        outcomes = self.commit(batch)
+        self._progress.stages({"commit": time.perf_counter() - begun}, number)
+        return outcomes
+
     def finish(self) -> Summary:
         """Ends the run after all batches, and brings its results to the sinks.
 
@@ -253,6 +256,7 @@ class BatchedRun:
         ended = run.finish(usage)
         report = report_of_run(self.place.out, run.ids, self._stages(), lambda text: self._progress.note(text))
         deliver(self.place.out, self.assignment.sinks, lambda text: self._progress.note(text))
+        self._progress.ended(run.ids, None if report is None else report.drift, usage)
         return Summary(
             run_id=ended.run_id,
             schema=ended.schema_name,
@@ -330,6 +334,7 @@ class BatchedRun:
                     inputs=opening.names,
                     retry_quarantined=retry,
                 )
+            self._progress.begun(self._run.ids)
             notice = self.assignment.model.notice
             if notice is not None:
                 self._progress.note(notice)

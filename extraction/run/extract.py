@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -72,6 +73,7 @@ class Extraction(BatchedRun):
         self._left = 0
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._settled = False
+        listing = time.perf_counter()
         with ExitStack() as stack:
             items = gather(paths, out, stack, parsers.passwords)
             store = stack.enter_context(open_folder(out))
@@ -96,6 +98,7 @@ class Extraction(BatchedRun):
             run = self._begun()
             known = store.digests([path.prefix for path in paths if isinstance(path, ImapAddress)])
             settled, left = split_inputs([_named(examine(item, paths, known), name) for name, item in chosen], run)
+            self._progress.stages({"list": time.perf_counter() - listing})
             self._settle(settled)
             self._tell_finished(left)
             self._take(left, parsers, stack)

@@ -22,6 +22,7 @@ from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.plan.run_options import Server as ServerOptions
 from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run.extract import Extraction
+from cinnabar.extraction.run.watching import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
@@ -66,13 +67,13 @@ Shown = bool | Callable[[Progress], object]
 def extract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
 
@@ -87,6 +88,7 @@ def extract(
     below: float | None = None,
     server: Server | None = None,
     sink: Sequence[str] = (),
+    tell: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Table[Any]:
@@ -96,16 +98,16 @@ def extract(
     bytes, files that are open for bytes (BytesIO), or (name, bytes); one of these or a list. `schema` is a Pydantic
     class, another type, a dict, a type of outlines, a name of the library, a JSON Schema file, or module:Class; records
     of a type are instances of it. The results go to the folder `out`, where a second call reads only documents that are
-    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and `below` are those of
-    the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`. `server` has the
-    settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the command, such as
-    `effort`, `on_missing` or `engines`. After the run the results go to each address of `sink`, too, which needs `out`.
-    `progress` is True for lines on standard error, or gets a `Progress` after each batch.
+    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to`, `below` and `tell` are
+    those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`.
+    `server` has the settings of a model behind a server (`base_url`, `budget` …), and `options` are those of the
+    command, such as `effort`, `on_missing` or `engines`. After the run the results go to each address of `sink`, too,
+    which needs `out`. `progress` is True for lines on standard error, or gets a `Progress` after each batch.
 
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink}
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink, "tell": tell}
     plan = _plan(schema, out, server, options, **own)
     run = _Run(paths, plan, progress)
     return run.table(run.progress)
@@ -115,13 +117,13 @@ def extract(
 def aextract(
     paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
     paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
     device: Device = "auto", escalate_to: str | None = None, below: float | None = None, server: Server | None = None,
-    sink: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
+    sink: Sequence[str] = (), tell: Sequence[str] = (), progress: Shown = False, **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
 
@@ -136,6 +138,7 @@ def aextract(
     below: float | None = None,
     server: Server | None = None,
     sink: Sequence[str] = (),
+    tell: Sequence[str] = (),
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Extracting[Any]:
@@ -149,7 +152,7 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink}
+    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "sink": sink, "tell": tell}
     plan = _plan(schema, out, server, options, **own)
     return Extracting(_Run(paths, plan, progress))
 
@@ -163,14 +166,17 @@ class _Run:
         if not isinstance(progress, bool) and not callable(progress):
             raise UsageError(f"progress: expected True, False or a function of one argument, got {progress!r}")
         self.progress = Silent() if progress is False else _ShownProgress(_printed() if progress is True else progress)
-        self._locations, self._out = locations_of(paths), plan.out
+        self._locations, self._out, self._plan = locations_of(paths), plan.out, plan
 
     def table(self, progress: Silent) -> Table[Any]:
         """Does the work and returns its table."""
         folder, source = self._out or Path(tempfile.mkdtemp(prefix="cinnabar-")), self._assignment.source
         owned = self._out is None
         try:
-            with Extraction(self._assignment, self._locations, folder, progress) as extraction:
+            with (
+                watched(self._plan, progress) as told,
+                Extraction(self._assignment, self._locations, folder, told) as extraction,
+            ):
                 summary = extraction.work_through()
         except BaseException:
             if owned:
@@ -185,9 +191,10 @@ def _plan(
     """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
-    if isinstance(arguments["sink"], str):
-        raise UsageError(f"sink: expected a list of addresses, got the text {arguments['sink'].partition('?')[0]!r}")
-    arguments["sink"] = [*arguments["sink"]]
+    for name in ("sink", "tell"):
+        if isinstance(arguments[name], str):
+            raise UsageError(f"{name}: expected a list of addresses, got the text {arguments[name].partition('?')[0]!r}")
+        arguments[name] = [*arguments[name]]
     if arguments["sink"] and out is None:
         raise UsageError("sink: expected `out` beside it, the folder whose results are brought there")
     groups = {"server": ServerOptions.model_validate({**(server or {})}), "options": RunOptions(**options)}

@@ -282,13 +282,14 @@ def test_a_night_with_broken_files_drift_and_a_killed_worker_is_told_outside_of_
         wait(name, lambda: [one for one, _ in place.states("nightly-folder")[before:] if one in ended])
         return place.states("nightly-folder")[-1]
 
-    def notify(address: str) -> None:
-        place.run("-m", "cinnabar.apps.cli.main", "flows", "notify", address, **place.known)
+    def alert(address: str, *alerts: str) -> None:
+        chosen = [word for one in alerts for word in ("--on", one)]
+        place.run("-m", "cinnabar.apps.cli.main", "flows", "alert", address, *chosen, **place.known)
 
     log = place.folder / "prefect-worker-start.log"
     with receiving() as (hook, mail, hooks, mails):
-        notify(hook)
-        # As `flows notify` has done, with less patience than three minutes: heartbeats come every 30 seconds.
+        alert(hook)
+        # As `flows alert` has done, with less patience than three minutes: heartbeats come every 30 seconds.
         quick = "from cinnabar.flows.notices import mark_killed_runs; mark_killed_runs(50)"
         place.run("-c", quick, **place.known)
         server = place.processes()
@@ -303,15 +304,18 @@ def test_a_night_with_broken_files_drift_and_a_killed_worker_is_told_outside_of_
             wait("a webhook about broken files", lambda: hooks)
             assert "Traceback" not in log.read_text()
             assert broken in hooks[0] and "Failed" in hooks[0] and "extract-folder/nightly-folder" in hooks[0]
-            notify(mail)
+            alert(mail, "failed", "crashed", "drift")
             place.run("-c", quick, **place.known)
             for at in range(12):
                 (docs / f"{at}.html").write_text(f"<p>Letter {at}, 2024-05-01")
             state, drift = night("drift")
             assert state == "Failed" and drift.startswith("Drift against earlier runs: Documents of the type text/html")
-            wait("a mail about drift", lambda: mails)
+            # One for the flow run that failed, and one for the event that it emitted.
+            wait("two mails about drift", lambda: len({*mails}) == 2)
+            event, failed = sorted({*mails}, key=lambda one: "Failed" in one)
             # A mail folds its lines.
-            assert "anna@example.org" in mails[0] and " ".join(drift.split()) in " ".join(mails[0].split())
+            assert "anna@example.org" in failed and " ".join(drift.split()) in " ".join(failed.split())
+            assert event.startswith("anna@example.org\nCinnabar: drift: note\nDocuments of the type text/html")
             # The folder is locked, so the next run waits in it, alive, until it is killed with its worker.
             with Store.open(out):
                 place.start("extract-folder/nightly-folder")
@@ -324,4 +328,4 @@ def test_a_night_with_broken_files_drift_and_a_killed_worker_is_told_outside_of_
         with place.working():
             assert night("the next night") == ("Completed", "0 written, 0 quarantined, 27 skipped")
     # A server whose database was busy sends a message again.
-    assert (len({*hooks}), len({*mails})) == (1, 2)
+    assert (len({*hooks}), len({*mails})) == (1, 3)

@@ -21,7 +21,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # An extra, a use that needs it, and what the error names as asked for.
 USES = [
     ("flows", "flows serve README.md --schema event --out {out}/tables", "cinnabar flows serve"),
-    ("flows", "flows notify jsons://127.0.0.1/x", "cinnabar flows notify"),
+    ("flows", "flows alert jsons://127.0.0.1/x", "cinnabar flows alert"),
     ("flows", "extract README.md --schema event --out {out}/tables --flow", "cinnabar extract --flow"),
     ("server", "serve", "cinnabar serve"),
     ("learn", "eval data/samples/receipt", "cinnabar eval"),

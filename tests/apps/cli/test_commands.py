@@ -157,6 +157,7 @@ USES = {
     "correct": "correct 0.txt --schema note --list --out out",
     "runs": "runs --out out",
     "status": "status --out out",
+    "events": "events --out out",
     "compact": "compact --out out",
     "verify": "verify --out out",
     "forget": "forget 0.txt --out out --yes",
@@ -170,7 +171,7 @@ USES = {
     "label": "label docs --schema note.json --out set --model {model}",
 }
 ELSEWHERE = {
-    "serve", "flows serve", "flows notify", "review", "model check", "model fetch", "model merge", "model place",
+    "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "model merge", "model place",
     "eval", "truth",
     "train", "calibrate", "improve", "mailbox login",
 }  # fmt: skip

@@ -15,6 +15,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, expand
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource, model_source
+from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query, show
 from cinnabar.schemas import load_schema
@@ -217,9 +218,22 @@ def test_among_equal_files_the_one_with_a_known_suffix_is_read(tmp_path: Path) -
 
 
 def test_every_outcome_is_reported_as_progress(folder: Path, tmp_path: Path) -> None:
-    class Seen:
+    class Seen(Silent):
         inputs = 0
         outcomes = 0
+        runs: tuple[Any, ...] = ()
+
+        def __init__(self) -> None:
+            self.seen: list[tuple[str, int | None]] = []
+
+        def begun(self, runs: Any) -> None:
+            self.runs = (*self.runs, runs)
+
+        def ended(self, runs: Any, drift: Any, usage: Any) -> None:  # noqa: ARG002
+            self.runs = (*self.runs, runs)
+
+        def stages(self, seconds: Any, batch: int | None = None, steps: int = 0) -> None:  # noqa: ARG002
+            self.seen += [(stage, batch) for stage in seconds]
 
         def begin(self, inputs: int) -> None:
             self.inputs = inputs
@@ -228,8 +242,10 @@ def test_every_outcome_is_reported_as_progress(folder: Path, tmp_path: Path) -> 
             self.outcomes += len(outcomes)
 
     seen = Seen()
-    extract([folder], SOURCE, tmp_path / "out", Loads().source(), RunOptions(workers=1, batch=3), seen)
-    assert (seen.inputs, seen.outcomes) == (8, 8)
+    run = extract([folder], SOURCE, tmp_path / "out", Loads().source(), RunOptions(workers=1, batch=4), seen)
+    assert (seen.inputs, seen.outcomes, seen.runs) == (8, 8, ((run.run_id,), (run.run_id,)))
+    batches = [(stage, batch) for batch in (0, 1) for stage in ("parse", "fill", "judge", "commit")]
+    assert sorted(seen.seen, key=str) == sorted([("list", None), *batches], key=str)
 
 
 def test_hidden_files_and_the_output_folder_are_no_inputs(folder: Path) -> None:
