@@ -40,7 +40,8 @@ _TABLES = (
     "waiting",
 )  # fmt: skip
 _OTHERS = (
-    "reports", "aside", "models", "remote", "pages", "encodings", "folders.json", "cinnabar.duckdb", ".lock",
+    "reports", "aside", "models", "remote", "pages", "encodings", "folders.json", "stores.jsonl", "cinnabar.duckdb",
+    ".lock",
 )  # fmt: skip
 
 

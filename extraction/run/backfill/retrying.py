@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -65,7 +66,7 @@ def retry(
 
 def _unpacked(item: Input, document_lookup: DocumentLookup) -> list[Input]:
     """Returns the files of an archive that can be unpacked now, or the input itself."""
-    members = document_lookup.inside(item.content) if isinstance(item.content, Path) else []
+    members = document_lookup.inside(item.content) if not isinstance(item.content, Sent) else []
     if not members:
         return [item]
     paths = [f"{item.path}/{one.inner}" if one.inner else item.path for one in members]
