@@ -45,8 +45,8 @@ class Input:
     problem: DocumentError | None = None
 
 
-#: A location that a run is given: a file, a folder (also a Maildir), an mbox, a mailbox behind IMAP, a place in a store,
-#: or an input of an earlier run, which keeps its path even if its content has moved.
+#: A location that a run is given: a file, a folder (also a Maildir), an mbox, a mailbox behind IMAP, a place in a
+#: store, or an input of an earlier run, which keeps its path even if its content has moved.
 Location = Path | ImapAddress | StoreAddress | Input
 
 
@@ -73,7 +73,7 @@ def gather(
     """Returns the files and mails at these locations, sorted by path, each once; archives stand for their files.
 
     Connections to servers, and the process that unpacks archives, stay open until `connections` exits. `passwords` are
-    tried on encrypted archives. A folder or a mailbox may be empty. `out` also remembers the hashes of objects in stores.
+    tried on encrypted archives. A folder or a mailbox may be empty. `out` remembers the hashes of objects in stores.
     Raises UsageError if there is no such file, folder, server, user or mailbox.
     """
     unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))

@@ -56,8 +56,8 @@ def parse_store_address(text: str) -> StoreAddress:
     form, pattern = _FORMS[scheme]
     user = place.rpartition("@")[0]
     if ":" in user or (user and scheme not in ("sftp", "onedrive")) or _SIGNED.search(key):
-        advice = "credentials come from the environment (docs/stores.md)"
-        raise UsageError(f"{scheme}://…: expected {form}; an address may not hold a password, key or signature; {advice}")
+        advice = "an address may not hold a password, key or signature: they come from the environment (docs/stores.md)"
+        raise UsageError(f"{scheme}://…: expected {form}; {advice}")
     if re.fullmatch(pattern, place) is None or _CONTROL.search(place):
         raise UsageError(f"expected {form}, got {scheme}://{place}/…")
     if scheme == "sharepoint":

@@ -115,9 +115,9 @@ class SftpBackend:
                 self._client = self._connected()
             own = getattr(self._own, "channel", None)
             if own is not None and own[0] is self._client:
-                return own[1]  # type: ignore[no-any-return]
+                return own[1]
             sftp = self._client.open_sftp()
-            sftp.get_channel().settimeout(_TIMEOUT)  # type: ignore[union-attr]
+            sftp.get_channel().settimeout(_TIMEOUT)
             self._own.channel = self._client, sftp
             return sftp
 

@@ -1,7 +1,7 @@
 """Document libraries of SharePoint and OneDrive, read by msgraphfs through Microsoft Graph as an application.
 
-Items are addressed by their ids: msgraphfs does not escape `#` and `%` in a path, and takes the first site that a search
-finds.
+Items are addressed by their ids: msgraphfs does not escape `#` and `%` in a path, and takes the first site that a
+search finds.
 """
 
 from __future__ import annotations

@@ -15,7 +15,15 @@ from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX
 from cinnabar.extraction.documents.content.inputs import Elsewhere, Message
 from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.ahead import FetchAhead, Kept
-from cinnabar.extraction.documents.stores.backend import Backend, Denied, Refused, StoredObject, check_size, listed, patiently
+from cinnabar.extraction.documents.stores.backend import (
+    Backend,
+    Denied,
+    Refused,
+    StoredObject,
+    check_size,
+    listed,
+    patiently,
+)
 from cinnabar.extraction.documents.stores.memory import StoreMemory
 from cinnabar.extraction.documents.stores.object_backend import ObjectBackend
 from cinnabar.extraction.documents.stores.sftp import SftpBackend
@@ -143,7 +151,8 @@ class Store:
         while whole:
             # Without its end the key may be that of an archive, or of an mbox.
             for one in self._single(whole):
-                yield from (item for item in self.items(one.key) if item.object.key == whole and item.inner == end)
+                found = [item for item in self.items(one.key) if item.object.key == whole and item.inner == end]
+                yield from found or ([] if end else [StoreItem(self, one)])
                 return
             cut = max(whole.rfind("/"), whole.rfind("#"))
             whole, end = whole[: max(cut, 0)], whole[max(cut, 0) :] + end

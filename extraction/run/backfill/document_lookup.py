@@ -17,7 +17,15 @@ from typing import Self
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
 from cinnabar.extraction.documents.content.inputs import Message
-from cinnabar.extraction.documents.inputs import Input, Location, archive_around, check_account, examine, gather, store_at
+from cinnabar.extraction.documents.inputs import (
+    Input,
+    Location,
+    archive_around,
+    check_account,
+    examine,
+    gather,
+    store_at,
+)
 from cinnabar.extraction.documents.mailboxes.address import (
     ImapAddress,
     parse_mail_path,
@@ -129,14 +137,15 @@ class DocumentLookup:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
         return next(self._in_store(path) if is_store_address(path) else self._files(path), None)
 
-    def inside(self, file: Content) -> list[ArchiveMember | StoreItem]:
-        """Returns the files in an archive, none if the file is no archive."""
+    def inside(self, file: Content) -> list[tuple[str, ArchiveMember | StoreItem]]:
+        """Returns the files in an archive with the ends of their paths, none if the file is no archive."""
         if isinstance(file, StoreItem):
-            return [] if file.inner else file.store.items(file.object.key)
+            return [] if file.inner else [(one.inner, one) for one in file.store.items(file.object.key) if one.inner]
         if not isinstance(file, Path):
             return []
         items = gather([file], None, self._connections)
-        return [one for one in items if isinstance(one, ArchiveMember)]
+        members = [one for one in items if isinstance(one, ArchiveMember)]
+        return [(f"/{one.inner}" if one.inner else "", one) for one in members]
 
     def _in_store(self, path: str) -> Iterator[StoreItem]:
         """Yields what lies at this address in a store that may be asked."""

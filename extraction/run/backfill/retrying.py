@@ -69,8 +69,7 @@ def _unpacked(item: Input, document_lookup: DocumentLookup) -> list[Input]:
     members = document_lookup.inside(item.content) if not isinstance(item.content, Sent) else []
     if not members:
         return [item]
-    paths = [f"{item.path}/{one.inner}" if one.inner else item.path for one in members]
-    return [replace(examine(one, []), path=path) for one, path in zip(members, paths, strict=True)]
+    return [replace(examine(one, []), path=f"{item.path}{end}") for end, one in members]
 
 
 def _input(one: Held, document_lookup: DocumentLookup) -> Input | None:
