@@ -205,8 +205,11 @@ def sftp_server(folder: Path) -> Iterator[Sftp]:
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     key = asyncssh.generate_private_key("ssh-ed25519")
-    made = asyncssh.create_server(User, "127.0.0.1", 0, server_host_keys=[key], sftp_factory=Files)
-    server = asyncio.run_coroutine_threadsafe(made, loop).result(20)
+
+    async def begin() -> asyncssh.SSHAcceptor:
+        return await asyncssh.create_server(User, "127.0.0.1", 0, server_host_keys=[key], sftp_factory=Files)
+
+    server = asyncio.run_coroutine_threadsafe(begin(), loop).result(20)
     try:
         port = server.get_port()
         yield Sftp(folder, port, f"[127.0.0.1]:{port} {key.export_public_key().decode()}", opened)

@@ -75,7 +75,7 @@ class SftpBackend:
     def _entries(self, folder: Folder, top: str) -> list[StoredObject | Folder]:
         def listed(sftp: paramiko.SFTPClient) -> list[StoredObject | Folder]:
             found: list[StoredObject | Folder] = []
-            for entry in sftp.listdir_iter(f"/{folder.key}"):
+            for entry in sftp.listdir_attr(f"/{folder.key}"):
                 key, mode = f"{folder.key}/{entry.filename}".lstrip("/"), entry.st_mode or 0
                 if stat.S_ISDIR(mode):
                     found.append(Folder(key))

@@ -85,23 +85,27 @@ class SharePointBackend:
         return self._asked(lambda: self._drive.call_msgraph("GET", f"{self._graph}{path}").json())
 
     def _asked(self, call: Callable[[], _T]) -> _T:
-        # Extra: stores. msgraphfs depends on both.
+        # Extra: stores. msgraphfs depends on it.
         from authlib.integrations.base_client import OAuthError
-        from httpx import HTTPStatusError, TransportError
 
         try:
             return call()
-        except HTTPStatusError as error:
-            status = error.response.status_code
+        except OAuthError as error:
+            raise Refused(f"no token for the application ({error.error})") from None
+        except Exception as error:
+            # authlib brings httpx or its successor, whose errors msgraphfs does not know.
+            if not type(error).__module__.startswith("httpx"):
+                raise
+            status = getattr(getattr(error, "response", None), "status_code", 0)
+            if not status:
+                raise Fault(type(error).__name__) from None
+            if status == 404:
+                raise FileNotFoundError from None
             if status == 403:
                 raise Denied("access is denied; the application needs Files.Read.All, and Sites.Read.All") from None
             if status in _TEMPORARY or status >= 500:
                 raise Fault(f"HTTP {status}") from None
             raise Refused(f"Microsoft Graph refuses (HTTP {status})") from None
-        except OAuthError as error:
-            raise Refused(f"no token for the application ({error.error})") from None
-        except TransportError as error:
-            raise Fault(type(error).__name__) from None
 
     def _opened(self) -> Any:
         # Extra: stores.

@@ -40,7 +40,7 @@ def test_a_drive_is_listed_over_pages_and_read_once(graph: Graph, tmp_path: Path
     first = found(address, tmp_path)
     assert [one.path for one in first] == [f"sharepoint://Team/Documents/{name}" for name in names]
     assert len({one.digest for one in first}) == 5
-    assert found(address, tmp_path) == first
+    assert [one.digest for one in found(address, tmp_path)] == [one.digest for one in first]
     assert sorted(graph.reads) == names
     graph.put("in/c.txt", b"changed")
     assert found(address, tmp_path)[2].digest != first[2].digest
