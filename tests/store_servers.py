@@ -1,4 +1,4 @@
-"""Real servers of stores in this process: S3 (moto), SFTP (asyncssh), Microsoft Graph (ours), and faults before them."""
+"""Real servers of stores in this process: S3 (moto, behind a proxy with faults), SFTP (asyncssh), Graph (ours)."""
 
 from __future__ import annotations
 
@@ -247,7 +247,8 @@ class Graph:
 
     def item(self, path: str) -> dict[str, Any] | None:
         parent = {"path": f"/drives/d1/root:/{path.rpartition('/')[0]}"}
-        about = {"id": path.encode().hex() or "root", "name": path.rpartition("/")[2] or "root", "parentReference": parent}
+        name = path.rpartition("/")[2] or "root"
+        about = {"id": path.encode().hex() or "root", "name": name, "parentReference": parent}
         if path in self.files:
             data, change = self.files[path]
             times = {"createdDateTime": "2024-05-01T10:00:00Z", "lastModifiedDateTime": "2024-05-01T10:00:00Z"}

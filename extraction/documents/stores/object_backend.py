@@ -133,7 +133,7 @@ def _profile(address: StoreAddress) -> dict[str, Any]:
     if "AWS_ACCESS_KEY_ID" in os.environ or not (named or file.is_file()):
         return {}
     try:
-        # Only for profiles, which may lead to a single sign-on.
+        # Extra: stores; boto3 is no part of it, and only profiles need it, which may lead to a single sign-on.
         from boto3 import Session
         from obstore.auth.boto3 import Boto3CredentialProvider
     except ImportError:

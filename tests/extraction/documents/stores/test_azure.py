@@ -33,8 +33,9 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     assert PROGRAM is not None
-    command = [PROGRAM, "--blobPort", str(port), "--location", str(tmp_path_factory.mktemp("azurite"))]
-    with subprocess.Popen([*command, "--skipApiVersionCheck", "--silent", "--disableTelemetry"], stdout=subprocess.DEVNULL) as process:
+    place = ["--blobPort", str(port), "--location", str(tmp_path_factory.mktemp("azurite"))]
+    command = [PROGRAM, *place, "--skipApiVersionCheck", "--silent", "--disableTelemetry"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 60
         while not _listens(port) and time.monotonic() < deadline:
             time.sleep(0.2)

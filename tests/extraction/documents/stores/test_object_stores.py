@@ -11,17 +11,19 @@ from typing import Any
 
 import pytest
 import store_servers
+from begun_runs import begun_extraction
 from reading_model import ReadingModel
 from store_servers import SECRET, Bucket
 
-from begun_runs import begun_extraction
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.ingest import sandbox
 from cinnabar.extraction.documents.inputs import Input, examine, gather, located
 from cinnabar.extraction.documents.stores import backend
 from cinnabar.extraction.documents.stores.memory import FILE
+from cinnabar.extraction.documents.stores.store import StoreItem
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
@@ -261,8 +263,6 @@ def test_the_command_takes_addresses_and_tells_no_secret(
 
 
 def test_stored_documents_are_found_again_by_their_addresses(bucket: Bucket, tmp_path: Path) -> None:
-    from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-
     bucket.put(**{"in/a.txt": note("A"), "in/p.zip": packed(x=note("X")), "in/m.mbox": MBOX})
     extracted(tmp_path / "out", "s3://bucket/in")
     stored = query(tmp_path / "out", "SELECT path, document, NULL FROM outcomes ORDER BY 1").rows
@@ -271,14 +271,14 @@ def test_stored_documents_are_found_again_by_their_addresses(bucket: Bucket, tmp
     with DocumentLookup(tmp_path / "out") as lookup:
         contents = [lookup.find([path], digest, size) for path, digest, size in stored]
         assert bucket.count["get"] == before
-        assert [one and one.path for one in contents if not isinstance(one, Path)] == [path for path, *_ in stored]
-        assert [b"name=" in one.read() for one in contents if one is not None and not isinstance(one, Path)] == [True] * 4
+        items = [one for one in contents if isinstance(one, StoreItem)]
+        assert [one.path for one in items] == [path for path, *_ in stored]
+        assert [b"name=" in one.read() for one in items] == [True] * 4
         assert lookup.find(["s3://bucket/in/none.txt"], "0" * 64, None) is None
         assert lookup.find(["sftp://anna@elsewhere.example/x"], "0" * 64, None) is None
     bucket.put_at("in/moved.txt", note("A"))
     bucket.client.delete_object(Bucket="bucket", Key="in/a.txt")
     with DocumentLookup(tmp_path / "out", located(["s3://bucket/in"])) as lookup:
         moved = lookup.find([stored[0][0]], stored[0][1], len(note("A")))
-        assert moved is not None
-        assert not isinstance(moved, Path)
+        assert isinstance(moved, StoreItem)
         assert moved.path == "s3://bucket/in/moved.txt"

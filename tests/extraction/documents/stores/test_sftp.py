@@ -1,4 +1,4 @@
-"""Documents behind a real SFTP server (asyncssh): its key is checked, and a time that may be too young is not trusted."""
+"""Documents behind a real SFTP server (asyncssh): its key is checked, and a young time is not trusted."""
 
 from __future__ import annotations
 
