@@ -47,10 +47,12 @@ class Backend(Protocol):
 
     `fetch` raises DocumentError of an object that has become too large.
 
-    `threads` is how many objects may be fetched at a time.
+    `threads` is how many objects may be fetched at a time. `in_order` is true of a store that lists by key, as UTF-8
+    sorts.
     """
 
     threads: int
+    in_order: bool
 
     def objects(self, key: str, after: str | None) -> Iterator[StoredObject]:
         """Yields the object with this key and all below it ("" for all), page by page.
@@ -88,12 +90,13 @@ def listed(backend: Backend, where: str, key: str) -> Iterator[StoredObject]:
     UsageError if the store refuses.
     """
     seen: set[str] = set()
-    last, in_order, faults = None, True, 0
+    last, in_order, faults = None, backend.in_order, 0
     while True:
         try:
             for one in backend.objects(key, last if in_order else None):
                 faults = 0
                 if one.key not in seen:
+                    # A server that breaks its promise is listed from the beginning, too.
                     in_order = in_order and (last is None or last.encode() < one.key.encode())
                     seen.add(one.key)
                     last = one.key

@@ -50,6 +50,8 @@ class ObjectBackend:
 
     def __init__(self, address: StoreAddress) -> None:
         self._address = address
+        # Azure's folders and Amazon's directory buckets are not listed by key.
+        self.in_order = address.scheme == "gs" or (address.scheme == "s3" and not address.place.endswith("--x-s3"))
         try:
             self._store = _opened(address)
         except Exception as error:  # of obstore and boto3, whose texts may quote a setting

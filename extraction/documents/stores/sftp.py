@@ -35,6 +35,7 @@ class SftpBackend:
 
     # An OpenSSH server allows 10 channels.
     threads = 6
+    in_order = False
 
     def __init__(self, address: StoreAddress) -> None:
         self._address = address

@@ -30,6 +30,7 @@ class SharePointBackend:
     """A drive of a site or of a user."""
 
     threads = 8
+    in_order = False
 
     def __init__(self, address: StoreAddress) -> None:
         self._address = address
