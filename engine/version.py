@@ -22,7 +22,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "replies": (11, "c24f8cc6286c739d"),
     "language": (13, "e782cb4dbff6d213"),
     "remote": (11, "f5f85898a680c1ba"),
-    "parsing": (11, "48fbb29eccf39f6d"),
+    "parsing": (11, "48e12c5140c2aee6"),
     "merging": (15, "48ef6e7d99acfede"),
     "routing": (11, "f88b3bbfac4cfbb6"),
     "plain": (11, "61a9f2e37f1b465c"),

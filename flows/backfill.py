@@ -21,7 +21,7 @@ from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.flows.output_lock import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given, takes
-from cinnabar.flows.prefect_server import secret, with_passwords
+from cinnabar.flows.prefect_server import secret, with_environment, with_passwords
 
 
 @flow(name="backfill-folder", flow_run_name="{record_schema} in {out}", persist_result=False)
@@ -48,6 +48,7 @@ def backfill_folder(
     others: list[str] | None = None,
     password_block: str | None = None,
     document_password_block: str | None = None,
+    environment_block: str | None = None,
     wait: Seconds = 3600,
     **run_options: Any,
 ) -> Summary | None:
@@ -64,13 +65,14 @@ def backfill_folder(
         source: Only records of documents with this path, in this folder or mailbox, or matching this pattern.
         below: Records and fields with a lower confidence are filled again.
         where: Only records that meet this SQL condition on the columns of their table.
-        others: Files, folders and mailboxes to search for documents that have moved.
+        others: Files, folders, mailboxes and stores to search for documents that have moved.
         related: Documents that are of the schema's kind with a probability below this are skipped; documents that
             earlier runs skipped as other_kind are compared again.
         max_error_rate: The run fails if a larger share of the documents read is in quarantine, or skipped as empty.
         fail_on: drift: the run fails if it differs from earlier runs by more than chance.
         password_block: The Secret block with the mailbox's password, instead of the environment.
         document_password_block: The Secret block with passwords of encrypted documents, one a line.
+        environment_block: The Secret block with variables of the environment for stores, NAME=VALUE one a line.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(record_schema=record_schema, out=out)
@@ -80,13 +82,16 @@ def backfill_folder(
     assignment = Assignment.of(plan)
     password = secret(password_block) if password_block else password_of_environment
     lying = located(others or [], password)
-    with begun_run(
-        f"{assignment.source.name} in {out}",
-        plan,
-        assignment,
-        wait,
-        lambda progress: Backfill(assignment, Path(out), chosen, progress, lying, password),
-    ) as (run, cluster, artifacts):
+    with (
+        with_environment(environment_block),
+        begun_run(
+            f"{assignment.source.name} in {out}",
+            plan,
+            assignment,
+            wait,
+            lambda progress: Backfill(assignment, Path(out), chosen, progress, lying, password),
+        ) as (run, cluster, artifacts),
+    ):
         if run.empty:
             get_run_logger().info("nothing to fill")
             return None

@@ -20,7 +20,7 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.flows.output_lock import begun_run
 from cinnabar.flows.parameters import Seconds, Share, check_given, takes
-from cinnabar.flows.prefect_server import check_limit, secret, with_passwords
+from cinnabar.flows.prefect_server import check_limit, secret, with_environment, with_passwords
 
 
 @flow(name="extract-folder", flow_run_name="{record_schema} into {out}", persist_result=False)
@@ -47,16 +47,17 @@ def extract_folder(
     below: Share = DEFAULT_BELOW,
     password_block: str | None = None,
     document_password_block: str | None = None,
+    environment_block: str | None = None,
     wait: Seconds = 3600,
     **run_options: Any,
 ) -> Summary:
-    """Extracts records from all documents of these files, folders and mailboxes into the folder `out`.
+    """Extracts records from all documents of these files, folders, mailboxes and stores into the folder `out`.
 
     Documents that an earlier run read are skipped. A batch that fails three times fails the run. Committed records
     stay, and the next run continues from there. Returns the fields of `extraction.batched_run.Summary`.
 
     Args:
-        paths: Files, folders, mbox files, Maildir folders, and imaps://USER@HOST/MAILBOX.
+        paths: Files, folders, mbox files, Maildir folders, imaps://USER@HOST/MAILBOX, and stores: s3://BUCKET/PREFIX.
         record_schema: A name of the library, the path of a JSON Schema, or module:Class; of a list of these each
             document gets the one that fits, or none.
         out: The folder for the results. One run at a time writes to it.
@@ -66,6 +67,7 @@ def extract_folder(
         fail_on: drift: the run fails if it differs from earlier runs by more than chance.
         password_block: The Secret block with the mailbox's password, instead of CINNABAR_IMAP_PASSWORD.
         document_password_block: The Secret block with passwords of encrypted documents, one a line.
+        environment_block: The Secret block with variables of the environment for stores, NAME=VALUE one a line.
         wait: Seconds to wait for another run that is writing to `out`; 0 refuses at once.
     """
     check_given(paths=paths, record_schema=record_schema, out=out)
@@ -80,9 +82,12 @@ def extract_folder(
     if plan.gpu_limit is not None:
         check_limit(plan.gpu_limit)
     title = f"{', '.join(part.source.name for part in assignment.parts)} into {out}"
-    with begun_run(
-        title, plan, assignment, wait, lambda progress: Extraction(assignment, locations, Path(out), progress)
-    ) as (run, cluster, artifacts):
+    with (
+        with_environment(environment_block),
+        begun_run(
+            title, plan, assignment, wait, lambda progress: Extraction(assignment, locations, Path(out), progress)
+        ) as (run, cluster, artifacts),
+    ):
         work_on(run, cluster, plan.gpu_limit)
         summary = run.finish()
     if not summary.inputs:

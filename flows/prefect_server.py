@@ -6,6 +6,8 @@ Functions import Prefect when they need it: `cinnabar.flows.tasks` first sets th
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,9 +26,10 @@ from cinnabar.schemas.errors import RunError, UsageError
 
 # The most seconds for a server to start, and to answer.
 _START, _ANSWER = 240.0, 5.0
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def secret(name: str) -> KeptSecret:
+def secret(name: str, parameter: str = "password_block") -> KeptSecret:
     """Returns the text of this Secret block as a function. Raises UsageError if there is no such block."""
     # Extra: flows.
     from prefect.blocks.system import Secret
@@ -35,7 +38,7 @@ def secret(name: str) -> KeptSecret:
         block = Secret.load(name)
     except ValueError as error:
         advice = "make one in its UI, under Blocks"
-        raise UsageError(f"password_block {name}: Prefect has no such Secret block; {advice}") from error
+        raise UsageError(f"{parameter} {name}: Prefect has no such Secret block; {advice}") from error
 
     def read() -> str:
         value = block.get()  # type: ignore[union-attr]
@@ -48,6 +51,28 @@ def secret(name: str) -> KeptSecret:
         block.save(name, overwrite=True)
 
     return KeptSecret(f"the Secret block {name}", read, renew)
+
+
+@contextmanager
+def with_environment(block: str | None) -> Iterator[None]:
+    """Sets the variables in a Secret block, `NAME=VALUE` one a line, until its end; none without a block.
+
+    Raises UsageError if there is no such block, or a line of it sets no variable.
+    """
+    lines = [] if block is None else [line.strip() for line in secret(block, "environment_block")().splitlines()]
+    pairs = [line.partition("=") for line in lines if line]
+    if wrong := [at for at, (name, equals, _) in enumerate(pairs, 1) if not (equals and _VARIABLE.fullmatch(name))]:
+        raise UsageError(f"environment_block {block}: expected NAME=VALUE on each line, got another line {wrong[0]}")
+    before = {name: os.environ.get(name) for name, _, _ in pairs}
+    try:
+        os.environ.update({name: value for name, _, value in pairs})
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def check_limit(name: str) -> None:

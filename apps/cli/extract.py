@@ -59,6 +59,7 @@ def extract(
       cinnabar extract mails --schema receipt --out tables --model mercury-2 --budget 5.00
       cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
       cinnabar extract mails --schema receipt --out tables --ray auto
+      cinnabar extract s3://bucket/inbox --schema receipt --out tables
       cinnabar extract inbox --schema invoice --schema receipt.json --route --out tables
       cinnabar extract inbox --schema invoice --related 0.5 --out tables
 

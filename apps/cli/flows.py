@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
 from cinnabar.extraction.documents.inputs import gather, located
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.flows.prefect_server import at_server, check_limit, secret, server
+from cinnabar.flows.prefect_server import at_server, check_limit, secret, server, with_environment
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import harmless
@@ -61,6 +62,10 @@ def serve_schedule(
     document_password_block: Annotated[
         str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with passwords of documents, one a line.")
     ] = None,
+    environment_block: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Prefect's Secret block with variables for stores, NAME=VALUE one a line."),
+    ] = None,
     wait: Annotated[
         float, typer.Option(metavar="S", help="Seconds to wait for another run that is writing to DIR.")
     ] = 3600,
@@ -87,13 +92,17 @@ def serve_schedule(
     # These checks report wrong use now, not at the first scheduled run.
     schedule = schedule_of(every, cron, timezone)
     plan = RunPlan.of(schema, out, **run_options)
-    check_plan(paths, plan, Assignment.of(plan, print_notice), reachable=password_block is None)
+    check_plan(paths, plan, Assignment.of(plan, print_notice), reachable=not (password_block or environment_block))
     if wait < 0:
         raise UsageError(f"--wait: expected seconds, 0 or more, got {wait:g}")
-    blocks = {"password_block": password_block, "document_password_block": document_password_block}
+    blocks = {
+        "password_block": password_block,
+        "document_password_block": document_password_block,
+        "environment_block": environment_block,
+    }
     parameters = flow_parameters(paths, plan) | {name: one for name, one in blocks.items() if one is not None}
     with server(port) as url:
-        _check_at_server(paths, out, password_block, document_password_block, plan.gpu_limit)
+        _check_at_server(paths, out, blocks, plan.gpu_limit)
         notice = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         if as_json:
             print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
@@ -142,14 +151,15 @@ def alert_owner(
 
 
 def _check_at_server(
-    paths: list[str], out: Path, password_block: str | None, document_password_block: str | None, gpu_limit: str | None
+    paths: list[str], out: Path, blocks: Mapping[str, str | None], gpu_limit: str | None
 ) -> None:
-    """Raises UsageError if a block or a limit does not exist, or an input cannot be reached with the password."""
-    if password_block is not None:
-        with ExitStack() as connections:
-            gather(located(paths, secret(password_block)), out, connections)
-    if document_password_block is not None:
-        secret(document_password_block)
+    """Raises UsageError if a block or a limit does not exist, or an input cannot be reached with the blocks."""
+    password, environment = blocks["password_block"], blocks["environment_block"]
+    if password is not None or environment is not None:
+        with with_environment(environment), ExitStack() as connections:
+            gather(located(paths, *([secret(password)] if password is not None else [])), out, connections)
+    if (documents := blocks["document_password_block"]) is not None:
+        secret(documents, "document_password_block")
     if gpu_limit is not None:
         check_limit(gpu_limit)
 

@@ -34,7 +34,7 @@ _METAVAR_OF = {name: metavar for metavar, names in _METAVARS.items() for name in
 _COMPLETED = {"model": completion.models}
 
 Documents = Annotated[
-    list[str], typer.Argument(metavar="PATH...", help="Files, folders and mailboxes to read.")
+    list[str], typer.Argument(metavar="PATH...", help="Files, folders, mailboxes and stores to read.")
 ]
 SchemaOption = Annotated[
     str,
@@ -65,7 +65,7 @@ DeviceOption = Annotated[Device, typer.Option(help="The device of the model.")]
 FromOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--from", metavar="PATH", help="A file, folder or mailbox to search for documents that have moved."
+        "--from", metavar="PATH", help="A file, folder, mailbox or store to search for documents that have moved."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]

@@ -29,7 +29,9 @@ _WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "sure", "
 
 
 def text(
-    paths: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, folders and mailboxes to read.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Files, folders, mailboxes and stores to read.")
+    ],
     parts: Annotated[bool, typer.Option("--parts", help="A table of pages, bodies and attachments.")] = False,
     words: Annotated[bool, typer.Option("--words", help="A table of words with their boxes.")] = False,
     tables: Annotated[bool, typer.Option("--tables", help="The tables: their heads, and their rows by cell.")] = False,

@@ -1,4 +1,4 @@
-"""The inputs of a run: files and mails of folders and mailboxes, each with the hash of its bytes."""
+"""The inputs of a run: files and mails of folders, mailboxes and stores, each with the hash of its bytes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import Message, Sent
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
-from cinnabar.extraction.documents.mailboxes.address import (
-    ImapAddress,
-    is_address,
-    parse_address,
-    password_of_environment,
-)
+from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
 from cinnabar.extraction.documents.mailboxes.files import (
     MaildirMessage,
     is_delivered,
@@ -28,6 +24,8 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
+from cinnabar.extraction.documents.stores.address import StoreAddress
+from cinnabar.extraction.documents.stores.store import Store, StoreItem
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 _PIECE = 1 << 20
@@ -47,9 +45,9 @@ class Input:
     problem: DocumentError | None = None
 
 
-#: A location that a run is given: a file, a folder (also a Maildir), an mbox, a mailbox behind IMAP, or an input of an
-#: earlier run, which keeps its path even if its content has moved.
-Location = Path | ImapAddress | Input
+#: A location that a run is given: a file, a folder (also a Maildir), an mbox, a mailbox behind IMAP, a place in a
+#: store, or an input of an earlier run, which keeps its path even if its content has moved.
+Location = Path | ImapAddress | StoreAddress | Input
 
 
 def located(texts: Sequence[str], password: Callable[[], str] = password_of_environment) -> list[Location]:
@@ -57,9 +55,9 @@ def located(texts: Sequence[str], password: Callable[[], str] = password_of_envi
 
     `password` returns the password of the mailboxes.
     """
-    places = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
+    places: list[Location] = [parse_address(text, password) if is_address(text) else Path(text) for text in texts]
     check_account(one for one in places if isinstance(one, ImapAddress))
-    return [*places]
+    return places
 
 
 def check_account(addresses: Iterable[ImapAddress]) -> None:
@@ -75,19 +73,24 @@ def gather(
     """Returns the files and mails at these locations, sorted by path, each once; archives stand for their files.
 
     Connections to servers, and the process that unpacks archives, stay open until `connections` exits. `passwords` are
-    tried on encrypted archives. A folder or a mailbox may be empty. Raises UsageError if there is no such file, folder,
-    server, user or mailbox.
+    tried on encrypted archives. A folder or a mailbox may be empty. `out` remembers the hashes of objects in stores.
+    Raises UsageError if there is no such file, folder, server, user or mailbox.
     """
     unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
     inputs: dict[tuple[str, int], Path | Message | Input] = {}
     # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its work.
     in_maildir: dict[Path, bool] = {}
+    stores: dict[str, Store] = {}
     for location in locations:
         if isinstance(location, Input):
             inputs[location.path, 0] = location
         elif isinstance(location, ImapAddress):
             for message in connections.enter_context(ImapMailbox(location)).messages():
                 inputs[str(location), message.uid] = message
+        elif isinstance(location, StoreAddress):
+            if location.root not in stores:
+                stores[location.root] = connections.enter_context(store_at(location, out, unpacker))
+            inputs |= {(item.path, 0): item for item in stores[location.root].items(location.key)}
         else:
             for path in files_at(location, out):
                 folder = path.parent
@@ -96,8 +99,13 @@ def gather(
                 items = _items(path, unpacker, path == location, in_maildir[folder])
                 inputs |= {(str(path), number): item for number, item in enumerate(items)}
     if not locations:
-        raise UsageError("expected at least one file, folder or mailbox to read, got none")
+        raise UsageError("expected at least one file, folder, mailbox or store to read, got none")
     return [inputs[key] for key in sorted(inputs)]
+
+
+def store_at(address: StoreAddress, out: Path | None, unpacker: Unpacker) -> Store:
+    """Returns the store of this address, whose archives the unpacker opens. Raises UsageError if it refuses."""
+    return Store(address, out, lambda path: _items(path, unpacker, given=True, in_maildir=False))
 
 
 def _items(path: Path, unpacker: Unpacker, given: bool, in_maildir: bool) -> Sequence[Path | Message]:
@@ -217,6 +225,8 @@ def examine(
             if item.problem is not None:
                 raise item.problem
             digest = item.digest
+        elif isinstance(item, StoreItem):
+            digest = item.hashed()
         else:
             before = (known or {}).get(path, "") if item.lasting else ""
             digest = before or hashlib.sha256(item.read()).hexdigest()

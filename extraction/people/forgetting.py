@@ -29,6 +29,7 @@ from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
 from cinnabar.extraction.documents.ocr.page_store import PAGES
+from cinnabar.extraction.documents.stores.memory import FILE as STORES
 from cinnabar.extraction.reading.model_sources import ENCODINGS, JOURNALS
 from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
 from cinnabar.extraction.store import manifest as manifests
@@ -352,6 +353,8 @@ def _remove_caches(out: Path, forgotten: Forgotten) -> None:
         shutil.rmtree(out / ENCODINGS)
     for training in out.glob(_TRAININGS):
         shutil.rmtree(training)
+    # The next run reads the objects of stores once more.
+    (out / STORES).unlink(missing_ok=True)
     for digest in filter(_is_digest, forgotten.digests):
         if (out / PAGES / digest).is_dir():
             shutil.rmtree(out / PAGES / digest)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.documents.mailboxes.address import is_address
+from cinnabar.extraction.documents.addresses import is_address
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import reading
 from cinnabar.extraction.store.folders import remembered

@@ -12,7 +12,8 @@ from typing import Any
 
 import duckdb
 
-from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address, parse_mail_path
+from cinnabar.extraction.documents.addresses import is_address, parse_address
+from cinnabar.extraction.documents.mailboxes.address import parse_mail_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.names import meant, quoted

@@ -1,7 +1,8 @@
-"""Inputs of a parser that are not files: mails in mailboxes, and bytes from another machine."""
+"""Inputs of a parser that are not files: mails in mailboxes, files in stores, and bytes from another machine."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Protocol
@@ -26,6 +27,36 @@ class Message(Protocol):
         Raises DocumentError if this mail cannot be read, RunError if no mail can. Threads may share it.
         """
         ...
+
+
+class Elsewhere(ABC):
+    """A file, or a mail in one, that lies on another machine; it is a `Message` with a name and a time of its own."""
+
+    #: The path may name other bytes at another time.
+    lasting = False
+
+    @property
+    @abstractmethod
+    def path(self) -> str:
+        """Returns its address."""
+
+    @property
+    @abstractmethod
+    def name(self) -> PurePath:
+        """Returns the name that it is parsed under."""
+
+    @property
+    @abstractmethod
+    def modified(self) -> float | None:
+        """Returns the time of its last change in seconds since 1970, None for a mail and if nobody knows."""
+
+    @abstractmethod
+    def expect(self) -> None:
+        """Begins to fetch its bytes, which will be asked for soon."""
+
+    @abstractmethod
+    def read(self) -> bytes:
+        """Returns its bytes. Raises DocumentError if they cannot be read, RunError if nothing can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import orjson
 
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
 from cinnabar.extraction.documents.content.document import Document, Fact
-from cinnabar.extraction.documents.content.inputs import Message, Sent
+from cinnabar.extraction.documents.content.inputs import Elsewhere, Message, Sent
 from cinnabar.extraction.documents.content.moments import moment
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import PARSE
@@ -77,6 +77,8 @@ def name_of(item: _Content) -> PurePath:
     """Returns the name that an input is parsed under; its suffix decides the parser."""
     if isinstance(item, (Path, Sent)):
         return item if isinstance(item, Path) else item.path
+    if isinstance(item, Elsewhere):
+        return item.name
     return PurePath(item.path if isinstance(item, ArchiveMember) else f"{item.path}.eml")
 
 
@@ -85,7 +87,7 @@ def modified_at(item: _Content) -> float | None:
 
     The time of a file in an archive is that of the archive.
     """
-    if isinstance(item, Sent):
+    if isinstance(item, (Sent, Elsewhere)):
         return item.modified
     file = item.file if isinstance(item, ArchiveMember) else item
     with suppress(OSError):

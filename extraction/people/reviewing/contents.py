@@ -1,7 +1,7 @@
 """Reads the documents behind records again: text, words with boxes, and pictures of pages, for a person to look at.
 
-A file is parsed in the sandbox, once for many requests. Mails behind IMAP are not fetched: looking at results must not
-cause a connection.
+A file is parsed in the sandbox, once for many requests. Mails behind IMAP and objects in stores are not fetched:
+looking at results must not cause a connection.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from cinnabar.extraction.documents.addresses import is_address
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.page_drawing import PDF
 from cinnabar.extraction.documents.ingest.page_pictures import page_pictures
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.mailboxes.address import is_address
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.run.backfill.document_lookup import Content, DocumentLookup
 from cinnabar.schemas.errors import DocumentError
@@ -145,7 +145,7 @@ class Contents:
         """Yields the file or mail with these bytes."""
         near = [path for path in wanted.paths if not is_address(path)]
         if not near:
-            yield Missing("the mail lies on a server, and this page makes no connections")
+            yield Missing("the document lies on a server, and this page makes no connections")
             return
         with DocumentLookup(self._out) as lookup:
             try:

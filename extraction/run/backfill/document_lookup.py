@@ -1,7 +1,7 @@
 """Finds documents that were read before: at their old path, else by the hash of their bytes.
 
 A mail moves: in an mbox its number changes, in a Maildir the name of its file, behind IMAP the UIDVALIDITY. Within its
-mailbox it is therefore found by the hash of its bytes.
+mailbox it is therefore found by the hash of its bytes. An object in a store is found at its path.
 """
 
 from __future__ import annotations
@@ -14,13 +14,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
+from cinnabar.extraction.documents.addresses import is_address, parse_address
+from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
 from cinnabar.extraction.documents.content.inputs import Message
-from cinnabar.extraction.documents.inputs import Input, Location, archive_around, check_account, examine, gather
+from cinnabar.extraction.documents.inputs import (
+    Input,
+    Location,
+    archive_around,
+    check_account,
+    examine,
+    gather,
+    store_at,
+)
 from cinnabar.extraction.documents.mailboxes.address import (
     ImapAddress,
-    is_address,
-    parse_address,
     parse_mail_path,
     password_of_environment,
 )
@@ -32,8 +39,10 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox, ImapMessage
+from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
+from cinnabar.extraction.documents.stores.store import Store, StoreItem
 from cinnabar.extraction.store.folders import remembered
-from cinnabar.schemas.errors import NoMailbox
+from cinnabar.schemas.errors import NoMailbox, UsageError
 
 #: Advice for a document that is not found.
 ELSEWHERE = "if it has moved, or lies behind IMAP, name its place with --from"
@@ -47,10 +56,10 @@ class DocumentLookup:
     """Finds documents by their paths in an output folder and by the hash of their bytes.
 
     Relative paths are searched from the working folder, and from the start folders of the runs that wrote to `out`;
-    then the `others` are searched: files, folders and mailboxes. `password` returns the password of mailboxes behind
-    IMAP. A connection to them is made only for a mail that is found nowhere else, and only to the accounts of the
-    `others` and of `source`, which a person named: a folder from elsewhere may name any server, which would get the
-    password.
+    then the `others` are searched: files, folders, mailboxes and stores. `password` returns the password of mailboxes
+    behind IMAP. A connection to mailboxes and stores is made only for a document that is found nowhere else. Mailboxes
+    and SFTP servers must be those of the `others` and of `source`, which a person named: a folder from elsewhere may
+    name any server, which would get the password. The servers of other stores are those of the environment.
 
     A context manager: contents must be read before its exit. Raises UsageError if one of the `others` is missing,
     RunError if a server stops answering.
@@ -64,13 +73,15 @@ class DocumentLookup:
         source: str | None = None,
     ) -> None:
         here = Path.cwd()
+        self._out = out
         self._folders = [Path(), *(folder for folder in remembered(out) if folder != here)]
         self._password = password
         self._connections = ExitStack()
         self._mailboxes: dict[Location, _Holding] = {}
-        self._accounts = {one.account for one in others if isinstance(one, ImapAddress)}
-        if source is not None and is_address(source):
-            self._accounts.add(parse_address(source).account)
+        self._stores: dict[str, Store] = {}
+        named = [*others, *([parse_address(source)] if source is not None and is_address(source) else [])]
+        self._accounts = {one.account for one in named if isinstance(one, ImapAddress)}
+        self._servers = {one.root for one in named if isinstance(one, StoreAddress)}
         with self._connections as stack:
             self._others = _Holding(gather(others, out, stack) if others else (), others)
             self._connections = stack.pop_all()
@@ -93,6 +104,7 @@ class DocumentLookup:
             self._here(paths, digest, size)
             or self._others.find(digest, size)
             or self._behind_imap(paths, digest, size)
+            or next((one for path in paths for one in self._in_store(path) if _digest(one) == digest), None)
         )
 
     def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
@@ -119,16 +131,37 @@ class DocumentLookup:
         """Returns the content at this path now, with any bytes; None if there is none."""
         if (mailbox := self._mailbox_of(path)) is not None:
             return self._holding(mailbox).named.get(path)
-        return next(self._named(path), None)
+        return next(self._in_store(path) if is_store_address(path) else self._named(path), None)
 
     def file_at(self, path: str) -> Content | None:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
-        return next(self._files(path), None)
+        return next(self._in_store(path) if is_store_address(path) else self._files(path), None)
 
-    def inside(self, file: Path) -> list[ArchiveMember]:
-        """Returns the files in an archive, none if the file is no archive."""
+    def inside(self, file: Content) -> list[tuple[str, ArchiveMember | StoreItem]]:
+        """Returns the files in an archive with the ends of their paths, none if the file is no archive."""
+        if isinstance(file, StoreItem):
+            return [] if file.inner else [(one.inner, one) for one in file.store.items(file.object.key) if one.inner]
+        if not isinstance(file, Path):
+            return []
         items = gather([file], None, self._connections)
-        return [one for one in items if isinstance(one, ArchiveMember)]
+        members = [one for one in items if isinstance(one, ArchiveMember)]
+        return [(f"/{one.inner}" if one.inner else "", one) for one in members]
+
+    def _in_store(self, path: str) -> Iterator[StoreItem]:
+        """Yields what lies at this address in a store that may be asked."""
+        if not is_store_address(path):
+            return
+        try:
+            address = parse_store_address(path)
+        except UsageError:  # a strange path in a folder from elsewhere
+            return
+        if address.scheme == "sftp" and address.root not in self._servers:
+            return
+        if address.root not in self._stores:
+            unpacker = self._connections.enter_context(Unpacker())
+            store = store_at(StoreAddress(address.scheme, address.place), self._out, unpacker)
+            self._stores[address.root] = self._connections.enter_context(store)
+        yield from self._stores[address.root].at(address.key)
 
     def _mailbox_of(self, path: str) -> ImapAddress | None:
         """Returns the mailbox of a mail behind IMAP, if its server may get the password."""
@@ -214,6 +247,8 @@ def _size(item: Content) -> int | None:
     """Returns the size in bytes if it is known without reading the content."""
     if isinstance(item, ImapMessage):
         return item.size
+    if isinstance(item, StoreItem):
+        return None if item.inner else item.object.size
     file = item.file if isinstance(item, MaildirMessage) else item
     try:
         return file.stat().st_size if isinstance(file, Path) else None

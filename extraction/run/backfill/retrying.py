@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -65,11 +66,10 @@ def retry(
 
 def _unpacked(item: Input, document_lookup: DocumentLookup) -> list[Input]:
     """Returns the files of an archive that can be unpacked now, or the input itself."""
-    members = document_lookup.inside(item.content) if isinstance(item.content, Path) else []
+    members = document_lookup.inside(item.content) if not isinstance(item.content, Sent) else []
     if not members:
         return [item]
-    paths = [f"{item.path}/{one.inner}" if one.inner else item.path for one in members]
-    return [replace(examine(one, []), path=path) for one, path in zip(members, paths, strict=True)]
+    return [replace(examine(one, []), path=f"{item.path}{end}") for end, one in members]
 
 
 def _input(one: Held, document_lookup: DocumentLookup) -> Input | None:

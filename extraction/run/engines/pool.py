@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
 #: The code of a document whose engine died each time.
 ENGINE_DIED = "engine_died"
-# The variables with the passwords of mailboxes and documents, which no engine opens.
-_SECRETS = frozenset(
-    ("CINNABAR_IMAP_PASSWORD", "CINNABAR_IMAP_PASSWORD_FILE", "CINNABAR_OAUTH_CLIENT_SECRET", "CINNABAR_PASSWORDS")
-)
+# The variables with the secrets of mailboxes, documents and stores, which no engine opens.
+_SECRETS = frozenset((
+    "CINNABAR_IMAP_PASSWORD", "CINNABAR_IMAP_PASSWORD_FILE", "CINNABAR_OAUTH_CLIENT_SECRET", "CINNABAR_PASSWORDS",
+    "CINNABAR_SFTP_PASSWORD", "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_ACCESS_KEY", "AZURE_STORAGE_SAS_KEY",
+    "AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_TOKEN", "AZURE_CLIENT_SECRET", "AZURE_STORAGE_CLIENT_SECRET",
+    "GOOGLE_SERVICE_ACCOUNT_KEY", "GOOGLE_BEARER_TOKEN", "MSGRAPHFS_CLIENT_SECRET",
+))  # fmt: skip
 # The limit for an answer in seconds. `--max-seconds` bounds each document, and a batch may have many.
 _PATIENCE = 10.0 * 86_400
 # How often a whole batch is given to an engine before its documents go one by one.

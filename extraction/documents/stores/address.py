@@ -1,0 +1,70 @@
+"""The address of documents in a store, without any credential: `s3://bucket/prefix`, `sftp://user@host/path`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cinnabar.schemas.errors import UsageError
+
+_BUCKET = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+# By scheme: the form of an address for its error, and of its first part, which names the store.
+_FORMS = {
+    "s3": ("s3://BUCKET/PREFIX", _BUCKET),
+    "gs": ("gs://BUCKET/PREFIX", _BUCKET),
+    "az": ("az://CONTAINER/PREFIX", _BUCKET),
+    "sftp": ("sftp://USER@HOST[:PORT]/PATH", r"[^\s:@]+@(?:\[[0-9A-Fa-f:.]+\]|[^\s:@\[\]]+)(?::\d{1,5})?"),
+    "sharepoint": ("sharepoint://SITE/DRIVE/PATH", r"[^:@]+"),
+    "onedrive": ("onedrive://USER/PATH", r"[^:\s]+"),
+}
+_ADDRESS = re.compile(rf"({'|'.join(_FORMS)})://([^/]*)/*(.*)", re.IGNORECASE | re.DOTALL)
+_SIGNED = re.compile(r"[?&](?:sig|signature|[a-z-]*-signature|awsaccesskeyid)=", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAddress:
+    """A store (`place`: its bucket, container, user and host, site and drive, or user), and a key or folder in it."""
+
+    scheme: str
+    place: str
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.root}/{self.key}" if self.key else self.root
+
+    @property
+    def root(self) -> str:
+        """Returns the address of the whole store."""
+        return f"{self.scheme}://{self.place}"
+
+
+def is_store_address(text: str) -> bool:
+    """Returns True if this names a place in a store rather than a path."""
+    return _ADDRESS.match(text) is not None
+
+
+def parse_store_address(text: str) -> StoreAddress:
+    """Returns the place in a store. A key is written as it is, without percent escapes, and needs no `/` at its end.
+
+    Raises UsageError, whose message never repeats a possible password or signature.
+    """
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        raise UsageError(f"expected an address like {', '.join(form for form, _ in _FORMS.values())}")
+    scheme, place, key = match[1].lower(), match[2], match[3].rstrip("/")
+    form, pattern = _FORMS[scheme]
+    user = place.rpartition("@")[0]
+    if ":" in user or (user and scheme not in ("sftp", "onedrive")) or _SIGNED.search(key):
+        advice = "an address may not hold a password, key or signature: they come from the environment (docs/stores.md)"
+        raise UsageError(f"{scheme}://…: expected {form}; {advice}")
+    if re.fullmatch(pattern, place) is None or _CONTROL.search(place):
+        raise UsageError(f"expected {form}, got {scheme}://{place}/…")
+    if scheme == "sharepoint":
+        drive, _, key = key.partition("/")
+        if not drive:
+            raise UsageError(f"expected {form}, got no drive in {scheme}://{place}")
+        place = f"{place}/{drive}"
+    if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
+        raise UsageError(f"expected {form} without empty parts, . and .. in it, got {scheme}://{place}/{key}")
+    return StoreAddress(scheme, place, key)

@@ -1,0 +1,68 @@
+"""Documents of SharePoint, read by msgraphfs from a server of ours that speaks Microsoft Graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import store_servers
+from store_servers import SECRET, Graph
+
+from cinnabar.extraction.documents.inputs import Input, examine, gather, located
+from cinnabar.schemas.errors import UsageError
+
+
+@pytest.fixture
+def graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[Graph]:
+    with store_servers.graph() as found:
+        monkeypatch.setenv("CINNABAR_GRAPH_URL", f"{found.url}/v1.0")
+        monkeypatch.setenv("AZURE_AUTHORITY_HOST", found.url)
+        monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
+        for name, value in (("CLIENT_ID", "app"), ("TENANT_ID", "t"), ("CLIENT_SECRET", SECRET)):
+            monkeypatch.setenv(f"MSGRAPHFS_{name}", value)
+        yield found
+
+
+def found(address: str, out: Path | None = None) -> list[Input]:
+    locations = located([address])
+    with ExitStack() as connections:
+        return [examine(item, locations) for item in gather(locations, out, connections)]
+
+
+def test_a_drive_is_listed_over_pages_and_read_once(graph: Graph, tmp_path: Path) -> None:
+    names = ["in/a.txt", "in/b%20#.txt", "in/c.txt", "in/deep/er/d.txt", "in/e.txt"]
+    for name in [*names, "in/.hidden", "elsewhere.txt"]:
+        graph.put(name, name.encode())
+    address = "sharepoint://Team/Documents/in"
+    graph.busy = 2
+    first = found(address, tmp_path)
+    assert [one.path for one in first] == [f"sharepoint://Team/Documents/{name}" for name in names]
+    assert len({one.digest for one in first}) == 5
+    assert [one.digest for one in found(address, tmp_path)] == [one.digest for one in first]
+    assert sorted(graph.reads) == names
+    graph.put("in/c.txt", b"changed")
+    assert found(address, tmp_path)[2].digest != first[2].digest
+    assert sorted(graph.reads) == sorted([*names, "in/c.txt"])
+    assert [one.path for one in found(f"{address}/b%20#.txt")] == [f"{address}/b%20#.txt"]
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("sharepoint://Tea/Documents", "expected one site of this name, got 0"),
+        ("sharepoint://Team/Papers", "no drive Papers; it has Documents"),
+        ("sharepoint://Team/Documents/none", "no such file or folder"),
+    ],
+)
+def test_what_is_not_there_is_told(graph: Graph, address: str, said: str) -> None:  # noqa: ARG001
+    with pytest.raises(UsageError, match=said):
+        found(address)
+
+
+def test_missing_and_wrong_credentials_are_told(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    monkeypatch.delenv("MSGRAPHFS_CLIENT_SECRET")
+    monkeypatch.delenv("AZURE_CLIENT_SECRET", raising=False)
+    with pytest.raises(UsageError, match="set MSGRAPHFS_CLIENT_SECRET"):
+        found("sharepoint://Team/Documents")
