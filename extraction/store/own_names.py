@@ -40,7 +40,7 @@ _TABLES = (
     "waiting",
 )  # fmt: skip
 _OTHERS = (
-    "reports", "aside", "models", "remote", "pages", "encodings", "folders.json", "cinnabar.duckdb", ".lock",
+    "packets", "reports", "aside", "models", "remote", "pages", "encodings", "folders.json", "cinnabar.duckdb", ".lock",
 )  # fmt: skip
 
 

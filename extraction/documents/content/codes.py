@@ -57,6 +57,7 @@ FLAGS: dict[str, str] = {
     "charset_guess": "The charset was missing, unknown or wrong, and was guessed.",
     "conflict": "The plain text and the HTML of a mail say different things; the plain text was read.",
     "depth_limit": "Parts are nested deeper than the limit; deeper parts were left out.",
+    "packet_doubtful": "A part of a packet that may begin or end on another page; the fact `packet.certainty` tells.",
     "duplicate_header": "A header that may occur only once occurs repeatedly; all its values were kept.",
     "encrypted": "A mail, or a part of it, is encrypted (S/MIME, OpenPGP); that part was named and left closed.",
     "form_unread": "The data of a form (XFA) cannot be read; values may be missing.",
