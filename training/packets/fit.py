@@ -57,7 +57,7 @@ def read_documents(data: Path, wanted: Sequence[str]) -> list[Pages]:
             signs = page_signs(parse(pdf, "sheet.pdf"))
         except DocumentError:
             return
-        texts = [text for one in signs for text in (one.beginning, one.end)]
+        texts = [text for one in signs for text in one.ends]
         found.append(Pages(kind, style, signs, encoder.embed(texts).reshape(len(signs), 2, -1)))
 
     shared = [draw_style(rng) for _ in range(SHARED)]
@@ -93,16 +93,20 @@ def packet(documents: Sequence[Pages], rng: Random) -> tuple[np.ndarray, np.ndar
             by_kind.setdefault(one.kind, []).append(one)
     own = rng.sample([*by_kind], 1 if rng.random() < 0.35 else min(len(by_kind), rng.randint(2, 6)))
     blanks = rng.choice(("none", "none", "none", "between", "backs", "sheets"))
-    noise = rng.random() < 0.3
+    # All pages are scans, or none, or those of some documents; and some documents lie across.
+    noise = rng.choice((0.0, 0.0, 0.0, 0.3, 1.0))
     signs, meaning, begins, gaps = [], [], [], []
     for _ in range(rng.randint(2, 12)):
         several = rng.random() < 0.5
         fitting = [one for kind in own for one in by_kind[kind] if not several or len(one.signs) > 1]
         kind = rng.choice(sorted({one.kind for one in fitting} or own))
         one = rng.choice([one for one in fitting or by_kind[kind] if one.kind == kind])
+        noisy, across = rng.random() < noise, rng.random() < 0.05
         for at, page in enumerate(one.signs):
+            if across or rng.random() < 0.03:
+                page = replace(page, size=page.size[::-1])
             blank = blanks == "between" and at == 0 and rng.random() < 0.8
-            signs.append(scanned(page, rng) if noise else page)
+            signs.append(scanned(page, rng) if noisy else page)
             meaning.append(one.meaning[at])
             begins.append(at == 0)
             gaps.append((blank or (blanks == "backs" and rng.random() < 0.5), blanks == "sheets" and at == 0))

@@ -34,7 +34,7 @@ def boundaries(pages: Sequence[PageSigns]) -> tuple[dict[int, float], tuple[int,
     printed = [page for page in pages if page.words and page.number not in sheets]
     if len(printed) < 2:
         return {}, sheets
-    texts = [text for page in printed for text in (page.beginning, page.end)]
+    texts = [text for page in printed for text in page.ends]
     meaning = load_sentence_encoder().embed(texts).reshape(len(printed), 2, -1)
     gaps = [(False, False)]
     for before, page in zip(printed, printed[1:], strict=False):
