@@ -1,4 +1,4 @@
-"""Where documents begin in packets that are made of real documents: F1 of boundaries, and packets that are exactly right.
+"""Where documents begin in packets made of real documents: F1 of boundaries, and packets that are exactly right.
 
     python -m bench.packets DATA --seed 1 [--packets 60] [--scanned 4] [--part tuning|held-back|both]
 
@@ -194,8 +194,7 @@ def _calibration(likely: Sequence[float], true: Sequence[bool]) -> float:
     """Returns the expected calibration error in ten bins."""
     p, y = np.array(likely), np.array(true, np.float32)
     bins = np.minimum((10 * p).astype(int), 9)
-    gaps = [abs(p[bins == at].mean() - y[bins == at].mean()) * (bins == at).mean() for at in range(10) if (bins == at).any()]
-    return float(sum(gaps))
+    return float(sum(abs((p - y)[bins == at].sum()) for at in range(10)) / max(1, len(p)))
 
 
 def main() -> None:
@@ -210,7 +209,8 @@ def main() -> None:
     given = parser.parse_args()
     parts = ("tuning", "held-back") if given.part == "both" else (given.part,)
     rows = measure(given.data, given.seed, given.packets, given.scanned, parts, given.show)
-    heads = ("part", "packets", "documents", "pages each", "of several pages", "F1", "wrong", "missed", "exact", "ms a page", "ECE")
+    counts = ("part", "packets", "documents", "pages each", "of several pages")
+    heads = (*counts, "F1", "wrong", "missed", "exact", "ms a page", "ECE")
     print(table(heads, [row + [""] * (len(heads) - len(row)) for row in rows]))
 
 

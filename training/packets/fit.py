@@ -129,7 +129,7 @@ def scanned(page: PageSigns, rng: Random) -> PageSigns:
 
 
 def fitted(x: np.ndarray, y: np.ndarray, penalty: float = 1e-3) -> tuple[np.ndarray, float]:
-    """Returns the weights of a logistic regression and its bias; the penalty is on weights of features in deviations."""
+    """Returns the weights and the bias of a logistic regression; `penalty` is on weights of standardized features."""
     mean, deviation = x.mean(0), x.std(0) + 1e-2
     inputs, wanted = torch.tensor((x - mean) / deviation), torch.tensor(y)
     weights = torch.zeros(x.shape[1], requires_grad=True)

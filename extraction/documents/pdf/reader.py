@@ -75,7 +75,8 @@ def add_pdf(reading: Reading, data: bytes) -> None:
             more = builder.length > begun[0] or builder.part_count > begun[1]
     except DocumentError as error:
         # A second try, which reads page by page, has seen each page.
-        tried = reading.settings.pages is not None or error.code == "password" or (error.code == "timeout" and reading.settings.careful)
+        late = error.code == "timeout" and reading.settings.careful
+        tried = late or error.code == "password" or reading.settings.pages is not None
         if tried or not _second_opinion(builder, data, mark):
             raise
         builder.flags.add("repaired")

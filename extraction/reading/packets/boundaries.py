@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,7 @@ def boundaries(pages: Sequence[PageSigns]) -> tuple[dict[int, float], tuple[int,
     texts = [text for page in printed for text in page.ends]
     meaning = load_sentence_encoder().embed(texts).reshape(len(printed), 2, -1)
     gaps = [(False, False)]
-    for before, page in zip(printed, printed[1:], strict=False):
+    for before, page in pairwise(printed):
         between = range(before.number + 1, page.number)
         gaps.append((any(at not in sheets for at in between), any(at in sheets for at in between)))
     likely = probabilities(pair_features(printed, meaning, gaps))

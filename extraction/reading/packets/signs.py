@@ -127,9 +127,9 @@ def _signs(document: Document, part: Part) -> PageSigns:
 
 
 def _marks_of(line: Line) -> Iterator[PageMark]:
-    for match in _OF.finditer(line.text):
-        if 1 <= int(match[1]) <= int(match[2]):
-            yield PageMark(line.key, int(match[1]), int(match[2]), len(line.text) <= 24)
+    for of in _OF.finditer(line.text):
+        if 1 <= int(of[1]) <= int(of[2]):
+            yield PageMark(line.key, int(of[1]), int(of[2]), len(line.text) <= 24)
             return
     if match := _ALONE.fullmatch(line.text):
         yield PageMark(line.key, int(match[1]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import packet_files
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading_model import ReadingModel
 
@@ -91,6 +91,7 @@ def test_a_single_document_keeps_its_own_path_and_digest(tmp_path):
 
 
 def test_a_broken_pdf_ends_in_quarantine_and_others_are_split(scan, tmp_path):
+    assert scan.parent == tmp_path
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
     summary = run(tmp_path, tmp_path / "out")
     assert (summary.written, summary.quarantined) == (3, 1)
@@ -159,7 +160,7 @@ def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
     assert not [*(out / PACKETS).iterdir()]
 
 
-def test_a_changed_packet_is_not_read_under_the_digest_of_another(scan, tmp_path):
+def test_a_changed_packet_is_not_read_under_the_digest_of_another(scan):
     part = PacketPart(scan, str(scan), "0" * 64, 1, 2)
     with ParserPool(1) as pool:
         assert pool.submit(part).result().code == "unreadable"
@@ -174,9 +175,9 @@ def test_the_pages_of_a_part_have_the_text_of_the_whole(scan):
     assert [one.page for one in part.parts] == [3, 4, 5] and part.digest == part_digest(whole.digest, 3, 5)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 40), st.data())
-def test_every_page_is_in_one_part_or_a_sheet(tmp_path, pages, data):
+def test_every_page_is_in_one_part_or_a_sheet(pages, data):
     sheets = data.draw(st.sets(st.integers(1, pages), max_size=pages - 1))
     likely = {page: data.draw(st.floats(0, 1)) for page in range(2, pages + 1) if page not in sheets}
     packet = Packet("0" * 64, pages, "1", likely, tuple(sorted(sheets)))
