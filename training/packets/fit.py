@@ -140,10 +140,10 @@ def fitted(x: np.ndarray, y: np.ndarray, penalty: float = 1e-3) -> tuple[np.ndar
         optimizer.zero_grad()
         value = torch.nn.functional.binary_cross_entropy_with_logits(inputs @ weights + bias, wanted)
         value = value + penalty * (weights**2).sum()
-        value.backward()
+        value.backward()  # type: ignore[no-untyped-call]
         return value
 
-    optimizer.step(loss)
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
     own = weights.detach().numpy() / deviation
     return own, float(bias.detach()) - float(own @ mean)
 
