@@ -8,37 +8,20 @@ import packet_files
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading_model import ReadingModel
+from split_packet import run
 
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.packets.part import PacketPart, part_digest
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
-from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.packets import PACKETS, Packet, stored_packet
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import UsageError
 
-SOURCE = load_schema(
-    {
-        "title": "note",
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
-        "required": ["name", "total"],
-    }
-)
 PARTS = ["1-2", "3-5", "6-6"]
-
-
-def run(path: Path, out: Path, **options):
-    model = ModelSource("reading", ReadingModel)
-    return extract([path], SOURCE, out, model, RunOptions(**{"split": True, "workers": 1} | options))
 
 
 def names(out: Path) -> list[tuple[str, str]]:
