@@ -13,6 +13,7 @@ fifths of the kinds were held back from it (`training.packets.sheets.divided`). 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import tempfile
 import time
@@ -68,7 +69,7 @@ def chosen(kinds: dict[str, list[Path]], wanted: Sequence[str], rng: Random) -> 
 def made(kinds: dict[str, list[Path]], wanted: Sequence[str], rng: Random, scanned: bool) -> Made:
     """Returns a packet."""
     blanks, count = rng.choice(_BLANKS), rng.randint(2, 12)
-    whole, begins, sizes = pypdfium2.PdfDocument.new(), [], []
+    whole, begins, sizes = pypdfium2.PdfDocument.new(), list[int](), list[int]()
     for pdf in chosen(kinds, wanted, rng):
         with pypdfium2.PdfDocument(pdf) as one:
             if scanned and len(whole) + len(one) > _SCANNED_PAGES and len(sizes) >= 2:
@@ -176,8 +177,7 @@ def measure(data: Path, seed: int, packets: int, scanned: int, parts: Sequence[s
                 took = time.perf_counter() - begun
                 contents = [item.content for item in items if isinstance(item, Input)]
                 found = {c.first for c in contents if isinstance(c, PacketPart)} - {min(one.begins)}
-                digest = contents[0].packet_digest if isinstance(contents[0], PacketPart) else items[0].digest
-                packet = stored_packet(Path(place), digest)
+                packet = stored_packet(Path(place), hashlib.sha256(one.pdf).hexdigest())
                 assert packet is not None
                 (scans if one.scanned else text).add(one, found, packet.pages, took)
                 likely += packet.likely.values()
