@@ -76,6 +76,12 @@ FACTS: dict[str, FactInfo] = {
     LANGUAGE: FactInfo(
         "text", "The language that most of the text is in, as a code of ISO 639; absent if in doubt.", ("language",)
     ),
+    "packet.pages": FactInfo("text", "The first and last page of a part of a packet, `3-5`.", ("packet", "page pages")),
+    "packet.certainty": FactInfo(
+        "integer",
+        "The probability, in percent, that a part of a packet is one whole document; 100 if a person said so.",
+        ("packet", "certainty probability"),
+    ),
     "pdf.title": FactInfo("text", "The title in the PDF's properties.", ("pdf", "title")),
     "pdf.author": FactInfo("text", "The author in the PDF's properties.", ("pdf", "author")),
     "pdf.subject": FactInfo("text", "The subject in the PDF's properties.", ("pdf", "subject")),

@@ -46,6 +46,7 @@ COMMANDS = {
     "review": CommandEntry("review:review", "Look at records and correct them in the browser."),
     "checks": CommandEntry("checks:checks", "List the checks between fields that fail."),
     "correct": CommandEntry("correct:correct", "Correct a stored record."),
+    "packet": CommandEntry("packet:packet", "Correct where the documents of a packet begin."),
     "export": CommandEntry("export:export", "Write results as CSV, JSON, Excel or Parquet."),
     "runs": CommandEntry("housekeeping:runs", "List runs."),
     "report": CommandEntry("housekeeping:report", "Write the report of a run anew."),

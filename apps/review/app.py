@@ -16,6 +16,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, Response
 
 from cinnabar.apps.review.improving import Improving
+from cinnabar.apps.review.packets import serve_packets
 from cinnabar.extraction.corrections import Refused
 from cinnabar.extraction.people.reviewing.listing import MOST_LISTED, ListGone, ListSelection
 from cinnabar.extraction.people.reviewing.review import AskedChange, Review
@@ -76,6 +77,7 @@ def review_app(review: Review, improving: Improving) -> FastAPI:
     _serve_document(app, review)
     _serve_changes(app, review)
     _serve_training(app, review, improving)
+    serve_packets(app, review)
     return app
 
 

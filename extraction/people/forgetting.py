@@ -38,6 +38,7 @@ from cinnabar.extraction.store.broken_files import ASIDE, within
 from cinnabar.extraction.store.files import failures, reading, write_whole
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.own_names import check_links, is_own
+from cinnabar.extraction.store.packets import forget_parts, packets_of
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.waiting_corrections import files_aside
@@ -48,8 +49,8 @@ FORGOTTEN = "(forgotten)"
 # The states of interrupted trainings (extraction/learning/improving.py), which hold records.
 _TRAININGS = "models/*/training"
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
-# The number of a mail in an mbox, behind the path of the file.
-_NUMBER = re.compile(r"#[1-9]\d*")
+# The number of a mail in an mbox, or the pages of a part of a packet, behind the path of the file.
+_NUMBER = re.compile(r"#(?:[1-9]\d*|pages=\d+-\d+)")
 # The place of a mail within a Maildir.
 _MAIL = re.compile(r"/(cur|new)/[^/]+")
 # A digest names a folder below `pages/`, and a stored one may be anything.
@@ -229,7 +230,7 @@ def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> Forg
         quarantined=quarantined,
         batches=batches,
         aside=tuple(_aside(out, one)),
-        pages=sum(1 for digest in filter(_is_digest, one.digests) for _ in (out / PAGES / digest).glob("*.json")),
+        pages=sum(1 for digest in _read_from(out, one) for _ in (out / PAGES / digest).glob("*.json")),
         encodings=sum(1 for path in (out / ENCODINGS).rglob("*") if path.is_file()),
         journals=tuple(within(out, path) for path in _journals(out)),
         reports=tuple(naming_reports(out, one.paths, one.digests)),
@@ -348,6 +349,11 @@ def _journals(out: Path) -> list[Path]:
     return [path for path in sorted((out / JOURNALS).glob("*.jsonl")) if b'"answer"' in path.read_bytes()]
 
 
+def _read_from(out: Path, one: DocumentNames | Forgotten) -> list[str]:
+    """Returns the digests whose pages OCR kept: of a part of a packet they lie with the whole packet."""
+    return [*filter(_is_digest, one.digests), *packets_of(out, one.digests)]
+
+
 def _remove_caches(out: Path, forgotten: Forgotten) -> None:
     if (out / ENCODINGS).is_dir():
         shutil.rmtree(out / ENCODINGS)
@@ -355,9 +361,10 @@ def _remove_caches(out: Path, forgotten: Forgotten) -> None:
         shutil.rmtree(training)
     # The next run reads the objects of stores once more.
     (out / STORES).unlink(missing_ok=True)
-    for digest in filter(_is_digest, forgotten.digests):
+    for digest in _read_from(out, forgotten):
         if (out / PAGES / digest).is_dir():
             shutil.rmtree(out / PAGES / digest)
+    forget_parts(out, forgotten.digests)
     for name in forgotten.journals:
         Journal(out / name, "").close(settled=True)
     for name in forgotten.aside:

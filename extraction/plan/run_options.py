@@ -97,6 +97,7 @@ class RunOptions(Options):
     examples: str | None = Field(
         default=None, description="Show a language model documents of this labelled set, those like each document."
     )
+    split: bool = Field(default=False, description="Read the documents in a PDF of several (a packet) one by one.")
     hidden: bool = Field(default=False, description="Read text that no reader of a document sees, too.")
     ocr: OcrChoice = Field(
         default="auto", description="Read images and pages without text (auto), or all pages, from their image."

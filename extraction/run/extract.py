@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.skipping import split_inputs
+from cinnabar.extraction.run.splitting import Splitter
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.folders import remember
 from cinnabar.extraction.store.records import Outcome
@@ -88,7 +90,11 @@ class Extraction(BatchedRun):
             named: dict[str, Path | Message | Input] = {}
             for item in items:
                 named.setdefault(_spelled(item, spelled), item)
-            chosen = list(named.items())[: assignment.options.limit]
+            items_of: Iterator[tuple[str, Path | Message | Input]] = iter(named.items())
+            if assignment.options.split:
+                splitter = stack.enter_context(Splitter(store.out, assignment.options.workers, parsers))
+                items_of = splitter.documents(named, paths)
+            chosen = list(islice(items_of, assignment.options.limit))
             names = [name for name, _ in chosen]
             about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
             if parsers.passwords:

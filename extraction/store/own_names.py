@@ -40,9 +40,8 @@ _TABLES = (
     "waiting",
 )  # fmt: skip
 _OTHERS = (
-    "reports", "aside", "models", "remote", "pages", "encodings", "outbox", "folders.json", "stores.jsonl",
-    "cinnabar.duckdb",
-    ".lock",
+    "packets", "reports", "aside", "models", "remote", "pages", "encodings", "outbox", "folders.json",
+    "stores.jsonl", "cinnabar.duckdb", ".lock",
 )  # fmt: skip
 
 

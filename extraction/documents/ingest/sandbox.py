@@ -6,14 +6,14 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
@@ -26,6 +26,7 @@ from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
+from cinnabar.extraction.documents.packets.part import PacketPart
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.documents.processes.wire import HEADER, BadFrame, lengths, unpack
 from cinnabar.schemas.errors import DocumentError
@@ -50,17 +51,15 @@ class _Parser(WorkerProcess):
     def __init__(self, command: list[str], settings: ParserSettings, time_limit: float) -> None:
         super().__init__(command, orjson.dumps(settings.sent()) + b"\n", time_limit, "parser")
 
-    def ask(self, path: PurePath, data: bytes | None, drawn_from: int) -> _Outcome:
-        """Returns the document in the file at `path`, or in `data` under that name.
+    def ask(self, path: PurePath, data: bytes | None, some: Mapping[str, Any]) -> _Outcome:
+        """Returns the document in the file at `path`, or in `data` under that name; `some` tells which pages of it.
 
         Raises WorkerDied or WorkerTimedOut; the worker cannot be used afterwards.
         """
         # The path goes as hex: it may hold any bytes, and must stay on one line.
-        asked: dict[str, str | int] = {"path": os.fsencode(path).hex()}
+        asked = {"path": os.fsencode(path).hex(), **some}
         if data is not None:
             asked["size"] = len(data)
-        if drawn_from:
-            asked["drawn_from"] = drawn_from
         self.send(orjson.dumps(asked) + b"\n", data or b"")
         deadline = self.deadline()
         try:
@@ -73,8 +72,14 @@ class _Parser(WorkerProcess):
         return outcome
 
 
+def _as_part(item: _Content, outcome: _Outcome) -> _Outcome:
+    return item.document(outcome) if isinstance(item, PacketPart) and isinstance(outcome, Document) else outcome
+
+
 def name_of(item: _Content) -> PurePath:
     """Returns the name that an input is parsed under; its suffix decides the parser."""
+    if isinstance(item, PacketPart):
+        return name_of(item.content)
     if isinstance(item, (Path, Sent)):
         return item if isinstance(item, Path) else item.path
     if isinstance(item, Elsewhere):
@@ -87,6 +92,8 @@ def modified_at(item: _Content) -> float | None:
 
     The time of a file in an archive is that of the archive.
     """
+    if isinstance(item, PacketPart):
+        return modified_at(item.content)
     if isinstance(item, (Sent, Elsewhere)):
         return item.modified
     file = item.file if isinstance(item, ArchiveMember) else item
@@ -209,17 +216,24 @@ class ParserPool:
                     settings=replace(self._settings, ocr="never"),
                     parser=DRAW,
                 )
-        return self._drawing._parsed(item, page)
+        if isinstance(item, PacketPart):
+            return _as_part(item, self._drawing._parsed(item.content, {"drawn_from": page or item.first}))
+        return self._drawing._parsed(item, {"drawn_from": page})
 
     def _parse(self, item: _Content) -> _Outcome:
-        outcome = self._parsed(item)
+        if isinstance(item, PacketPart):
+            outcome = self._parsed(item.content, {"pages": (item.first, item.last)})
+        else:
+            outcome = self._parsed(item, {})
         if isinstance(outcome, Document):
+            # The pages that OCR reads are kept for the packet, before its parts are known.
             outcome = self._ocr.filled(outcome)
+        outcome = _as_part(item, outcome)
         if isinstance(outcome, Document):
             return replace(outcome, facts={**outcome.facts, **file_facts(item, outcome.size)})
         return outcome
 
-    def _parsed(self, item: _Content, drawn_from: int = 0) -> _Outcome:
+    def _parsed(self, item: _Content, some: Mapping[str, Any]) -> _Outcome:
         path, data = name_of(item), None
         try:
             if isinstance(item, Sent):
@@ -231,7 +245,7 @@ class ParserPool:
         worker = self._pool.take()
         try:
             worker = worker or self._pool.start(self._made(self._settings))
-            outcome = self._ask(worker, path, data, drawn_from)
+            outcome = self._ask(worker, path, data, some)
             if isinstance(outcome, Document) or outcome.code not in _FATAL:
                 if worker.served >= self._restart_after:
                     self._pool.end(worker)
@@ -244,7 +258,7 @@ class ParserPool:
             if outcome.code != "worker_died" and path.suffix.lower() in _PLAIN:
                 return outcome
             careful = self._pool.start(self._made(self._careful))
-            again = self._ask(careful, path, data, drawn_from)
+            again = self._ask(careful, path, data, some)
             self._pool.end(careful)
             return again
         finally:
@@ -254,9 +268,9 @@ class ParserPool:
         return lambda: _Parser(self._command, settings, self.time_limit)
 
     @staticmethod
-    def _ask(worker: _Parser, path: PurePath, data: bytes | None, drawn_from: int) -> _Outcome:
+    def _ask(worker: _Parser, path: PurePath, data: bytes | None, some: Mapping[str, Any]) -> _Outcome:
         try:
-            return worker.ask(path, data, drawn_from)
+            return worker.ask(path, data, some)
         except WorkerTimedOut:
             return DocumentError("timeout", f"no answer within {worker.time_limit:g} s")
         except WorkerDied as error:

@@ -58,14 +58,15 @@ def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
     if pages > MAX_PAGES:
         builder.flags.add("truncated")
         builder.metadata["pages_seen"] = str(pages)
-    count, number = min(pages, MAX_PAGES), 0
+    wanted = _wanted(reading, min(pages, MAX_PAGES))
+    count, number = len(wanted), 0
     spent = Spent(layered)
-    contents = (_from_copies if reading.settings.careful else _in_turn)(reading, pdf, count, spent)
+    contents = (_from_copies if reading.settings.careful else _in_turn)(reading, pdf, wanted, spent)
     for number, content in enumerate(contents, 1):
         if content is None:
             totals.failed += 1
         else:
-            _add_page(reading, content, number, totals)
+            _add_page(reading, content, wanted[number - 1] + 1, totals)
         if builder.full and number < count:
             builder.flags.add("truncated")
             break
@@ -83,9 +84,17 @@ def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
     return totals
 
 
-def _in_turn(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterator[PageContent | None]:
+def _wanted(reading: Reading, pages: int) -> range:
+    """Returns the indices of the pages to read of so many. Raises DocumentError if there are none."""
+    first, last = reading.settings.pages or (1, pages)
+    if first > pages:
+        raise DocumentError("empty", f"expected the pages {first} to {last}, got a PDF of {pages}")
+    return range(first - 1, min(last, pages))
+
+
+def _in_turn(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Iterator[PageContent | None]:
     """Yields the pages until the clock ends; None for a page that cannot be loaded."""
-    for index in range(count):
+    for index in wanted:
         if reading.is_late(_STOP_AFTER):
             return
         with loaded_page(pdf, index, spent.groups) as (page, entries):
@@ -98,7 +107,7 @@ def _in_turn(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterator[P
                 yield page_content(page, entries, reading.settings, spent)
 
 
-def _from_copies(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterator[PageContent | None]:
+def _from_copies(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Iterator[PageContent | None]:
     """Yields the pages until the clock ends, of a file that ended its parser; None for a page that does so again.
 
     A page whose layout ends the copy that reads it is yielded as plain text.
@@ -107,7 +116,7 @@ def _from_copies(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterat
 
     def work(index: int) -> Iterator[bytes]:
         before = set(spent.groups)
-        with loaded_page(pdf, index, spent.groups) as (page, entries):
+        with loaded_page(pdf, wanted[index], spent.groups) as (page, entries):
             if not page:
                 return
             new = spent.groups - before
@@ -123,7 +132,7 @@ def _from_copies(reading: Reading, pdf: Any, count: int, spent: Spent) -> Iterat
                 yield content.picture[0]
 
     until = reading.begun + _STOP_AFTER * settings.seconds
-    for answers, whole in copied_answers(work, count, _PAGE_SHARE * settings.seconds, until):
+    for answers, whole in copied_answers(work, len(wanted), _PAGE_SHARE * settings.seconds, until):
         if not whole:
             reading.builder.flags.add("slow_pages")
         content = PageContent.received(*answers[-2:] if len(answers) > 2 else answers[-1:]) if answers else None

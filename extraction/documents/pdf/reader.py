@@ -30,6 +30,8 @@ from cinnabar.schemas.wording import counted
 # The second parser is slow and written in Python; it is tried on files up to this size.
 _MAX_SECOND_OPINION = 8 << 20
 
+#: The key of the metadata with the number of pages of a file of which some were read.
+FILE_PAGES = "file_pages"
 # The box of an entry that no page has.
 _NOWHERE = (math.nan, math.nan, math.nan, math.nan)
 
@@ -55,11 +57,16 @@ def add_pdf(reading: Reading, data: bytes) -> None:
             kind = pdfium.FPDF_GetFormType(pdf.raw)
             totals = read_pages(reading, pdf, has_layers(data))
             _about(reading, pdf, data)
-            totals.words += _add_form(reading, pdf, kind, totals, data)
-            if not (totals.words or totals.pictures or totals.images):
+            whole = reading.settings.pages is None
+            if whole:
+                totals.words += _add_form(reading, pdf, kind, totals, data)
+            else:
+                builder.metadata[FILE_PAGES] = str(pages)
+            if whole and not (totals.words or totals.pictures or totals.images):
                 totals.words += _second_opinion(builder, data, mark)
             begun = builder.length, builder.part_count
-            files = list(embedded_files(pdf.raw, totals.files))
+            # What belongs to the whole file is in none of its parts.
+            files = list(embedded_files(pdf.raw, totals.files)) if whole else []
             # The vouchers of an invoice have lines of their own: F1 of 12 invoices is .50 with all files, .75 without.
             # Its XML is the same invoice, and exact.
             shut = bool(files and totals.words) and not reading.settings.hidden
@@ -68,7 +75,8 @@ def add_pdf(reading: Reading, data: bytes) -> None:
             more = builder.length > begun[0] or builder.part_count > begun[1]
     except DocumentError as error:
         # A second try, which reads page by page, has seen each page.
-        tried = error.code == "password" or (error.code == "timeout" and reading.settings.careful)
+        late = error.code == "timeout" and reading.settings.careful
+        tried = late or error.code == "password" or reading.settings.pages is not None
         if tried or not _second_opinion(builder, data, mark):
             raise
         builder.flags.add("repaired")

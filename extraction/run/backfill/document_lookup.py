@@ -39,9 +39,11 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox, ImapMessage
+from cinnabar.extraction.documents.packets.part import PacketPart, named_part, part_digest
 from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
 from cinnabar.extraction.documents.stores.store import Store, StoreItem
 from cinnabar.extraction.store.folders import remembered
+from cinnabar.extraction.store.packets import stored_digests
 from cinnabar.schemas.errors import NoMailbox, UsageError
 
 #: Advice for a document that is not found.
@@ -72,8 +74,7 @@ class DocumentLookup:
         password: Callable[[], str] = password_of_environment,
         source: str | None = None,
     ) -> None:
-        here = Path.cwd()
-        self._out = out
+        here, self._out = Path.cwd(), out
         self._folders = [Path(), *(folder for folder in remembered(out) if folder != here)]
         self._password = password
         self._connections = ExitStack()
@@ -105,7 +106,18 @@ class DocumentLookup:
             or self._others.find(digest, size)
             or self._behind_imap(paths, digest, size)
             or next((one for path in paths for one in self._in_store(path) if _digest(one) == digest), None)
+            or self._part(paths, digest, size)
         )
+
+    def _part(self, paths: Sequence[str], digest: str, size: int | None) -> PacketPart | None:
+        """Returns the part of a packet with this digest; `size` is that of the packet."""
+        for name, first, last in filter(None, map(named_part, paths)):
+            there = [_digest(content) for content in self._named(name)]
+            for packet in (*there, *stored_digests(self._out)):
+                if part_digest(packet, first, last) == digest:
+                    content = self.find([name], packet, size)
+                    return None if content is None else PacketPart(content, name, packet, first, last)
+        return None
 
     def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
         near = [path for path in paths if not is_address(path)]

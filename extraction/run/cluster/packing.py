@@ -17,6 +17,7 @@ from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE, modified_at, name_of
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PackedPages
+from cinnabar.extraction.documents.packets.part import PacketPart
 from cinnabar.extraction.documents.processes.worker import read_file
 from cinnabar.extraction.reading.model_sources import LanguageSource, ModelSource, Named
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -32,7 +33,7 @@ class Letter:
 
     path: str
     digest: str
-    content: Sent | DocumentError
+    content: Sent | PacketPart | DocumentError
 
 
 def letters(batch: Sequence[Input]) -> list[Letter]:
@@ -40,8 +41,11 @@ def letters(batch: Sequence[Input]) -> list[Letter]:
     return [Letter(item.path, item.digest, _content(item)) for item in batch]
 
 
-def _content(item: Input) -> Sent | DocumentError:
+def _content(item: Input) -> Sent | PacketPart | DocumentError:
     content = item.content
+    if isinstance(content, PacketPart):
+        packet = _content(Input(content.name, content.content, content.packet_digest))
+        return replace(content, content=packet) if isinstance(packet, Sent) else packet
     if isinstance(content, Sent):
         return content
     try:
@@ -54,7 +58,12 @@ def _content(item: Input) -> Sent | DocumentError:
 def size_of(batch: Sequence[Letter], pages: PackedPages) -> int:
     """Returns the bytes of the documents, and of their pages that OCR read."""
     kept = sum(len(page) for named in pages.values() for page in named.values())
-    return kept + sum(len(letter.content.data) for letter in batch if isinstance(letter.content, Sent))
+    return kept + sum(len(one.data if isinstance(one, Sent) else one.read()) for one in sent_of(batch))
+
+
+def sent_of(batch: Sequence[Letter]) -> list[Sent | PacketPart]:
+    """Returns the inputs of a batch that could be read."""
+    return [letter.content for letter in batch if not isinstance(letter.content, DocumentError)]
 
 
 @dataclass(frozen=True, slots=True)

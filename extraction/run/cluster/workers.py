@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PackedPages
-from cinnabar.extraction.run.cluster.packing import Letter
+from cinnabar.extraction.run.cluster.packing import Letter, sent_of
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.schemas.errors import DocumentError, UsageError
 
@@ -49,8 +48,7 @@ class Parsing:
         The coordinator fetches and keeps the pages; the documents go straight to an engine.
         """
         self._pages.carry(pages)
-        sound = [letter.content for letter in batch if isinstance(letter.content, Sent)]
-        results = iter(self._pool.parse_many(sound))
+        results = iter(self._pool.parse_many(sent_of(batch)))
         parsed: list[_Parsed] = []
         for letter in batch:
             content = letter.content

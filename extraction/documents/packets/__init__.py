@@ -1,0 +1,1 @@
+"""Documents that are pages of a PDF of several."""

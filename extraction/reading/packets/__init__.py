@@ -1,0 +1,1 @@
+"""Packets: where a document begins within a PDF of several, and what people said of it."""

@@ -1,0 +1,23 @@
+"""`cinnabar packet`: shows where documents begin, and splits and joins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from split_packet import split_folder
+
+from cinnabar.apps.cli.main import run
+
+
+def test_a_packet_is_shown_joined_and_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = ["packet", "packet.pdf", "--out", str(split_folder(tmp_path))]
+    assert run([*name]) == 0
+    assert "3-5" in capsys.readouterr().out
+    assert run([*name, "--join", "6", "--who", "eva", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(one["first"], one["last"]) for one in told["parts"]] == [(1, 2), (3, 6)]
+    assert (told["who"], told["pages"]) == ("eva", 6)
+    assert run([*name, "--split", "3"]) == 2
+    assert "expected a page from 2 to 6 within a document, got 3" in capsys.readouterr().err

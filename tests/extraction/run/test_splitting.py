@@ -1,0 +1,176 @@
+"""A packet becomes its documents: each with its pages, a path and a digest of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import packet_files
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from split_packet import run
+
+from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.packets.part import PacketPart, part_digest
+from cinnabar.extraction.people.forgetting import forget
+from cinnabar.extraction.people.packets import amend, packet_around
+from cinnabar.extraction.run import splitting
+from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.store.packets import PACKETS, Packet, stored_packet
+from cinnabar.extraction.store.reading import query
+from cinnabar.schemas.errors import UsageError
+
+PARTS = ["1-2", "3-5", "6-6"]
+
+
+def names(out: Path) -> list[tuple[str, str]]:
+    rows = query(out, "select path, name from note order by path").rows
+    return [(Path(path).name, name) for path, name in rows]
+
+
+@pytest.fixture
+def scan(tmp_path: Path) -> Path:
+    path = tmp_path / "packet.pdf"
+    path.write_bytes(packet_files.three())
+    return path
+
+
+def test_each_document_of_a_packet_has_a_record_under_its_pages_and_none_is_read_again(scan, tmp_path):
+    out = tmp_path / "out"
+    summary = run(scan, out)
+    assert (summary.inputs, summary.written) == (3, 3)
+    assert names(out) == [("packet.pdf#pages=1-2", "A"), ("packet.pdf#pages=3-5", "B"), ("packet.pdf#pages=6-6", "C")]
+    rows = query(out, "select packet_pages, pages, packet_certainty from documents order by path").rows
+    assert [row[:2] for row in rows] == list(zip(PARTS, (2, 3, 1), strict=True))
+    assert all(50 < certainty <= 100 for _, _, certainty in rows)
+    assert query(out, "select page from fields where pointer = '/name' order by page").rows == [(2,), (5,), (6,)]
+    again = run(scan, out)
+    assert (again.skips, again.written) == ({"done": 3}, 0)
+
+
+def test_without_split_a_packet_is_one_document(scan, tmp_path):
+    assert run(scan, tmp_path / "out", split=False).inputs == 1
+    assert not (tmp_path / "out" / PACKETS).exists()
+
+
+def test_a_second_run_parses_no_packet_whose_boundaries_are_kept(scan, tmp_path, monkeypatch):
+    run(scan, tmp_path / "out")
+    monkeypatch.setattr(splitting.Splitter, "_found", lambda *_: pytest.fail("the packet was parsed again"))
+    assert run(scan, tmp_path / "out").skips == {"done": 3}
+
+
+def test_a_packet_longer_than_a_window_has_the_same_documents(scan, tmp_path, monkeypatch):
+    monkeypatch.setattr(splitting, "WINDOW", 2)
+    run(scan, tmp_path / "out")
+    assert [Path(path).name.rpartition("=")[2] for path, _ in names(tmp_path / "out")] == PARTS
+
+
+def test_a_single_document_keeps_its_own_path_and_digest(tmp_path):
+    path = tmp_path / "one.pdf"
+    path.write_bytes(packet_files.packet([packet_files.page("minutes", "B", n, 3) for n in (1, 2, 3)]))
+    run(path, tmp_path / "out")
+    assert names(tmp_path / "out") == [("one.pdf", "B")]
+
+
+def test_a_broken_pdf_ends_in_quarantine_and_others_are_split(scan, tmp_path):
+    assert scan.parent == tmp_path
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    summary = run(tmp_path, tmp_path / "out")
+    assert (summary.written, summary.quarantined) == (3, 1)
+
+
+def test_repeated_sheets_separate_documents_and_blank_pages_stay_with_the_one_before(tmp_path):
+    path, sheet = tmp_path / "packet.pdf", ["SEPARATOR SHEET"]
+    one = [packet_files.page("recipe", "A", 1, 1), []]
+    two, three = ([packet_files.page("recipe", name, 1, 1)] for name in "BC")
+    path.write_bytes(packet_files.packet([sheet], one, [sheet], two, [sheet], three))
+    run(path, tmp_path / "out")
+    assert [Path(p).name.rpartition("=")[2] for p, _ in names(tmp_path / "out")] == ["2-3", "5-5", "7-7"]
+
+
+def test_a_part_is_found_again_by_its_path_and_digest(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out)
+    moved = tmp_path / "elsewhere" / "packet.pdf"
+    digest = query(out, "select document from note where name = 'B'").rows[0][0]
+    size = scan.stat().st_size
+    with DocumentLookup(out) as lookup:
+        found = lookup.find([f"{scan}#pages=3-5"], digest, size)
+    assert isinstance(found, PacketPart) and (found.first, found.last, found.digest) == (3, 5, digest)
+    moved.parent.mkdir()
+    scan.rename(moved)
+    with DocumentLookup(out) as lookup:
+        assert lookup.find([f"{scan}#pages=3-5"], digest, size) is None
+    with DocumentLookup(out, [moved]) as lookup:
+        assert lookup.find([f"{scan}#pages=3-5"], digest, size).content == moved
+
+
+def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_taken_back(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out)
+    amend(out, packet_around(out, "packet.pdf"), (), [6], "ada")
+    assert names(out) == [("packet.pdf#pages=1-2", "A")]
+    assert run(scan, out).written == 1
+    assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=3-6"]
+    assert query(out, "select packet_certainty from documents where packet_pages = '3-6'").rows == [(100,)]
+    amend(out, packet_around(out, "packet.pdf#pages=3-6"), [6], (), "ada")
+    assert [Path(path).name.rpartition("=")[2] for path, _ in names(out)] == PARTS
+    assert run(scan, out).skips == {"done": 3}
+
+
+def test_a_packet_that_a_person_joined_is_one_document(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out)
+    amend(out, packet_around(out, str(scan)), (), [3, 6], "ada")
+    run(scan, out)
+    assert [name for name, _ in names(out)] == ["packet.pdf"]
+
+
+def test_a_page_that_cannot_begin_a_document_is_refused(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out)
+    for split, join in (([1], []), ([7], []), ([3], []), ([], [2])):
+        with pytest.raises(UsageError, match="expected a page"):
+            amend(out, packet_around(out, "packet.pdf"), split, join, "ada")
+
+
+def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out)
+    forgotten = forget(out, str(scan))
+    assert len(forgotten.digests) == 3 and not names(out)
+    assert not [*(out / PACKETS).iterdir()]
+
+
+def test_a_changed_packet_is_not_read_under_the_digest_of_another(scan):
+    part = PacketPart(scan, str(scan), "0" * 64, 1, 2)
+    with ParserPool(1) as pool:
+        assert pool.submit(part).result().code == "unreadable"
+
+
+def test_the_pages_of_a_part_have_the_text_of_the_whole(scan):
+    whole = parse(scan.read_bytes(), "packet.pdf")
+    with ParserPool(1) as pool:
+        part = pool.submit(PacketPart(scan, str(scan), whole.digest, 3, 5)).result()
+    own = [one for one in whole.parts if 3 <= one.page <= 5]
+    assert part.text == whole.text[own[0].start : own[-1].end]
+    assert [one.page for one in part.parts] == [3, 4, 5] and part.digest == part_digest(whole.digest, 3, 5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 40), st.data())
+def test_every_page_is_in_one_part_or_a_sheet(pages, data):
+    sheets = data.draw(st.sets(st.integers(1, pages), max_size=pages - 1))
+    likely = {page: data.draw(st.floats(0, 1)) for page in range(2, pages + 1) if page not in sheets}
+    packet = Packet("0" * 64, pages, "1", likely, tuple(sorted(sheets)))
+    covered = [page for one in packet.ranges() for page in range(one.first, one.last + 1)]
+    assert len(covered) == len({*covered}) and {*covered} | sheets == {*range(1, pages + 1)}
+    assert all(0 <= one.probability <= 1 for one in packet.ranges())
+
+
+def test_boundaries_of_others_are_told_as_damaged(tmp_path):
+    (tmp_path / PACKETS).mkdir()
+    (tmp_path / PACKETS / f"{'0' * 64}.json").write_text('{"digest": 1}')
+    with pytest.raises(Exception, match="damaged"):
+        stored_packet(tmp_path, "0" * 64)

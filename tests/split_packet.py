@@ -1,0 +1,35 @@
+"""A packet that a run has split into its documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import packet_files
+from reading_model import ReadingModel
+
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.extract import extract
+from cinnabar.schemas import load_schema
+
+SOURCE = load_schema(
+    {
+        "title": "note",
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
+        "required": ["name", "total"],
+    }
+)
+
+
+def run(path: Path, out: Path, split: bool = True) -> Summary:
+    """Reads this file or folder into the output folder."""
+    return extract([path], SOURCE, out, ModelSource("reading", ReadingModel), RunOptions(split=split, workers=1))
+
+
+def split_folder(root: Path) -> Path:
+    """Writes a packet of three documents to `root`/packet.pdf, reads it, and returns the output folder."""
+    (root / "packet.pdf").write_bytes(packet_files.three())
+    run(root / "packet.pdf", root / "out")
+    return root / "out"

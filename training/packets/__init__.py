@@ -1,0 +1,1 @@
+"""The recipe of the model that tells where the documents of a packet begin."""
