@@ -366,7 +366,7 @@ class _Gathering:
         # What a person decided on the document's values under this schema; the last decision counts.
         for at, seen, changed in self._rows(
             "WITH decided AS (SELECT document, pointer, arg_max(action, made) AS action FROM corrections"
-            " WHERE schema_name = ? AND undone IS NULL GROUP BY 1, 2),"
+            " WHERE schema_name = ? AND undone IS NULL AND action <> 'audit' GROUP BY 1, 2),"
             f" own AS (SELECT document, pointer, {_BIN} AS bin FROM own_values"
             " WHERE run_id = ? AND origin <> 'human')"
             " SELECT bin, count(*), count(*) FILTER (d.action IN ('value', 'absent')) FROM own"
