@@ -91,7 +91,8 @@ class Access(Guard):
         """Returns whether a change comes from the page itself: its origin is this host, and its body is JSON."""
         origin = headers.get("origin")
         near = headers.get("sec-fetch-site", "same-origin") == "same-origin"
-        return is_json(headers.get("content-type", "")) and near and (origin is None or origin.partition("://")[2].lower() in self._hosts)
+        ours = origin is None or origin.partition("://")[2].lower() in self._hosts
+        return is_json(headers.get("content-type", "")) and near and ours
 
 
 def is_json(content_type: str) -> bool:

@@ -41,7 +41,7 @@ class _Audited(AskedDocument):
 
 
 class _Released(AskedDocument):
-    fields: Annotated[list[Name], Field(max_length=1000)] = []
+    fields: Annotated[list[Name], Field(max_length=1000)] = Field(default_factory=list)
 
 
 def serve_claims(app: FastAPI, review: Review, claims: Claims) -> None:

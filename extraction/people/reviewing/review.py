@@ -158,8 +158,9 @@ class Review:
     def correct(self, document: str, schema: str, asked: Sequence[AskedChange], who: str = "") -> dict[str, Any]:
         """Applies changes together and returns the new state, with `moved` (`Reviewed`).
 
-        `who` is the name on the corrections, if not that of the review. Raises Overtaken with both values if a place has changed since it was seen, Refused with the places if the
-        record would break its schema, and UsageError for a change that is malformed.
+        `who` is the name on the corrections, if not that of the review. Raises Overtaken with both values if a place
+        has changed since it was seen, Refused with the places if the record would break its schema, and UsageError for
+        a change that is malformed.
         """
         row = self._listing.row(document, schema)
         content = self._document(row) if any(one.spans for one in asked) else None

@@ -20,7 +20,7 @@ def why_stopped(state: Mapping[str, Any]) -> list[str]:
     found = []
     if state["outcome"] == "quarantined":
         meaning = MEANINGS.get(state["code"], state["code"].replace("_", " ").capitalize() + ".")
-        found.append(f"Held back: {meaning} {_sentence(state['detail'])}".strip())
+        found.append(f"Held back: {meaning[:1].lower()}{meaning[1:]}")
     if state["failed"]:
         found.append(f"It fails {counted(len(state['failed']), 'check')}: {_some(state['failed'])}.")
     lengths = [leaf for leaf in state["leaves"] if leaf.get("length") and leaf["length"]["disagrees"]]
@@ -32,11 +32,6 @@ def why_stopped(state: Mapping[str, Any]) -> list[str]:
         place, percent = least["pointer"] or "the record", int(least["confidence"] * 100)
         found.append(f"The least sure is {place} with {percent}%{more}.")
     return found
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    return text if not text or text[-1] in ".!?" else f"{text[:1].upper()}{text[1:]}."
 
 
 def _some(names: list[str]) -> str:
