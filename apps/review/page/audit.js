@@ -65,7 +65,12 @@ export function Audit({ close, say, changed }) {
       setProblem(error.message);
     }
   };
-  useEffect(() => { load(); return () => { alive.current = false; }; }, []);
+  useEffect(() => {
+    load();
+    // A verdict counts in the figure once it is committed, seconds later; others judge, too.
+    const timer = setInterval(() => api.get("/api/audit").then((figures) => setTold((before) => before && { ...before, ...figures }), () => {}), 3000);
+    return () => { alive.current = false; clearInterval(timer); };
+  }, []);
   const places = work ? placesOf(work.found) : [];
   const open = places.filter((place) => !verdicts[place.pointer] || verdicts[place.pointer].problem);
   const set = (pointer) => (one) => setVerdicts((before) => ({ ...before, [pointer]: one }));

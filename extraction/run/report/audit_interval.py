@@ -5,9 +5,9 @@ estimator, with each document's leverage taken out and the correction for a fini
 It makes an effective number of values, and Wilson's interval is taken for that number (Dean and Pagano 2015).
 
 With few wrong documents that variance is itself uncertain, and zero if all values are right. It is therefore mixed
-with the variance of documents that are right or wrong as a whole, as if there were _PRIOR such documents more. On 144
-kinds of runs (`python -m bench.audit_interval`) it covers the truth in 93% or more; without the mixture 79% in the
-worst.
+with the variance of documents that are right or wrong as a whole, as if there were _PRIOR such documents more. Over 144
+kinds of runs (`python -m bench.audit_interval`, 500 of each) the interval covers the truth in 97.6%, in the worst kind
+in 92.8%. Without the mixture it is 93.4% and 79%.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def _wilson(share: float, count: float, quantile: float) -> tuple[float, float]:
     square = quantile**2 / count
     middle = (share + square / 2) / (1 + square)
     half = quantile / (1 + square) * math.sqrt(share * (1 - share) / count + square / (4 * count))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # Of nothing wrong, or nothing right, the interval ends there, whatever is rounded.
+    return 0.0 if share == 0 else max(0.0, middle - half), 1.0 if share == 1 else min(1.0, middle + half)
 
 
 def _student(level: float, freedom: float) -> float:
