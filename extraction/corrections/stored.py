@@ -17,15 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.corrections.changes import (
-    Action,
-    Correction,
-    Undo,
-    counting_units,
-    in_force,
-    taken_back,
-)
+from cinnabar.extraction.corrections.changes import Action, Correction, Undo, counting_units, in_force, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
+from cinnabar.extraction.corrections.kept_tables import kept_table
 from cinnabar.extraction.corrections.units import (
     OUT,
     RecordInWork,
@@ -256,7 +250,8 @@ def _rows(
         for file in entry.files:
             if file.table == table and file.rows:
                 with reading(out / file.path):
-                    yield from pq.read_table(out / file.path, filters=condition).to_pylist()
+                    table = kept_table(out / file.path)
+                    yield from (table if condition is None else table.filter(condition)).to_pylist()
 
 
 @dataclass(slots=True)
