@@ -76,7 +76,8 @@ def main() -> None:
     for place, name in enumerate(("documents", "together", "rate", "audited")):
         for value in dict.fromkeys(row[place] for row in rows):
             some = [row for row in rows if row[place] == value]
-            shown.append((name, str(value), f"{np.mean([r[4] for r in some]):.3f}", f"{np.mean([r[5] for r in some]):.3f}"))
+            means = (f"{np.mean([row[at] for row in some]):.3f}" for at in (4, 5))
+            shown.append((name, str(value), *means))
     print(table(("what", "value", "covered", "mean width"), shown))
     worst = sorted(rows, key=lambda row: row[4])[:5]
     print("\nThe worst kinds:\n")

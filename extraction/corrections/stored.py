@@ -250,8 +250,8 @@ def _rows(
         for file in entry.files:
             if file.table == table and file.rows:
                 with reading(out / file.path):
-                    table = kept_table(out / file.path)
-                    yield from (table if condition is None else table.filter(condition)).to_pylist()
+                    kept = kept_table(out / file.path)
+                    yield from (kept if condition is None else kept.filter(condition)).to_pylist()
 
 
 @dataclass(slots=True)

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
+from review_team import PUBLIC, headers_of, said, team_of, team_review
 from reviewed_folder import written
 from starlette.testclient import TestClient
-from review_team import PUBLIC, headers_of, said, team_of, team_review
 
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.apps.review.people import _LEAST, Role, least_role
-from cinnabar.apps.review.team import Team, TeamAccess
+from cinnabar.apps.review.team import Team
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.schemas.errors import UsageError
 
@@ -79,7 +79,7 @@ def test_somebody_without_a_role_sees_nothing(client: TestClient) -> None:
         assert answer.status_code == 403, "with a file a header names groups, and never a role itself"
 
 
-def test_without_a_file_the_header_has_the_roles(tmp_path: Path) -> None:
+def test_without_a_file_the_header_has_the_roles() -> None:
     team = Team.of("X-User", "X-Role", None, [])
     found = team.person({"client": ("127.0.0.1", 1)}, {"x-user": ["Zoë"], "x-role": ["staff, Reviewer"]})
     assert (found.name, found.role) == ("Zoë", Role.REVIEWER)
@@ -153,16 +153,21 @@ def test_a_correction_carries_the_name_of_who_made_it_whatever_is_in_it(client: 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("[names]\nAda = 'king'", "reader, reviewer, owner"), ("[people]\n", "people"), ("[names", "TOML"), ("names=1", "TOML")],
+    [
+        ("[names]\nAda = 'king'", "reader, reviewer, owner"),
+        ("[people]\n", "people"),
+        ("[names", "TOML"),
+        ("names=1", "one of"),
+    ],
 )
 def test_a_file_of_roles_that_is_wrong_is_refused_in_words(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "roles.toml").write_text(content)
     with pytest.raises(UsageError, match="--roles") as refused:
         Team.of("X-User", None, tmp_path / "roles.toml", [])
-    assert message in str(refused.value) or "one of" in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+def test_options_that_do_not_go_together_are_refused() -> None:
     for header, role, proxies in (("X User", "X-Role", []), ("X-User", None, []), ("X-User", "X-Role", ["all"])):
         with pytest.raises(UsageError, match="--"):
             Team.of(header, role, None, proxies)
@@ -171,4 +176,3 @@ def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
 def test_ipv6_and_mapped_addresses_are_told_apart(tmp_path: Path) -> None:
     team = team_of(tmp_path)
     assert team._is_proxy("::ffff:10.0.0.2") and not team._is_proxy("::1") and not team._is_proxy("unix:")
-    assert isinstance(TeamAccess, type)

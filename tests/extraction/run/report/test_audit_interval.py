@@ -53,7 +53,8 @@ def test_the_interval_covers_the_truth_of_simulated_runs(rate: float, together: 
 )
 def test_the_sentence_rounds_away_from_the_truth(low: float, high: float, shown: str) -> None:
     figure = AuditFigure("r", "bill", 1200, 61, 60, 412, 390, low, high)
-    assert figure.sentence == f"{shown} of values right (audit of 60 documents, 412 values); 1 marked documents are not audited yet."
+    rest = "1 marked document is not audited yet."
+    assert figure.sentence == f"{shown} of values right (audit of 60 documents, 412 values); {rest}"
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
