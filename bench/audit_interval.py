@@ -33,7 +33,8 @@ def sizes_of(kind: str, count: int, dice: np.random.Generator) -> Counts:
     """Returns the numbers of values of so many documents."""
     if kind == "even":
         return dice.integers(5, 10, count)
-    return np.minimum(1 + dice.geometric(1 / 8, count) * dice.choice([1, 1, 1, 4], count), 120)
+    sizes: Counts = np.minimum(1 + dice.geometric(1 / 8, count) * dice.choice([1, 1, 1, 4], count), 120)
+    return sizes
 
 
 def run_of(

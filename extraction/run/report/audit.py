@@ -53,7 +53,8 @@ class AuditFigure:
         shown = [f"{one / (scale / 100):.{0 if scale == 100 else 1}f}" for one in (low, high)]
         of = f"audit of {counted(self.audited, 'document')}, {counted(self.values, 'value')}"
         left = self.marked - self.audited
-        rest = f"; {counted(left, 'marked document')} {'is' if left == 1 else 'are'} not audited yet" if left > 0 else ""
+        unread = f"; {counted(left, 'marked document')} {'is' if left == 1 else 'are'} not audited yet"
+        rest = unread if left > 0 else ""
         return f"{shown[0]} to {shown[1]}% of values right ({of}){rest}."
 
 
