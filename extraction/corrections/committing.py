@@ -15,8 +15,9 @@ from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.schemas.errors import CinnabarError
 
-# Seconds between two looks for corrections that a run, or a killed process, left waiting; the longest rest.
-_LOOK, _REST = 2.0, 2.0
+# Seconds between two looks for corrections that a run, or a killed process, left waiting; the longest rest, and the rest
+# in the time of the work before it.
+_LOOK, _REST, _RESTS = 2.0, 5.0, 2.0
 
 
 class Committer:
@@ -47,8 +48,8 @@ class Committer:
             self._commit()
             if last:
                 return
-            # As long as it worked it rests, because it shares the processor with those who wait for a page.
-            self._ended.wait(min(_REST, time.monotonic() - begun))
+            # It rests, because it shares the processor with those who wait for a page.
+            self._ended.wait(min(_REST, _RESTS * (time.monotonic() - begun)))
 
     def _commit(self) -> None:
         try:

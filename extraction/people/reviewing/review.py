@@ -38,7 +38,7 @@ from cinnabar.schemas.errors import Overtaken, RunError, UsageError
 # Seconds between two looks for new commits, and states that are kept.
 _REFRESH, _KEPT = 1.0, 64
 # The rest after a look, in the time that it took.
-_RESTS = 3.0
+_RESTS = 5.0
 # What the page asks for place by place; an audit has a request of its own.
 _ACTIONS = {str(one): one for one in Action if one is not Action.AUDIT}
 _NO_VALUES = (Action.ACCEPT, Action.OTHER_KIND, Action.AUDIT)
