@@ -15,7 +15,7 @@ from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.schemas.errors import CinnabarError
 
-# Seconds between two looks for corrections that a run, or a killed process, left waiting; the longest rest, and the rest
+# Seconds between two looks for corrections that a run, or a killed process, left waiting; the longest rest; the rest
 # in the time of the work before it.
 _LOOK, _REST, _RESTS = 2.0, 5.0, 2.0
 
