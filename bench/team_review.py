@@ -5,7 +5,7 @@
 Each client is a person behind the proxy: it takes the next document that nobody has claimed or reviewed, claims it,
 reads its record, corrects one value several times, and accepts the record. Each value is a text that occurs once, so
 that a correction that is lost or doubled shows in the view `corrections`. A client whose request got no answer looks
-whether its correction is there, as the page does. There is no pause between requests: real people ask less.
+whether its correction is there, as the page does. Without `--pause` nobody rests between requests; people do.
 
 The machine's processor is shared by clients and server, which is told beside the latencies.
 """
@@ -49,6 +49,7 @@ class Client:
     name: str
     address: str
     wanted: int
+    pause: float = 0.0
     kept: list[str] = field(default_factory=list)
     took: dict[str, list[float]] = field(default_factory=dict)
     late: int = 0
@@ -78,6 +79,7 @@ class Client:
         state = self.ask("state", "GET", "/api/state", at)
         for _ in range(min(_EACH, self.wanted - len(self.kept))):
             text = json.dumps(f"{self.name} {len(self.kept)}")
+            time.sleep(random.expovariate(1 / self.pause) if self.pause else 0)
             while True:
                 seen = state["seen"].get("/carrier", state["seen"]["-"])
                 change = {"action": "value", "pointer": "/carrier", "after": text, "seen": seen}
@@ -144,7 +146,7 @@ def start(out: Path, port: int) -> subprocess.Popen[str]:
     return process
 
 
-def measure(out: Path, people: int, corrections: int, kills: int) -> tuple[list[Client], float]:
+def measure(out: Path, people: int, corrections: int, kills: int, pause: float) -> tuple[list[Client], float]:
     """Lets so many clients correct, kills the server now and then, and returns the clients and the seconds."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -152,7 +154,8 @@ def measure(out: Path, people: int, corrections: int, kills: int) -> tuple[list[
     process = start(out, port)
     share, rest = divmod(corrections, people)
     clients = [
-        Client(f"person {number:02}", f"http://127.0.0.1:{port}", share + (number < rest)) for number in range(people)
+        Client(f"person {number:02}", f"http://127.0.0.1:{port}", share + (number < rest), pause)
+        for number in range(people)
     ]
     threads = [threading.Thread(target=one.work) for one in clients]
     begun = time.perf_counter()
@@ -190,11 +193,12 @@ def main() -> None:
     parser.add_argument("--corrections", type=int, default=2000)
     parser.add_argument("--documents", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--pause", type=float, default=0.0, help="mean seconds before each correction")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         fill(out, given.documents, _BATCH)
-        clients, seconds = measure(out, given.people, given.corrections, given.kills)
+        clients, seconds = measure(out, given.people, given.corrections, given.kills, given.pause)
         lost, doubled, problems = check(out, clients)
     rows = []
     for what in ("correct", "accept", "state", "claim", "next", "rows", "list"):
