@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import threading
 from collections.abc import Iterator
@@ -27,15 +28,17 @@ def proxied(address: str, name: str, groups: str = "") -> Iterator[str]:
             connection.request(self.command, self.path, body, headers | {"X-Forwarded-Host": self.headers["host"]})
             answer = connection.getresponse()
             content = answer.read()
+            connection.close()
             self.send_response(answer.status)
             for key, value in answer.getheaders():
                 if key.lower() not in ("transfer-encoding", "content-length", "connection"):
                     self.send_header(key, value)
             if answer.status not in (204, 304):
                 self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-            connection.close()
+            # A window that is closed does not wait for its answers.
+            with contextlib.suppress(ConnectionError):
+                self.end_headers()
+                self.wfile.write(content)
 
         do_POST = do_GET
 
