@@ -116,10 +116,11 @@ def write_folder(root: Path) -> Path:
     return out
 
 
-def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: int = 0) -> Path:
+def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: int = 0, audit: str = "") -> Path:
     """Adds texts to `root`/docs and their records to `root`/out, the less sure the later, and returns the latter.
 
-    The first `held` are in quarantine for a guess. `broken` more files cannot be read.
+    The first `held` are in quarantine for a guess. `broken` more files cannot be read. The run marks a share for an
+    `audit`.
     """
     docs, out = root / "docs", root / "out"
     docs.mkdir(parents=True, exist_ok=True)
@@ -143,7 +144,8 @@ def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: in
         outcomes.append(Outcome(str(path), "quarantined", "broken", "no pages", digest))
     source = load_schema(SCHEMA)
     with Store.open(out) as store:
-        run = Run(store, source, compile_schema(source.schema), "0123456789abcdef", {"model": "by hand"})
+        arguments = {"model": "by hand"} | ({"audit": audit} if audit else {})
+        run = Run(store, source, compile_schema(source.schema), "0123456789abcdef", arguments)
         run.commit_batch(outcomes)
         run.finish()
     return out

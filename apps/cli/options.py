@@ -25,7 +25,7 @@ _METAVARS = {
     "P": "min_confidence related below",
     "S": "max_seconds timeout",
     "SET": "examples",
-    "SHARE": "max_error_rate",
+    "SHARE": "max_error_rate audit",
     "TOKENS": "context",
     "URL": "base_url",
     "USD": "budget",

@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.review.server import serve_review
+from cinnabar.apps.review.server import HOST, serve_review
+from cinnabar.apps.review.team import Team
+from cinnabar.schemas.errors import UsageError
 
 
 def review(
@@ -21,6 +23,25 @@ def review(
     who: Annotated[
         str | None, typer.Option(metavar="NAME", help="The name on corrections, if not that of the user.")
     ] = None,
+    proxy_header: Annotated[
+        str | None,
+        typer.Option(metavar="HEADER", help="For a team: the header in which a reverse proxy tells the person's name."),
+    ] = None,
+    role_header: Annotated[
+        str | None,
+        typer.Option(metavar="HEADER", help="The header with the person's role, or with their groups of --roles."),
+    ] = None,
+    roles: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A TOML file of names and groups that are reader, reviewer or owner."),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NETWORK", help="Whose headers are believed (127.0.0.1/32); may be given several times."),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="With --proxy-header: the address that the proxy reaches.")
+    ] = HOST,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -33,13 +54,21 @@ def review(
     Examples:
       cinnabar review --out tables --open
       cinnabar review --out tables --who Ada
+      cinnabar review --out tables --port 8765 --proxy-header X-Forwarded-User --roles roles.toml
     """
+    if proxy_header is None and (role_header or roles or trusted_proxy or host != HOST):
+        raise UsageError("--role-header, --roles, --trusted-proxy and --host: expected --proxy-header with them")
+    if proxy_header is not None and (open_browser or who):
+        raise UsageError("--proxy-header: expected neither --open nor --who with it; the proxy tells who it is")
+    team = None if proxy_header is None else Team.of(proxy_header, role_header, roles, trusted_proxy or ())
+
     def show_address(address: str) -> None:
         if as_json:
             typer.echo(json.dumps({"folder": str(out), "url": address}))
         else:
-            typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is for this machine alone.")
+            whom = "for this machine alone" if team is None else "for the reverse proxy alone"
+            typer.echo(f"Review of {out}: {address}\nCtrl-C ends it. The page is {whom}.")
         if open_browser:
             webbrowser.open(address)
 
-    serve_review(out, port, who, show_address)
+    serve_review(out, port, who, show_address, team, host)

@@ -30,19 +30,17 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _MOST_BYTES = 4 << 20
-_READS = frozenset({"GET", "HEAD"})
+#: Methods that change nothing.
+READS = frozenset({"GET", "HEAD"})
 #: The header that has the key.
 KEY = "x-cinnabar-key"
 
 
-class Access:
-    """Lets a request through to the `app` if it has the key, and sets the headers of every answer.
+class Guard:
+    """Lets a request through to the `app` if it is not `_refused`, and sets the headers of every answer."""
 
-    hosts: the values of the Host header that are ours, such as 127.0.0.1:8765.
-    """
-
-    def __init__(self, app: ASGIApp, key: str, hosts: Collection[str]) -> None:
-        self._app, self._key, self._hosts = app, key, frozenset(hosts)
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -58,20 +56,32 @@ class Access:
                 message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in given)]
             await send(message)
 
-        refused = self._refused(scope)
+        refused = self._refused(scope) or _too_long(scope)
         await (refused or self._app)(scope, receive, sending)
 
     def _refused(self, scope: Scope) -> Response | None:
         """Returns the answer to a request that the app must not see; None if it may."""
+        raise NotImplementedError
+
+
+class Access(Guard):
+    """Lets a request through to the `app` if it has the key.
+
+    hosts: the values of the Host header that are ours, such as 127.0.0.1:8765.
+    """
+
+    def __init__(self, app: ASGIApp, key: str, hosts: Collection[str]) -> None:
+        super().__init__(app)
+        self._key, self._hosts = key, frozenset(hosts)
+
+    def _refused(self, scope: Scope) -> Response | None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This address is not that of the review page.\n", 421)
-        if not (scope["method"] in _READS and _is_page(scope["path"])) and not self._known(headers):
+        if not (scope["method"] in READS and is_page(scope["path"])) and not self._known(headers):
             return PlainTextResponse("Open the address that `cinnabar review` printed.\n", 403)
-        if scope["method"] not in _READS and not self._own(headers):
+        if scope["method"] not in READS and not self._own(headers):
             return PlainTextResponse("Changes come from the review page alone.\n", 403)
-        if not _bounded(headers.get("content-length", "0")) or "transfer-encoding" in headers:
-            return PlainTextResponse("The request is too long.\n", 413)
         return None
 
     def _known(self, headers: dict[str, str]) -> bool:
@@ -81,11 +91,24 @@ class Access:
         """Returns whether a change comes from the page itself: its origin is this host, and its body is JSON."""
         origin = headers.get("origin")
         near = headers.get("sec-fetch-site", "same-origin") == "same-origin"
-        json = headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
-        return json and near and (origin is None or origin.partition("://")[2].lower() in self._hosts)
+        ours = origin is None or origin.partition("://")[2].lower() in self._hosts
+        return is_json(headers.get("content-type", "")) and near and ours
 
 
-def _is_page(path: str) -> bool:
+def is_json(content_type: str) -> bool:
+    """Returns whether a body of this type is JSON, which no form of another site can send."""
+    return content_type.partition(";")[0].strip().lower() == "application/json"
+
+
+def _too_long(scope: Scope) -> Response | None:
+    headers = dict(scope["headers"])
+    if _bounded(headers.get(b"content-length", b"0").decode("latin-1")) and b"transfer-encoding" not in headers:
+        return None
+    return PlainTextResponse("The request is too long.\n", 413)
+
+
+def is_page(path: str) -> bool:
+    """Returns whether this path is a file of the page, which holds nothing of a document."""
     return path == "/" or path.startswith("/page/")
 
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from cinnabar.apps.review.access import Access
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
+from cinnabar.apps.review.team import Team, TeamAccess
 from cinnabar.apps.server.connections import Connection
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.people.reviewing.review import Review
@@ -25,30 +26,42 @@ HOST = "127.0.0.1"
 
 
 @contextmanager
-def reviewing(out: Path, port: int, who: str) -> Iterator[tuple[ASGIApp, str]]:
+def reviewing(
+    out: Path, port: int, who: str, team: Team | None = None, host: str = HOST
+) -> Iterator[tuple[ASGIApp, str]]:
     """Yields the guarded application over an output folder, and the address that opens it.
 
-    Raises UsageError if the folder holds no results.
+    That of a `team` is for its proxy. Raises UsageError if the folder holds no results.
     """
     key = secrets.token_urlsafe(32)
     improving = Improving(out)
-    with Review(out, who, parser_settings()) as review:
+    with Review(out, who, parser_settings(), team is not None) as review:
+        app = review_app(review, improving)
         hosts = (f"{HOST}:{port}", f"localhost:{port}")
-        app = Access(review_app(review, improving), key, hosts)
+        guarded = Access(app, key, hosts) if team is None else TeamAccess(app, team)
+        shown = f"[{host}]" if ":" in host else host
         try:
-            yield app, f"http://{HOST}:{port}/#{key}"
+            yield guarded, f"http://{shown}:{port}/" + (f"#{key}" if team is None else "")
         finally:
             improving.stop()
 
 
-def serve_review(out: Path, port: int, who: str | None, show_address: Callable[[str], None]) -> None:
-    """Serves the page until SIGINT or SIGTERM; `told` gets its address once it answers.
+def serve_review(
+    out: Path,
+    port: int,
+    who: str | None,
+    show_address: Callable[[str], None],
+    team: Team | None = None,
+    host: str = HOST,
+) -> None:
+    """Serves the page until SIGINT or SIGTERM; `show_address` gets its address once it answers.
 
-    A `port` of 0 takes a free one. Raises UsageError if the port is taken or the folder holds no results.
+    A `port` of 0 takes a free one. Raises UsageError if the port or the `host` cannot be had, or the folder holds no
+    results.
     """
-    with _listening(port) as listener:
+    with _listening(port, host) as listener:
         number = listener.getsockname()[1]
-        with reviewing(out, number, who or _user()) as (app, address):
+        with reviewing(out, number, who or _user(), team, host) as (app, address):
             server = _Server(
                 uvicorn.Config(
                     app,
@@ -58,6 +71,8 @@ def serve_review(out: Path, port: int, who: str | None, show_address: Callable[[
                     http=Connection,
                     ws="none",
                     timeout_graceful_shutdown=3,
+                    # Else uvicorn would take the address of a client from a header that anybody can send.
+                    proxy_headers=False,
                 ),
                 lambda: show_address(address),
             )
@@ -80,14 +95,15 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _listening(port: int) -> Iterator[socket.socket]:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def _listening(port: int, host: str) -> Iterator[socket.socket]:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     with listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((HOST, port))
+            listener.bind((host, port))
         except OSError as error:
-            raise UsageError(f"--port {port}: cannot be used ({error.strerror}); name another, or none") from error
+            reason = f"--port {port} of {host}: cannot be used ({error.strerror}); name another, or none"
+            raise UsageError(reason) from error
         yield listener
 
 

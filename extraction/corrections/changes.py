@@ -28,6 +28,8 @@ class Action(StrEnum):
     OTHER_KIND = "other_kind"
     #: `after` is a new row before this one; stored as the list that it makes.
     INSERT = "insert"
+    #: A second reader has judged each place; `after` is their verdict, the pointer is "".
+    AUDIT = "audit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class Change:
 class Correction:
     """A stored correction; `before` and `after` are JSON texts, None for a place that the record leaves out.
 
-    `undone` is the time at which somebody took it back, None if it is in force. `units` are the places that it fixes.
+    `undone` is the time at which somebody, `undone_by`, took it back; None if it is in force. `units` are the places
+    that it fixes.
     """
 
     identity: str
@@ -66,6 +69,7 @@ class Correction:
     made: datetime
     undone: datetime | None = None
     units: Sequence[Unit] = ()
+    undone_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +108,12 @@ class Reviewed:
 
 
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:
-    """Returns these corrections, oldest first, with the times at which they were taken back."""
-    times = {one.undoes: one.made for one in undone}
-    dated = (replace(one, undone=times.get(one.identity, one.undone)) for one in corrections)
+    """Returns these corrections, oldest first, with the times at which they were taken back, and by whom."""
+    gone = {one.undoes: one for one in undone}
+    dated = (
+        replace(one, undone=gone[one.identity].made, undone_by=gone[one.identity].who) if one.identity in gone else one
+        for one in corrections
+    )
     return tuple(sorted(dated, key=lambda one: one.identity))
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Action, Change, Correction, Reviewed, in_force
+from cinnabar.extraction.corrections.committing import Committer
 from cinnabar.extraction.corrections.conflicts import check_seen, sights
 from cinnabar.extraction.corrections.corrected_rows import check_stored
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
 from cinnabar.extraction.corrections.entries import Step, after_entry, after_waiting_entry
+from cinnabar.extraction.corrections.history import ValueHistory, histories_of
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import guesses_of
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
@@ -31,12 +33,19 @@ _LOOKS = 8
 class Corrector:
     """Corrects the records of an output folder; threads may share it.
 
-    It works while another process runs an extraction into the folder: that run commits the corrections.
+    It works while another process runs an extraction into the folder: that run commits the corrections. With `behind`
+    a thread of its own commits them within seconds, and calls return once they are durable; `close` ends it.
     """
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, behind: bool = False) -> None:
         self._out = out.absolute()
         self._mutex = threading.RLock()
+        self._committer = Committer(self._out) if behind else None
+
+    def close(self) -> None:
+        """Commits what waits, and ends the thread that does."""
+        if self._committer is not None:
+            self._committer.close()
 
     def state(self, document: str, schema_name: str) -> Reviewed:
         """Returns the present record of this document (its digest), with corrections that still wait for their commit.
@@ -44,6 +53,10 @@ class Corrector:
         Raises UsageError if the folder has no outcome of the document under this schema.
         """
         return _reviewed(self._state(document, schema_name))
+
+    def history(self, document: str, schema_name: str) -> list[ValueHistory]:
+        """Returns the history of each place of a document that a correction names. Raises as `state`."""
+        return histories_of(self._state(document, schema_name))
 
     def correct(
         self, document: str, schema_name: str, changes: Sequence[Change], who: str, content: Document | None = None
@@ -130,6 +143,9 @@ class Corrector:
 
     def _commit(self, step: Step) -> Reviewed:
         """Commits and publishes what waits if no run holds the folder; else that run does it."""
+        if self._committer is not None:
+            self._committer.wake()
+            return _reviewed(step.after, step.before)
         # Who finds the folder locked by another correction leaves it to that one, which looks again when it is done.
         for _ in range(_LOOKS):
             if not journal.waiting(self._out, step.entry) or is_locked(self._out):

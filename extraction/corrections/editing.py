@@ -51,7 +51,10 @@ def entry_of_changes(
             raise UsageError("correct: expected other_kind alone, because it stands for the whole document")
         corrections = [] if state.other_kind else [replace(new, pointer=changes[0].pointer)]
     else:
-        corrections = _corrections(out, state, changes, document, new) if changes else []
+        marks = [change for change in changes if change.action is Action.AUDIT]
+        values = [change for change in changes if change.action is not Action.AUDIT]
+        corrections = _corrections(out, state, values, document, new) if values else []
+        corrections += [replace(new, action=Action.AUDIT, after=one.after) for one in marks]
     numbered = (replace(one, identity=f"{identity}-{number}") for number, one in enumerate(corrections))
     return replace(entry, corrections=tuple(numbered))
 

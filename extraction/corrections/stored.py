@@ -11,21 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.corrections.changes import (
-    Action,
-    Correction,
-    Undo,
-    counting_units,
-    in_force,
-    taken_back,
-)
+from cinnabar.extraction.corrections.changes import Action, Correction, Undo, counting_units, in_force, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
+from cinnabar.extraction.corrections.kept_tables import kept_table, latest_outcomes
 from cinnabar.extraction.corrections.units import (
     OUT,
     RecordInWork,
@@ -38,9 +31,7 @@ from cinnabar.extraction.corrections.units import (
 )
 from cinnabar.extraction.store.files import reading
 from cinnabar.extraction.store.manifest import Manifest
-from cinnabar.extraction.store.names import literal
 from cinnabar.extraction.store.records import LeafRow, Outcome, Record
-from cinnabar.extraction.store.snapshot import OFFLINE
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import stored_of
 from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
@@ -256,7 +247,8 @@ def _rows(
         for file in entry.files:
             if file.table == table and file.rows:
                 with reading(out / file.path):
-                    yield from pq.read_table(out / file.path, filters=condition).to_pylist()
+                    kept = kept_table(out / file.path)
+                    yield from (kept if condition is None else kept.filter(condition)).to_pylist()
 
 
 @dataclass(slots=True)
@@ -318,20 +310,15 @@ def _outcomes(
     by_path = {str(out / file.path): entry for entry in committed for file in entry.files if file.table == "outcomes"}
     if not by_path or not documents:
         return
-    sql = (
-        "SELECT document, path, schema_fingerprint, engine_fingerprint, run_id, outcome, coalesce(code, ''),"
-        " coalesce(detail, ''), coalesce(pointers, []), record_json, filename"
-        f" FROM read_parquet([{', '.join(map(literal, by_path))}], union_by_name = true, filename = true)"
-        f" WHERE document IN ({', '.join(map(literal, documents))}) AND outcome <> 'skipped'"
-        " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
-    )
-    with duckdb.connect(config=OFFLINE) as connection:
-        rows = connection.execute(sql).fetchall()
-    for document, path, schema, engine, run_id, status, code, detail, pointers, rejected, file in rows:
+    for row in latest_outcomes(by_path, documents):
+        names = ("document", "path", "schema_fingerprint", "engine_fingerprint", "run_id", "outcome")
+        document, path, schema, engine, run_id, status = (row[name] for name in names)
+        # Older files lack some columns.
+        code, detail, pointers = row["code"] or "", row["detail"] or "", row.get("pointers") or ()
         if status == "quarantined":
-            record = _held(rejected, pointers)
+            record = _held(row["record_json"], pointers)
         else:
-            record = _written(out, by_path[file], document, run_id)
+            record = _written(out, by_path[row["filename"]], document, run_id)
         yield CorrectedState(
             document, name, path, schema, engine, run_id, status, code, detail, tuple(pointers), record
         )

@@ -31,6 +31,7 @@ OnListIncomplete = Literal["flag", "quarantine"]
 Device = Literal["auto", "cpu", "cuda"]
 #: What may fail a run that ended well.
 FailOn = Literal["drift"]
+_PERCENT = r"^(100|\d{1,2}(\.\d{1,6})?)%$"
 
 
 class Options(BaseModel):
@@ -110,6 +111,12 @@ class RunOptions(Options):
         default="1", pattern=r"^(auto|[1-9]\d{0,2})$", description="Engine processes: a number, or auto for one a core."
     )
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
+    # No part of the key either: it marks written records, and changes none.
+    audit: str | None = Field(
+        default=None,
+        pattern=_PERCENT,
+        description="Mark this share of the written documents, such as 5%, at random for a second reader.",
+    )
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
     # Not a field, so that no dump, representation or parameter of a flow holds them.
     _passwords: tuple[str, ...] = PrivateAttr(default=())
@@ -231,8 +238,9 @@ OPTIONS = {**RunPlan.model_fields, **Server.model_fields, **RunOptions.model_fie
 
 def _expected(field: FieldInfo) -> str:
     """Returns the values that a field may have, for an error message."""
-    if any(getattr(one, "pattern", None) for one in field.metadata):
-        return "auto or a number from 1 to 999"
+    patterns = [pattern for one in field.metadata if (pattern := getattr(one, "pattern", None))]
+    if patterns:
+        return "a share such as 5%" if patterns[0] == _PERCENT else "auto or a number from 1 to 999"
     names = get_args(field.annotation) if isinstance(field.default, str) else ()
     if names:
         return f"one of {', '.join(names)}"

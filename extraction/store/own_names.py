@@ -33,7 +33,7 @@ _EXPECTED = {
     "step of a correction": "the id of a step of a correction",
 }
 # The folders for one schema and one version of it, between a table's folder and a batch (names.identifier).
-_FOLDERS = r"(?:/[A-Za-z0-9_]{1,61}){0,2}"
+_FOLDERS = re.compile(r"(?:/[A-Za-z0-9_]{1,61}){0,2}")
 #: The folders that readers of the tables follow names into, and what else lies in an output folder.
 _TABLES = (
     "manifest", "data", "fields", "documents", "outcomes", "runs", "checks", "corrections", "uncorrected", "schemas",
@@ -63,8 +63,12 @@ def own_name(kind: NameKind, name: object) -> str:
 
 def check_batch_path(path: object, table: str, batch: str) -> str:
     """Returns the path of a batch's Parquet file within its output folder. Raises StrangeName if it is another one."""
-    if isinstance(path, str) and re.fullmatch(rf"{re.escape(table)}{_FOLDERS}/{re.escape(batch)}\.parquet", path):
-        return path
+    # One compiled pattern for all: those of each batch would be compiled anew at each look at the folder.
+    tail = f"/{batch}.parquet"
+    if isinstance(path, str) and path.startswith(table) and path.endswith(tail):
+        end = len(path) - len(tail)
+        if end >= len(table) and _FOLDERS.fullmatch(path, len(table), end):
+            return path
     raise StrangeName(f"expected {table}/…/{batch}.parquet, got {str(path)[:200]!r}, which Cinnabar names no file")
 
 

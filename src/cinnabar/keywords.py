@@ -31,6 +31,7 @@ class Options(TypedDict, total=False):
     workers: int
     engines: str
     batch: int
+    audit: str | None
     retry_quarantined: bool
 
 

@@ -8,6 +8,8 @@ if (given) {
   history.replaceState(null, "", location.pathname);
 }
 const KEY = { "x-cinnabar-key": sessionStorage.getItem("key") || "" };
+// Behind a team's proxy there is no key: the cookie of its session tells it who asks.
+const TEAM = KEY["x-cinnabar-key"] === "";
 addEventListener("hashchange", () => location.reload());
 
 // `lost` tells that the server may not have got the request, `overtaken` the places that others have changed meanwhile.
@@ -19,14 +21,15 @@ export class Problem extends Error {
 }
 
 async function answer(response) {
+  const text = await response.text();
   let body = null;
   try {
-    body = await response.json();
+    body = JSON.parse(text);
   } catch {
     body = null;
   }
   if (!response.ok) {
-    const lost = response.status === 403 ? "Open the address that `cinnabar review` printed; this one has no key, or an old one." : "";
+    const lost = ![401, 403].includes(response.status) ? "" : text.startsWith("Open the address") ? "Open the address that `cinnabar review` printed; this one has no key, or an old one." : text.slice(0, 300);
     const told = { lost: lost !== "", overtaken: body?.overtaken || [], gone: response.status === 410 };
     throw new Problem(body?.error || lost || `The server answered ${response.status}.`, told);
   }
@@ -36,7 +39,7 @@ async function answer(response) {
 
 async function asked(path, options = {}) {
   try {
-    return await fetch(path, { credentials: "omit", ...options, headers: { ...KEY, ...options.headers } });
+    return await fetch(path, { credentials: TEAM ? "same-origin" : "omit", ...options, headers: { ...KEY, ...options.headers } });
   } catch {
     throw new Problem("The review server does not answer. Is `cinnabar review` still running?", { lost: true });
   }

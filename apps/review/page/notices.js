@@ -1,6 +1,7 @@
 // What the page tells: a word in passing, and what holds for the document that is looked at.
 
 import { html, useCallback, useEffect, useState } from "./vendor/preact-htm.mjs";
+import { Why } from "./team.js";
 import { shown, titleAt } from "./values.js";
 
 export function useToast() {
@@ -41,6 +42,7 @@ export function Notices({ state, pending, lost, again, undo, errors, stops, focu
   const known = new Set(stops.map((one) => one.pointer));
   const loose = [...errors].filter(([pointer]) => !known.has(pointer));
   return html`<div class="notices">
+    <${Why} state=${state} />
     ${overtaken.map((one) => html`<${Overtaken} one=${one} stops=${stops} takeMine=${takeMine} takeTheirs=${takeTheirs} />`)}
     ${state.outcome === "quarantined" && html`<div class="notice held"><strong>■ Held back: ${state.code.replaceAll("_", " ")}</strong>${state.detail && html`<p><bdi>${state.detail}</bdi></p>`}
       ${state.pointers.length > 0 && html`<p>${state.pointers.slice(0, 12).map((pointer) => html`<button type="button" class="chip" onClick=${() => known.has(pointer) && focusOn(pointer)}>${pointer || "/"}</button>`)}</p>`}</div>`}

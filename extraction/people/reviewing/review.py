@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
+from cinnabar.extraction.corrections.history import ValueHistory
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.people.reviewing.blocks import block_text, blocks_of
@@ -27,6 +29,7 @@ from cinnabar.extraction.people.reviewing.listing import (
 )
 from cinnabar.extraction.people.reviewing.picking import picked_values
 from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json
+from cinnabar.extraction.people.reviewing.stopping import why_stopped
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas.automata.canonical import json_text, parse
@@ -34,7 +37,11 @@ from cinnabar.schemas.errors import Overtaken, RunError, UsageError
 
 # Seconds between two looks for new commits, and states that are kept.
 _REFRESH, _KEPT = 1.0, 64
-_ACTIONS = {str(one): one for one in Action}
+# The rest after a look, in the time that it took.
+_RESTS = 5.0
+# What the page asks for place by place; an audit has a request of its own.
+_ACTIONS = {str(one): one for one in Action if one is not Action.AUDIT}
+_NO_VALUES = (Action.ACCEPT, Action.OTHER_KIND, Action.AUDIT)
 # The most steps of a pointer.
 _DEEPEST = 100
 
@@ -49,7 +56,7 @@ class AskedChange:
 
     action: str
     pointer: str
-    seen: str
+    seen: str | None
     after: str | None = None
     spans: Sequence[tuple[int, int]] = ()
 
@@ -57,14 +64,15 @@ class AskedChange:
 class Review:
     """An output folder under review. Threads may share it. A context manager.
 
-    `who` is the name that corrections carry. Raises UsageError if the folder holds no results.
+    `who` is the name that corrections carry. For a `team` they are committed behind the answers (`Corrector`). Raises
+    UsageError if the folder holds no results.
     """
 
-    def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT) -> None:
+    def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT, team: bool = False) -> None:
         self.out, self.who = out, who
         self._listing = Listing(out)
         self._contents = Contents(out, settings)
-        self._corrector = Corrector(out)
+        self._corrector = Corrector(out, behind=team)
         self._forms: dict[str, dict[str, Any]] = {}
         self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -85,12 +93,18 @@ class Review:
         """Ends the processes and threads of the review."""
         self._ended.set()
         self._refreshing.join()
+        self._corrector.close()
         self._contents.close()
         self._listing.close()
 
+    @property
+    def snapshot(self) -> int:
+        """Returns the number of the newest commit that the list knows."""
+        return self._listing.snapshot
+
     def overview(self) -> dict[str, Any]:
         """Returns the folder's name, its schemas, codes and flags with numbers of documents, and the snapshot."""
-        return {"folder": str(self.out), "who": self.who, "snapshot": self._listing.snapshot, **self._listing.facets()}
+        return {"folder": str(self.out), "snapshot": self.snapshot, **self._listing.facets()}
 
     def sort(self, selection: ListSelection) -> SortedList:
         """Makes a list of documents, whose order then stands."""
@@ -100,9 +114,9 @@ class Review:
         """Returns a part of a list of documents. Raises ListGone."""
         return self._listing.page(name, start, count)
 
-    def next_place(self, name: str, after: int) -> NextPlace:
-        """Returns the next place of a list that nobody has reviewed. Raises ListGone."""
-        return self._listing.next_place(name, after)
+    def next_place(self, name: str, after: int, taken: Collection[tuple[str, str]] = ()) -> NextPlace:
+        """Returns the next place of a list that nobody has reviewed, and that is not `taken`. Raises ListGone."""
+        return self._listing.next_place(name, after, taken)
 
     def state(self, document: str, schema: str) -> dict[str, Any]:
         """Returns the record of a document with its form, its evidence and its corrections.
@@ -141,23 +155,48 @@ class Review:
         content = self._document(row)
         return picked_values(place_at(self._form(row), pointer), content.text, _spans_of(content, asked))
 
-    def correct(self, document: str, schema: str, asked: Sequence[AskedChange]) -> dict[str, Any]:
+    def correct(self, document: str, schema: str, asked: Sequence[AskedChange], who: str = "") -> dict[str, Any]:
         """Applies changes together and returns the new state, with `moved` (`Reviewed`).
 
-        Raises Overtaken with both values if a place has changed since it was seen, Refused with the places if the
-        record would break its schema, and UsageError for a change that is malformed.
+        `who` is the name on the corrections, if not that of the review. Raises Overtaken with both values if a place
+        has changed since it was seen, Refused with the places if the record would break its schema, and UsageError for
+        a change that is malformed.
         """
         row = self._listing.row(document, schema)
         content = self._document(row) if any(one.spans for one in asked) else None
         changes = [self._change(row, one, content) for one in asked]
         with self._forgetting_if_overtaken(row):
-            return self._after(row, self._corrector.correct(document, schema, changes, self.who, content))
+            return self._after(row, self._corrector.correct(document, schema, changes, who or self.who, content))
 
-    def undo(self, document: str, schema: str, identities: Sequence[str] | None, seen: str) -> dict[str, Any]:
+    def judge(self, document: str, schema: str, asked: Sequence[AskedChange], who: str) -> None:
+        """Applies the corrections of a second reader together with their verdict. Raises the errors of `correct`."""
+        row = self._listing.row(document, schema)
+        changes = [Change(Action(one.action), one.pointer, one.after, (), one.seen) for one in asked]
+        with self._forgetting_if_overtaken(row):
+            self._after(row, self._corrector.correct(document, schema, changes, who))
+
+    def history(self, document: str, schema: str) -> list[ValueHistory]:
+        """Returns the history of each value of a document that a person looked at."""
+        row = self._listing.row(document, schema)
+        return self._corrector.history(document, schema) if row["opened"] else []
+
+    def has(self, document: str, schema: str) -> bool:
+        """Returns whether the folder has this document under this schema. Raises UsageError if not."""
+        return bool(self._listing.row(document, schema))
+
+    def forgotten(self, document: str, schema: str) -> None:
+        """Drops what is kept of a document that was forgotten or released, and reads the folder again."""
+        with self._lock:
+            self._states.pop((document, schema), None)
+        self._listing.refresh()
+
+    def undo(
+        self, document: str, schema: str, identities: Sequence[str] | None, seen: str, who: str = ""
+    ) -> dict[str, Any]:
         """Takes corrections of a document back, all without `identities`, and returns the new state."""
         row = self._listing.row(document, schema)
         with self._forgetting_if_overtaken(row):
-            return self._after(row, self._corrector.undo(document, schema, identities, self.who, seen))
+            return self._after(row, self._corrector.undo(document, schema, identities, who or self.who, seen))
 
     @contextmanager
     def _forgetting_if_overtaken(self, row: Mapping[str, Any]) -> Iterator[None]:
@@ -203,7 +242,7 @@ class Review:
         leaves: list[dict[str, Any]] = []
         if reviewed is not None and record is not None:
             leaves = held_leaves_json(record, reviewed.guesses) if held else leaves_json(record)
-        return {
+        state = {
             "document": row["document"],
             "opened": row["opened"],
             "path": row["path"],
@@ -225,6 +264,7 @@ class Review:
             "seen": {} if reviewed is None else dict(reviewed.seen),
             "marks": _marks_json(_marks(made)),
         }
+        return state | {"why": why_stopped(state)}
 
     def _form(self, row: Mapping[str, Any]) -> dict[str, Any]:
         fingerprint = row["schema_fingerprint"]
@@ -255,11 +295,15 @@ class Review:
         return {place: _marks(made) for place, made in by_document.items()}
 
     def _refresh(self) -> None:
-        while not self._ended.wait(_REFRESH):
+        rest = _REFRESH
+        while not self._ended.wait(rest):
+            begun = time.monotonic()
             if self._listing.refresh():
                 self._listing.mark(self._stored_marks())
                 with self._lock:
                     self._states.clear()
+            # A large folder is not read again all the time while people correct it.
+            rest = max(_REFRESH, _RESTS * (time.monotonic() - begun))
 
 
 def _spans_of(document: Document, asked: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
@@ -280,7 +324,7 @@ def _canonical(pointer: str, text: str) -> str:
 
 def _marks(corrections: Sequence[Correction]) -> Marks:
     inforce = [one for one in corrections if one.undone is None]
-    changed = {one.pointer for one in inforce if one.action not in (Action.ACCEPT, Action.OTHER_KIND)}
+    changed = {one.pointer for one in inforce if one.action not in _NO_VALUES}
     other = any(one.action == Action.OTHER_KIND for one in inforce)
     whole = any(one.action == Action.ACCEPT and one.pointer == "" for one in inforce)
     return Marks(reviewed=other or whole, corrected=len(changed), other_kind=other)

@@ -28,6 +28,8 @@ _REASONS = {
     "too_slow": "The model worked on it for longer than --max-seconds.",
     "internal_error": "The program failed on this document; that is a defect of the program.",
 }
+#: What each code of quarantine means.
+MEANINGS = CODES | _REASONS
 # The most differences from earlier runs that are told.
 _MOST_DRIFT = 40
 
@@ -40,7 +42,7 @@ def report_page(data: RunData, folders: Sequence[Path]) -> str:
         address_of=partial(_address, folders=folders),
         stages=[(label, data.stages[name]) for name, label in _STAGES.items() if name in data.stages],
         within=[(name.partition("/")[2], value) for name, value in data.stages.items() if "/" in name and value > 0],
-        meanings=CODES | _REASONS,
+        meanings=MEANINGS,
         advice=ADVICE,
         bins=BINS,
         empty_flag=EMPTY,

@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from cinnabar.extraction.run.report.audit import AuditFigure, audit_figures, audit_runs
 from cinnabar.extraction.run.report.drift import (
     LEAST_DISTANCE,
     LEAST_SHARE,
@@ -119,6 +120,8 @@ class RunData:
     empty: int = 0
     #: Written documents with a list of another length than they tell, with what they tell.
     incomplete: Sequence[Example] = ()
+    #: How many values are right by the second reader's audit, None if the run marked no documents.
+    audit: AuditFigure | None = None
 
     @property
     def read(self) -> int:
@@ -221,7 +224,13 @@ class _Gathering:
             stages=stages,
             empty=self._empty(),
             incomplete=self._incomplete(),
+            audit=self._audit(),
         )
+
+    def _audit(self) -> AuditFigure | None:
+        share = audit_runs(self._connection).get(self._run)
+        figures = audit_figures(self._connection, {self._run: share}) if share else []
+        return next((one for one in figures if one.schema_name == self._schema), None)
 
     def _outcomes(self) -> tuple[dict[str, int], dict[str, int]]:
         outcomes: dict[str, int] = {}
@@ -366,7 +375,7 @@ class _Gathering:
         # What a person decided on the document's values under this schema; the last decision counts.
         for at, seen, changed in self._rows(
             "WITH decided AS (SELECT document, pointer, arg_max(action, made) AS action FROM corrections"
-            " WHERE schema_name = ? AND undone IS NULL GROUP BY 1, 2),"
+            " WHERE schema_name = ? AND undone IS NULL AND action <> 'audit' GROUP BY 1, 2),"
             f" own AS (SELECT document, pointer, {_BIN} AS bin FROM own_values"
             " WHERE run_id = ? AND origin <> 'human')"
             " SELECT bin, count(*), count(*) FILTER (d.action IN ('value', 'absent')) FROM own"
