@@ -56,11 +56,15 @@ class Entry:
 
 @dataclass(slots=True)
 class PageEntries:
-    """The entries of a page; `flatten` says that its annotations have to be drawn into it."""
+    """The entries of a page; `flatten` says that its annotations have to be drawn into it.
+
+    widgets: the boxes of all fields of the form, as those of entries.
+    """
 
     fields: list[Entry] = field(default_factory=list)
     notes: list[Entry] = field(default_factory=list)
     files: list[Any] = field(default_factory=list)
+    widgets: list[tuple[float, float, float, float]] = field(default_factory=list)
     flatten: bool = False
     cut: bool = False
 
@@ -81,6 +85,7 @@ def page_entries(page: Any, form: Any, groups: set[str]) -> PageEntries:
             kind = pdfium.FPDFAnnot_GetSubtype(annotation)
             if kind == pdfium.FPDF_ANNOT_WIDGET:
                 entries.flatten = True
+                entries.widgets.append(_box(annotation))
                 if form is not None and (entry := _field(annotation, form, groups)) is not None:
                     entries.fields.append(entry)
             elif kind in _WRITTEN:

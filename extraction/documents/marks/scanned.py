@@ -1,0 +1,145 @@
+"""Finds the marks on the picture of a page: squares by their sides, circles by their likes, and lines to write on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from cinnabar.extraction.documents.marks.ink import Mark, Pixels
+from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, marks_of
+from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks
+
+_Boxes = npt.NDArray[np.float64]
+
+# Pixels to a point in which marks are looked for: 200 dots an inch.
+_SCALE = 200 / 72
+# The shortest side of a box in points, and how far its two sides may differ.
+_LEAST, _ASPECT = 6.0, 1.3
+# Beyond so many short strokes a page is a picture.
+_MAX_RUNS = 4_000
+# Points of a line without a break; in a line of letters no piece is so long.
+_PIECE = 12.0
+# A circle has a likeness of at least this share with its pattern.
+_LIKE = 0.8
+
+
+def scanned_marks(grey: Pixels, scale: float, words: _Boxes, layered: bool = False) -> list[Mark]:
+    """Returns the boxes on a page with their states, and the lines to write on, in points.
+
+    grey: [H, W], `scale` pixels to a point. words: [W, 4] the boxes of the page's words in points; letters of words are
+    no boxes. layered: the words are those of a text layer, which may hold readings of handwriting.
+    """
+    cv2.setNumThreads(1)
+    zoom = min(1.0, _SCALE / scale)
+    if zoom < 1.0:
+        size = max(1, round(grey.shape[1] * zoom)), max(1, round(grey.shape[0] * zoom))
+        grey = np.asarray(cv2.resize(grey, size, interpolation=cv2.INTER_AREA), np.uint8)
+    scale *= zoom
+    if min(grey.shape) < 3 * MOST * scale:
+        return []
+    block = round(6 * _LEAST * scale) | 1
+    dark = cv2.adaptiveThreshold(grey, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, block, 22)
+    places = [(x0 / scale, y0 / scale, x1 / scale, y1 / scale) for x0, y0, x1, y1 in _places(dark, scale)]
+    boxes = [place for place in places if not _is_letter(place, words)]
+    return [*marks_of(grey, scale, boxes), *line_marks(grey, scale, _rules(dark, scale), words, layered)]
+
+
+def _places(dark: Pixels, scale: float) -> Iterator[Place]:
+    yield from _squares(dark, scale)
+    yield from _circles(dark, scale)
+
+
+def _rules(dark: Pixels, scale: float) -> list[Rule]:
+    """Returns the level lines of a page that are not part of a longer one, in points."""
+    # Pixels with paper above: of letters few are left side by side.
+    bare = cv2.subtract(dark, _moved(cv2.dilate(dark, np.ones((round(1.5 * scale), 1), np.uint8)), round(2.5 * scale)))
+    thick = cv2.dilate(bare, np.ones((3, 1), np.uint8))
+    level = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, round(_PIECE * scale)), np.uint8))
+    # A leaning line falls into pieces, one below the other, which touch again when they are made higher and longer.
+    level = cv2.dilate(level, np.ones((3, round(12 * scale)), np.uint8))
+    _, _, stats, _ = cv2.connectedComponentsWithStats(level, connectivity=8)
+    x, y, wide, high = (stats[1:, at] / scale for at in range(4))
+    fits = (wide >= SHORTEST) & (wide <= LONGEST) & (high < 3.0 + 0.06 * wide)
+    return [(x[at] + 6, x[at] + wide[at] - 6, y[at] + high[at] / 2) for at in np.flatnonzero(fits).tolist()]
+
+
+def _moved(dark: Pixels, down: int) -> Pixels:
+    """Returns the pixels moved down."""
+    return np.concatenate([np.zeros_like(dark[:down]), dark[:-down]])
+
+
+def _squares(dark: Pixels, scale: float) -> Iterator[Place]:
+    """Yields places between two short level strokes that lie one below the other, and solid squares."""
+    least, most = _LEAST * scale, MOST * scale
+    # A stroke of a leaning page is level for a few pixels only; its neighbours above and below count with it.
+    thick = cv2.dilate(dark, np.ones((3, 1), np.uint8))
+    level = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, round(0.85 * least)), np.uint8))
+    count, _, stats, _ = cv2.connectedComponentsWithStats(level, connectivity=8)
+    x, y, wide, high = (stats[1:, at].astype(np.float64) for at in range(4))
+    fits = (wide >= 0.85 * least) & (wide <= 1.15 * most) & (high <= 1.15 * most)
+    if not 0 < int(fits.sum()) <= _MAX_RUNS:
+        return
+    x, y, wide, high = x[fits], y[fits], wide[fits], high[fits]
+    for at in np.flatnonzero(high > 0.7 * wide).tolist():
+        yield x[at], y[at] + 1, x[at] + wide[at] - 1, y[at] + high[at] - 2
+    order = np.argsort(y)
+    x, y, wide, high = x[order], y[order], wide[order], high[order]
+    begins = np.searchsorted(y, y + 0.7 * least)
+    ends = np.searchsorted(y, y + _ASPECT * np.minimum(wide * 1.15, most), side="right")
+    for top in range(len(x)):
+        below = np.arange(begins[top], ends[top])
+        side = np.maximum(wide[top], wide[below])
+        down = y[below] + high[below] - 2 - y[top]
+        beside = (np.abs(x[below] - x[top]) < 0.25 * side) & (
+            np.abs(x[below] + wide[below] - x[top] - wide[top]) < 0.25 * side
+        )
+        square = (down > side / _ASPECT) & (down < _ASPECT * side)
+        for at in below[beside & square].tolist():
+            yield (
+                (x[top] + x[at]) / 2, y[top] + 1, (x[top] + wide[top] + x[at] + wide[at]) / 2 - 1, y[at] + high[at] - 2
+            )  # fmt: skip
+
+
+def _circles(dark: Pixels, scale: float) -> Iterator[Place]:
+    """Yields circles, and other places where most of the outline of a clean circle on the page is found again."""
+    contours, tree = cv2.findContours(dark, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+    if tree is None:
+        return
+    sizes: list[int] = []
+    for contour, (_, _, child, parent) in zip(contours, tree[0], strict=True):
+        x, y, wide, high = cv2.boundingRect(contour)
+        inside = _LEAST * scale <= min(wide, high) and max(wide, high) <= min(MOST * scale, 1.15 * min(wide, high))
+        if parent >= 0 or child < 0 or not inside:
+            continue
+        around = cv2.arcLength(contour, True)
+        hole = max(cv2.contourArea(contours[child]), 0.0)
+        area = cv2.contourArea(contour)
+        if 4 * np.pi * area / around**2 > 0.8 and hole > 0.5 * area and area < 0.86 * wide * high:
+            sizes.append(round((wide + high) / 2))
+    for size in sorted(set(sizes), key=sizes.count)[-2:]:
+        if sizes.count(size) + sizes.count(size - 1) + sizes.count(size + 1) >= 1:
+            yield from _rings(dark, size)
+
+
+def _rings(dark: Pixels, size: int) -> Iterator[Place]:
+    """Yields the places where most of a ring of this diameter in pixels is dark."""
+    pattern = np.zeros((size + 4, size + 4), np.float32)
+    cv2.circle(pattern, ((size + 3) // 2, (size + 3) // 2), (size - 2) // 2, 1.0, 1, cv2.LINE_AA)
+    thick = cv2.dilate(dark, np.ones((2, 2), np.uint8)).astype(np.float32) / 255
+    like = cv2.matchTemplate(thick, pattern / pattern.sum(), cv2.TM_CCORR)
+    peaks = (like >= _LIKE) & (like >= cv2.dilate(like, np.ones((size, size), np.uint8)))
+    for y, x in np.argwhere(peaks)[: 4 * MAX_FOUND].tolist():
+        yield x + 1.5, y + 1.5, x + size + 1.5, y + size + 1.5
+
+
+def _is_letter(place: Place, words: _Boxes) -> bool:
+    """Returns True for a place that a word reaches beyond on both sides."""
+    if not len(words):
+        return False
+    x0, top, x1, bottom = place
+    middle, reach = (top + bottom) / 2, 0.4 * (x1 - x0)
+    level = (words[:, 1] < middle) & (words[:, 3] > middle)
+    return bool((level & (words[:, 0] < x0 - reach) & (words[:, 2] > x1 + reach)).any())
