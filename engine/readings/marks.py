@@ -1,0 +1,232 @@
+"""Reads the marks of a form from its text: ticked and empty boxes with their labels, and lines that are signed.
+
+A box stands before or behind its label. A box for yes and one for no that follow each other answer the question around
+them. Boxes behind a name take their labels from the line of heads above them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from cinnabar.engine.readings.folding import exact_key, loose_key
+
+Interval = tuple[int, int]
+
+_YES = frozenset("yes y true ja oui si sim tak ano".split())
+_NO = frozenset("no n false nein non nao nee nie ne".split())
+# Boxes of all kinds of type, ticked and empty, one in doubt, a line that is written on, and one that is not.
+_MARK = re.compile(
+    r"(?P<ticked>[☒☑■✓✔]|[\[(][ _]?[xX✓✔•*][ _]?[\])]|(?<![^\W_])_+[xX✓✔]_+(?![^\W_]))|"
+    r"(?P<empty>[☐□❏❐❑❒◻]|\[[ _]{0,3}\]|\([ _]{1,3}\))|(?P<doubt>⍰)|"
+    r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S))"
+)
+_LOW = re.compile(r"(?<![\w])_{1,6}(?=[ \t]?\w)")
+_CHUNK = re.compile(r"\S+(?:[ \t]\S+)*")
+_WORD = re.compile(r"[^\W_]+")
+# Lines above a box that its question may stand on, and those that the heads of a column may stand above.
+_ABOVE, _HEADS = 3, 40
+_MAX_MARKS, _MAX_LABEL = 2_000, 300
+_KINDS = {"ticked": True, "empty": False, "doubt": None, "written": True, "blank": False}
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRead:
+    """A box or a line with the words that say what it is for, or a pair of boxes for yes and no with its question.
+
+    state: true if it is ticked or written on, None in doubt. spans: of the mark that tells the state, and its label.
+    line: it is a line to write on. group: boxes of one list have the same number.
+    """
+
+    state: bool | None
+    label: str
+    spans: tuple[Interval, ...]
+    line: bool = False
+    group: int = 0
+
+
+@dataclass(slots=True)
+class _Box:
+    state: bool | None
+    place: Interval
+    is_line: bool
+    row: int
+    label: Interval = (0, 0)
+    question: list[Interval] = field(default_factory=list)
+
+
+def words_of(text: str) -> list[str]:
+    """Returns the words of a text without case and accents, in its order."""
+    return _WORD.findall(loose_key(exact_key(text)))
+
+
+def marks_in(text: str, covered: Collection[Interval] = ()) -> list[MarkRead]:
+    """Returns the marks of a text, pairs of yes and no as one.
+
+    covered: characters [start, end) that are a misread mark, and so no part of a label.
+    """
+    letters = list(text)
+    for start, end in covered:
+        letters[start:end] = " " * (end - start)
+    text = "".join(letters)
+    boxes: list[_Box] = []
+    rows = [(match.start(), match.end()) for match in re.finditer(r"[^\n]+", text)]
+    found = [_boxes_of(text, row, number) for number, row in enumerate(rows)]
+    for number, own in enumerate(found):
+        if own and len(boxes) < _MAX_MARKS:
+            _label(text, rows, found, number)
+            boxes += own
+    return list(_answers(text, rows, found, boxes))
+
+
+def _boxes_of(text: str, row: Interval, number: int) -> list[_Box]:
+    begin, end = row
+    marks = list(_MARK.finditer(text, begin, end))
+    own = [_Box(_KINDS[one.lastgroup or ""], one.span(), one.lastgroup in ("written", "blank"), number) for one in marks]
+    if any(one["ticked"] and "_" in one[0] for one in marks):
+        taken = [box.place for box in own]
+        low = [one.span() for one in _LOW.finditer(text, begin, end)]
+        own += [_Box(False, at, False, number) for at in low if not any(at[0] < b and at[1] > a for a, b in taken)]
+    return sorted(own, key=lambda box: box.place)
+
+
+def _chunks(text: str, begin: int, end: int) -> list[Interval]:
+    """Returns the parts of a line between gaps of two blanks and more."""
+    return [match.span() for match in _CHUNK.finditer(text, begin, end)]
+
+
+def _says(text: str, place: Interval) -> bool | None:
+    """Returns whether a label is a yes or a no; None for any other."""
+    words = words_of(text[slice(*place)])
+    if not 0 < len(words) <= 3:
+        return None
+    return True if words[0] in _YES else False if words[0] in _NO else None
+
+
+def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int) -> None:
+    """Gives the boxes of a line their labels and, before the first of them, the question."""
+    boxes, (begin, end) = found[number], rows[number]
+    ends = [begin, *(box.place[1] for box in boxes)]
+    starts = [*(box.place[0] for box in boxes), end]
+    parts = [_chunks(text, a, b) for a, b in zip(ends, starts, strict=True)]
+    bare = not any(parts[1:])
+    if len(boxes) > 1 and bare and not boxes[0].is_line:
+        heads = _heads(text, rows, found, number, len(boxes))
+        for box, head in zip(boxes, heads, strict=True):
+            box.label, box.question = head, parts[0]
+        return
+    before = not parts[-1] and bool(parts[0]) or _answers_before(text, parts)
+    for at, box in enumerate(boxes):
+        own, ahead = (parts[at], parts[at]) if before else (parts[at + 1], parts[at])
+        if not own:
+            if box.is_line and ahead:
+                box.label = ahead[-1]
+            continue
+        if before:
+            box.label, box.question = _split_last(text, own)
+        else:
+            box.label = own[0]
+            box.question = ahead if at == 0 else ahead[1:]
+            if box.is_line and ahead:
+                box.label = ahead[-1]
+        if box.is_line and before:
+            box.label = own[-1]
+    last = boxes[-1]
+    if not before and len(parts[-1]) > 1 and not any(box.question for box in boxes):
+        # A question behind its boxes.
+        boxes[0].question = parts[-1][1:]
+    if not before and len(boxes) == 1 and not parts[1] and parts[0] and not last.is_line:
+        last.label = parts[0][-1]
+
+
+def _answers_before(text: str, parts: Sequence[list[Interval]]) -> bool:
+    """Returns True if the labels before two boxes say yes and no, and those behind them do not."""
+    ahead = [_says(text, _split_last(text, part)[0]) for part in parts[:-1] if part]
+    behind = [_says(text, part[0]) for part in parts[1:] if part]
+    return sum(one is not None for one in ahead) > sum(one is not None for one in behind)
+
+
+def _split_last(text: str, part: list[Interval]) -> tuple[Interval, list[Interval]]:
+    """Returns the label that ends a part of a line, a yes or no alone if it ends with one, and what stands before."""
+    begin, end = part[-1]
+    word = re.search(r"\S+$", text[begin:end])
+    if word is not None and word.start() and _says(text, (begin + word.start(), end)) is not None:
+        return (begin + word.start(), end), [*part[:-1], (begin, begin + word.start())]
+    return part[-1], part[:-1]
+
+
+def _heads(
+    text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int, count: int
+) -> list[Interval]:
+    """Returns the heads of so many columns: the last parts of the nearest line above that has as many and no box."""
+    for above in range(number - 1, max(-1, number - 1 - _HEADS), -1):
+        if found[above]:
+            continue
+        parts = _chunks(text, *rows[above])
+        if len(parts) < count:
+            parts = [match.span() for match in re.finditer(r"\S+", text[: rows[above][1]][rows[above][0] :])]
+            parts = [(a + rows[above][0], b + rows[above][0]) for a, b in parts]
+            if not all(_says(text, part) is not None for part in parts[-count:]):
+                continue
+        if len(parts) >= count:
+            return parts[-count:]
+    return [(0, 0)] * count
+
+
+def _answers(
+    text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], boxes: Sequence[_Box]
+) -> Iterator[MarkRead]:
+    at, group = 0, 0
+    while at < len(boxes):
+        box = boxes[at]
+        following = boxes[at + 1] if at + 1 < len(boxes) else None
+        if at and box.row > boxes[at - 1].row + 1 or (at and box.question):
+            group += 1
+        if box.is_line:
+            yield _read_line(text, rows, box)
+        elif following is not None and _is_pair(text, box, following):
+            yield _pair(text, rows, found, box, following)
+            at, group = at + 1, group + 1
+        else:
+            yield MarkRead(box.state, text[slice(*box.label)][:_MAX_LABEL], _spans(box), group=group)
+        at += 1
+
+
+def _is_pair(text: str, box: _Box, following: _Box) -> bool:
+    says = {_says(text, box.label), _says(text, following.label)}
+    near = following.row == box.row or (following.row == box.row + 1 and not following.question)
+    return says == {True, False} and near and not following.is_line
+
+
+def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one: _Box, other: _Box) -> MarkRead:
+    yes, no = (one, other) if _says(text, one.label) else (other, one)
+    state = None if yes.state is None or no.state is None or yes.state == no.state else yes.state
+    telling = yes if state else no
+    asked = one.question
+    # A question of several lines ends on the line of its boxes or above it.
+    above = []
+    for row in range(one.row - 1, max(-1, one.row - 1 - _ABOVE), -1):
+        if found[row] or (asked and "\n\n" in text[rows[row][1] : rows[row + 1][0]]):
+            break
+        above.insert(0, rows[row])
+        if "\n\n" in text[rows[row - 1][1] : rows[row][0]] if row else True:
+            break
+    if asked and one.label[0] < asked[0][0]:
+        above = []
+    label = " ".join(text[slice(*place)].strip() for place in [*above, *asked])
+    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling))
+
+
+def _read_line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:
+    """Returns a line to write on; its label stands beside it or, if nothing does, below it."""
+    begin, end = rows[box.row]
+    label = box.label
+    if label == (0, 0) and box.row + 1 < len(rows):
+        label = rows[box.row + 1]
+    words = text[slice(*label)]
+    return MarkRead(box.state, words[:_MAX_LABEL], _spans(replace(box, label=label)), line=True)
+
+
+def _spans(box: _Box) -> tuple[Interval, ...]:
+    return tuple(sorted(place for place in {box.place, box.label} if place[1] > place[0]))

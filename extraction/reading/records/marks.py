@@ -1,0 +1,210 @@
+"""Gives boolean fields and choices the state of the boxes beside their labels; a box in doubt makes them null.
+
+A field and a label belong together if their words do, and if no other label is as near to the field, and no other field
+to the label. Fields that no label is near to keep what the model read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_of
+from cinnabar.engine.request import Filled, Leaf
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.reading.records.facts import put_value
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape
+
+# The confidence of a value from a box, and of a null from one in doubt: their shares of right ones in `bench.marks`.
+_SURE, _DOUBT = 0.98, 0.8
+# The least likeness of a field and a label, and how much nearer they are than others.
+_LIKE, _NEARER = 0.5, 0.04
+# Words are of one family if they begin alike, by so many letters and this share of the shorter one.
+_STEM, _SHARE = 4, 0.66
+# The signs of boxes and lines that the parser puts into a text; without any there is nothing to read.
+_SIGNS = frozenset("☐☒☑⍰✍□■❏❐❑❒◻✓✔[(_/")
+_MOST_TEXT = 2_000_000
+_Words = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A field of the document: its place, its slot, and the words of its name, its title and its description."""
+
+    pointer: str
+    slot: Slot
+    optional: bool
+    names: tuple[_Words, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the boxes say of a field: a JSON text, None in doubt, and the places that tell it."""
+
+    text: str | None
+    spans: tuple[Interval, ...]
+
+
+def with_marks(form: Form, filled: Filled, document: Document, kept: Collection[str] = ()) -> Filled:
+    """Returns a record whose boolean fields and choices have the states of the document's boxes.
+
+    Fields within lists and alternatives, those that are known or facts, and the places that are `kept` stay. So does
+    the record if its schema does not allow what the boxes say.
+    """
+    fields = [one for one in _asked(form.root, "", False) if one.pointer not in kept]
+    if not fields or len(document.text) > _MOST_TEXT or _SIGNS.isdisjoint(document.text):
+        return filled
+    told = _told(fields, marks_in(document.text, _misread(document)))
+    leaves, record = dict(filled.leaves), parse(filled.record)
+    for one in fields:
+        leaf = leaves.get(one.pointer)
+        if one.pointer in told and leaf is not None and leaf.origin not in ("known", "fact"):
+            leaves[one.pointer] = _leaf(one, told[one.pointer], leaf)
+            _write(record, one, leaves[one.pointer])
+    if leaves == filled.leaves:
+        return filled
+    try:
+        text = fit(form, record).text
+    except NotAccepted:
+        return filled
+    allowed = form.judge is None or form.judge.accepts(parse(text))
+    return replace(filled, record=text, leaves=leaves) if allowed else filled
+
+
+def _leaf(asked: _Asked, told: _Told, own: Leaf) -> Leaf:
+    slot = asked.slot
+    if told.text is not None:
+        return Leaf(told.text, _SURE, told.spans, posterior=_SURE, slot=slot.index, demanded=own.demanded)
+    if slot.nullable or asked.optional:
+        text = "null" if slot.nullable else None
+        return Leaf(text, _DOUBT, (), "absent", absence=_DOUBT, slot=slot.index, demanded=own.demanded)
+    return Leaf(own.text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
+
+
+def _write(record: Any, asked: _Asked, leaf: Leaf) -> None:
+    if leaf.text is None:
+        put_value(record, asked.pointer)
+    else:
+        put_value(record, asked.pointer, parse(leaf.text))
+
+
+def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_Asked]:
+    if isinstance(node, ObjectNode):
+        for place in node.properties:
+            yield from _asked(place.node, f"{pointer}/{escape(place.name)}", not place.required)
+    elif isinstance(node, Slot) and node.binding is None and len(node.options) > 1:
+        name = pointer.rsplit("/", 1)[-1]
+        spaced = "".join(f" {c}" if c.isupper() and not before.isupper() else c for before, c in zip(" " + name, name))
+        names = (spaced.replace("_", " "), node.title, node.description)
+        yield _Asked(pointer, node, optional, tuple(filter(None, map(words_of, names))))
+
+
+def _misread(document: Document) -> list[Interval]:
+    """Returns the characters that lie within a box of the page: OCR reads a box as a letter."""
+    words = document.words
+    signs = [at for at in range(len(words)) if document.text[words.start[at]] in "☐☒⍰"] if len(words) else []
+    covered: list[Interval] = []
+    for at in signs:
+        box = words.box[at]
+        for near in range(max(0, at - 2), min(len(words), at + 3)):
+            start, end, other = int(words.start[near]), int(words.end[near]), words.box[near]
+            if near == at or words.part[near] != words.part[at] or not np.isfinite([*box, *other]).all():
+                continue
+            middle = (other[1] + other[3]) / 2
+            if not box[1] - 4 < middle < box[3] + 4 or other[2] <= other[0]:
+                continue
+            left, right = max(box[0] - 1, other[0]), min(box[2] + 1, other[2])
+            share = float(max(0.0, right - left) / (other[2] - other[0]))
+            count = round(share * (end - start))
+            if share > 0.6:
+                covered.append((start, end))
+            elif count and left <= other[0] + 1:
+                covered.append((start, start + count))
+            elif count and right >= other[2] - 1:
+                covered.append((end - count, end))
+    return covered
+
+
+def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Told]:
+    """Returns what the marks say of the fields, by their pointers."""
+    marks = [mark for mark in marks if mark.label.strip()]
+    labels = [words_of(mark.label) for mark in marks]
+    if not marks:
+        return {}
+    weight = _weights([*labels, *(word for one in fields for word in one.names)])
+    told: dict[str, _Told] = {}
+    booleans = [one for one in fields if set(one.slot.options) == {"true", "false"}]
+    like = np.array([[_likeness(one.names, label, weight) for label in labels] for one in booleans])
+    for at, one in enumerate(booleans):
+        best = int(like[at].argmax())
+        others = np.delete(like[at], best).max(initial=0.0), np.delete(like[:, best], at).max(initial=0.0)
+        if like[at, best] >= _LIKE and like[at, best] >= max(others) + _NEARER:
+            state = marks[best].state
+            told[one.pointer] = _Told(None if state is None else json.dumps(state), marks[best].spans)
+    for one in fields:
+        if one not in booleans and (choice := _choice(one, marks, labels, weight)) is not None:
+            told[one.pointer] = choice
+    return told
+
+
+def _choice(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words], weight: Mapping[str, float]) -> _Told | None:
+    """Returns the option whose box is ticked among those of a list that has most options; None without such a list."""
+    groups: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    for option, text in enumerate(asked.slot.options):
+        names = [words_of(str(json.loads(text)).replace("_", " ")), *map(words_of, asked.slot.words_of(option))]
+        scores = [_likeness(tuple(filter(None, names)), label, weight) for label in labels]
+        for group in {mark.group for mark in marks if not mark.line}:
+            own = [at for at, mark in enumerate(marks) if mark.group == group and not mark.line]
+            best = max(own, key=scores.__getitem__)
+            if scores[best] >= _LIKE and best not in groups[group].values():
+                groups[group][option] = best
+    full = [own for own in groups.values() if len(own) >= max(2, len(asked.slot.options) / 2)]
+    if len(full) != 1:
+        return None
+    ticked = [option for option, at in full[0].items() if marks[at].state]
+    group = marks[next(iter(full[0].values()))].group
+    everywhere = [mark.state for mark in marks if mark.group == group and not mark.line]
+    if len(ticked) != 1 or everywhere.count(True) != 1:
+        other = not ticked and everywhere.count(True) == 1
+        return None if other else _Told(None, ())
+    return _Told(asked.slot.options[ticked[0]], marks[full[0][ticked[0]]].spans)
+
+
+def _weights(texts: Sequence[_Words]) -> dict[str, float]:
+    """Returns the weight of each word: long ones, and those in few texts, say more."""
+    count = Counter(word for text in texts for word in set(text))
+    return {word: math.sqrt(len(word)) * math.log(1 + len(texts) / own) for word, own in count.items()}
+
+
+def _likeness(names: Sequence[_Words], label: _Words, weight: Mapping[str, float]) -> float:
+    """Returns how well a label's words are those of one of the names, from 0 to 1."""
+    if not label:
+        return 0.0
+    every = {word for name in names for word in name}
+    shared = _share(label, every, weight)
+    return max((0.65 * _share(name, label, weight) + 0.35 * shared for name in names), default=0.0)
+
+
+def _share(words: _Words, others: Collection[str], weight: Mapping[str, float]) -> float:
+    """Returns the share of the words, by weight, that stand among the others or begin as one of them."""
+    total = sum(weight.get(word, 1.0) for word in words)
+    found = sum(weight.get(word, 1.0) for word in words if any(_alike(word, other) for other in others))
+    return found / total if total else 0.0
+
+
+def _alike(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    least = min(len(one), len(other))
+    size = max(_STEM, math.ceil(_SHARE * least))
+    return least >= _STEM and one[:size] == other[:size]
