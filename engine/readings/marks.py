@@ -18,11 +18,11 @@ _YES = frozenset("yes y true ja oui si sim tak ano".split())
 _NO = frozenset("no n false nein non nao nee nie ne".split())
 # Boxes of all kinds of type, ticked and empty, one in doubt, a line that is written on, and one that is not.
 _MARK = re.compile(
-    r"(?P<ticked>[☒☑■✓✔]|[\[(][ _]?[xX✓✔•*][ _]?[\])]|(?<![^\W_])_+[xX✓✔]_+(?![^\W_]))|"
+    r"(?P<ticked>[☒☑■✓✔]|[\[(][ _]?[xX✓✔•*][ _]?[\])]|_+[xX✓✔]_+(?![^\W_]))|"
     r"(?P<empty>[☐□❏❐❑❒◻]|\[[ _]{0,3}\]|\([ _]{1,3}\))|(?P<doubt>⍰)|"
     r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S))"
 )
-_LOW = re.compile(r"(?<![\w])_{1,6}(?=[ \t]?\w)")
+_LOW = re.compile(r"(?<!_)_{1,6}(?!_)")
 _CHUNK = re.compile(r"\S+(?:[ \t]\S+)*")
 _WORD = re.compile(r"[^\W_]+")
 # Lines above a box that its question may stand on, and those that the heads of a column may stand above.
@@ -119,19 +119,15 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
     before = not parts[-1] and bool(parts[0]) or _answers_before(text, parts)
     for at, box in enumerate(boxes):
         own, ahead = (parts[at], parts[at]) if before else (parts[at + 1], parts[at])
-        if not own:
-            if box.is_line and ahead:
-                box.label = ahead[-1]
-            continue
-        if before:
+        if box.is_line:
+            # A label that the parser found below a line stands one blank behind it.
+            behind = text[box.place[1] : box.place[1] + 2].strip() and (not ahead or text[box.place[0] - 2 :][:2] == "  ")
+            box.label = parts[at + 1][0] if behind else parts[at][-1] if parts[at] else (0, 0)
+        elif own and before:
             box.label, box.question = _split_last(text, own)
-        else:
+        elif own:
             box.label = own[0]
             box.question = ahead if at == 0 else ahead[1:]
-            if box.is_line and ahead:
-                box.label = ahead[-1]
-        if box.is_line and before:
-            box.label = own[-1]
     last = boxes[-1]
     if not before and len(parts[-1]) > 1 and not any(box.question for box in boxes):
         # A question behind its boxes.
@@ -184,10 +180,14 @@ def _answers(
         if at and box.row > boxes[at - 1].row + 1 or (at and box.question):
             group += 1
         if box.is_line:
-            yield _read_line(text, rows, box)
+            yield _line(text, rows, box)
         elif following is not None and _is_pair(text, box, following):
             yield _pair(text, rows, found, box, following)
             at, group = at + 1, group + 1
+        elif box.state and (says := _says(text, box.label)) is not None:
+            # The other box of the pair was not found.
+            pair = _pair(text, rows, found, box, replace(box, state=False, label=(0, 0)))
+            yield replace(pair, state=says)
         else:
             yield MarkRead(box.state, text[slice(*box.label)][:_MAX_LABEL], _spans(box), group=group)
         at += 1
@@ -202,7 +202,7 @@ def _is_pair(text: str, box: _Box, following: _Box) -> bool:
 def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one: _Box, other: _Box) -> MarkRead:
     yes, no = (one, other) if _says(text, one.label) else (other, one)
     state = None if yes.state is None or no.state is None or yes.state == no.state else yes.state
-    telling = yes if state else no
+    telling = one if one.state else other
     asked = one.question
     # A question of several lines ends on the line of its boxes or above it.
     above = []
@@ -218,14 +218,15 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     return MarkRead(state, label[-_MAX_LABEL:], _spans(telling))
 
 
-def _read_line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:
-    """Returns a line to write on; its label stands beside it or, if nothing does, below it."""
-    begin, end = rows[box.row]
-    label = box.label
-    if label == (0, 0) and box.row + 1 < len(rows):
-        label = rows[box.row + 1]
-    words = text[slice(*label)]
-    return MarkRead(box.state, words[:_MAX_LABEL], _spans(replace(box, label=label)), line=True)
+def _line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:
+    """Returns a line to write on, with the label beside it; of a sign before a name the label is below."""
+    label, typed = box.label, ""
+    if text[box.place[0]] == "/":
+        # The name behind the sign is no label, and the sign itself says what is there.
+        label = rows[box.row + 1] if box.row + 1 < len(rows) else (0, 0)
+        typed = "signature signed "
+    words = f"{typed}{text[slice(*label)]}"[:_MAX_LABEL]
+    return MarkRead(box.state, words, _spans(replace(box, label=label)), line=True)
 
 
 def _spans(box: _Box) -> tuple[Interval, ...]:

@@ -21,18 +21,20 @@ _INSET = 0.24
 _CONTRAST = 40.0
 # Ink of less than the first share of the outline's darkness is grain; from the second on it counts in full.
 _GRAIN, _FULL = 0.22, 0.6
-# Around a box, between these shares of its side, the paper is mostly bare; in a line of letters it is not.
-_NEAR, _FAR, _CROWDED = 0.12, 0.32, 0.22
+# Around a box, between these shares of its side, the paper is mostly bare, except for a label; within a line of letters
+# it is not.
+_NEAR, _FAR, _CROWDED, _LABELLED = 0.12, 0.32, 0.22, 0.5
 # Of each side of an outline at least this share is dark, and of its ends, which letters lack.
 _SIDE, _RING = 0.8, 0.82
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark: its box (x0, top, x1, bottom) and its sign."""
+    """A mark: its box (x0, top, x1, bottom), its sign, and the number of the word that it stands before, if known."""
 
     box: tuple[float, float, float, float]
     sign: str
+    before: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Look:
     square: float
     round: float
     ink: float
-    crowded: float
+    around: tuple[float, ...]
 
     @property
     def is_square(self) -> bool:
@@ -51,8 +53,14 @@ class Look:
 
     @property
     def is_box(self) -> bool:
-        """Returns True if the outline is closed, and bare paper around it."""
-        return self.crowded < _CROWDED and (self.is_square or self.round >= _RING)
+        """Returns True if the outline is closed."""
+        return self.is_square or self.round >= _RING
+
+    @property
+    def is_alone(self) -> bool:
+        """Returns True if the paper around it is bare, except for a label on one side."""
+        *_, label, fullest = sorted(self.around)
+        return label < _CROWDED and fullest < _LABELLED
 
     @property
     def outline(self) -> float:
@@ -92,8 +100,8 @@ def _middle(dark: _Floats, place: tuple[float, float, float, float]) -> float:
     return float(np.clip((inner - _GRAIN) / (_FULL - _GRAIN), 0.0, 1.0).mean()) if inner.size else 0.0
 
 
-def _around(dark: _Floats, place: tuple[float, float, float, float]) -> float:
-    """Returns the share of ink on the fuller side of a box."""
+def _around(dark: _Floats, place: tuple[float, float, float, float]) -> tuple[float, ...]:
+    """Returns the shares of ink on the four sides of a box."""
     x0, top, x1, bottom = place
     near, far = _NEAR * (x1 - x0) + 1, _FAR * (x1 - x0) + 1
     down, across = slice(round(max(0, top)), round(bottom)), slice(round(max(0, x0)), round(x1))
@@ -102,7 +110,7 @@ def _around(dark: _Floats, place: tuple[float, float, float, float]) -> float:
         dark[round(max(0, top - far)) : round(max(0, top - near)), across],
         dark[round(bottom + near) : round(bottom + far), across],
     )  # fmt: skip
-    return max(float((band > 0.45).mean()) if band.size else 0.0 for band in bands)
+    return tuple(float((band > 0.45).mean()) if band.size else 0.0 for band in bands)
 
 
 def _square(dark: _Floats, place: tuple[float, float, float, float]) -> float:

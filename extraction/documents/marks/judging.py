@@ -16,13 +16,13 @@ MAX_FOUND = 400
 _SOLID = 0.6
 
 
-def marks_of(grey: Pixels, scale: float, places: Sequence[Place]) -> list[Mark]:
+def marks_of(grey: Pixels, scale: float, places: Sequence[Place], scan: bool = False) -> list[Mark]:
     """Returns the marks at those places, in points, that are boxes; solid ones and circles only beside an equal one.
 
     A solid square alone may be the bullet of a list or the colour of a legend, a circle alone a letter. grey: [H, W],
-    `scale` pixels to a point.
+    `scale` pixels to a point. scan: what is among letters may be some of them.
     """
-    looks = _looks(grey, scale, places)
+    looks = [one for one in _looks(grey, scale, places) if one[1].is_alone or not scan]
     if len(looks) > MAX_FOUND:
         return []
     marks = []
@@ -36,10 +36,10 @@ def marks_of(grey: Pixels, scale: float, places: Sequence[Place]) -> list[Mark]:
 
 
 def _equal(one: Place, other: Place) -> bool:
-    """Returns True for boxes of one size in a row or in a column."""
+    """Returns True for boxes of about one size in a row or a column, and of the same one elsewhere."""
     sides = one[2] - one[0], other[2] - other[0]
     apart = min(abs(one[0] - other[0]), abs(one[1] - other[1]))
-    return max(sides) < 1.25 * min(sides) and apart < 0.6 * max(sides)
+    return max(sides) < (1.25 if apart < 0.6 * max(sides) else 1.06) * min(sides)
 
 
 def _looks(grey: Pixels, scale: float, places: Sequence[Place]) -> list[tuple[Place, Look]]:

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from cinnabar.extraction.documents.marks.ink import BLANK, WRITTEN, Mark, Pixels
 
 _Boxes = npt.NDArray[np.float64]
-#: A line from x0 to x1 at the height y.
-Rule = tuple[float, float, float]
+_Floats = npt.NDArray[np.float64]
+#: A line from its left end (x, y) to its right end (x, y).
+Rule = tuple[float, float, float, float]
 
 #: Lengths of such lines in points.
 SHORTEST, LONGEST = 70.0, 360.0
@@ -22,63 +23,88 @@ _ABOVE, _BELOW, _BESIDE = 22.0, 16.0, 24.0
 # Shares of a line's columns with ink above it: an empty one has less than the first, a written one more.
 _EMPTY_BELOW, _WRITTEN_FROM = 0.03, 0.12
 _MAX_LINES = 200
+# Ink is darker than the paper by so much of 255.
+_INK = 50
 
 
-def line_marks(grey: Pixels, scale: float, rules: Sequence[Rule], words: _Boxes, layered: bool) -> list[Mark]:
+def line_marks(grey: Pixels, scale: float, rules: Sequence[Rule], words: _Boxes, printed: _Boxes) -> list[Mark]:
     """Returns the lines with a label below or before them that are empty or have ink on them, in points.
 
-    grey: [H, W], `scale` pixels to a point. words: [W, 4] the boxes of the printed words in points; on a scan with a
-    text layer (`layered`) they may be readings of what a hand wrote. A line with printed words on it is none, and one
-    in doubt neither.
+    grey: [H, W], `scale` pixels to a point. words: [W, 4] the boxes of words in points. printed: [P, 4] those of them
+    that are surely no readings of what a hand wrote. A line with printed words on it is none, and one in doubt neither.
     """
     marks = []
-    for x0, x1, y in rules[:_MAX_LINES]:
-        if not SHORTEST <= x1 - x0 <= LONGEST or _in_table((x0, x1, y), rules) or not _has_label(x0, x1, y, words):
+    for rule in rules[:_MAX_LINES]:
+        x0, y0, x1, y1 = rule
+        if not SHORTEST <= x1 - x0 <= LONGEST or _in_table(rule, rules):
             continue
-        sign = _written(grey, scale, (x0, x1, y), words, layered)
+        under, before = _label(rule, words)
+        sign = _written(grey, scale, rule, words, printed) if under >= 0 or before else ""
         if sign:
-            marks.append(Mark((x0, y - _ABOVE / 2, x1, y), sign))
+            marks.append(Mark((x0, min(y0, y1) - _ABOVE / 2, x1, max(y0, y1)), sign, under))
     return marks
 
 
+def _height(rule: Rule, x: _Floats) -> _Floats:
+    """Returns the heights of a line, which may lean, at these places."""
+    x0, y0, x1, y1 = rule
+    heights: _Floats = y0 + (np.clip(x, x0, x1) - x0) * (y1 - y0) / (x1 - x0)
+    return heights
+
+
 def _in_table(rule: Rule, rules: Sequence[Rule]) -> bool:
-    x0, x1, y = rule
+    x0, y0, x1, y1 = rule
     return any(
-        1.5 < abs(other[2] - y) < _APART and min(x1, other[1]) - max(x0, other[0]) > 0.3 * (x1 - x0) for other in rules
+        1.5 < abs(other[1] + other[3] - y0 - y1) / 2 < _APART
+        and min(x1, other[2]) - max(x0, other[0]) > 0.3 * (x1 - x0)
+        for other in rules
     )
 
 
-def _has_label(x0: float, x1: float, y: float, words: _Boxes) -> bool:
-    """Returns True if words stand just below the line within its ends, or just before it."""
+def _label(rule: Rule, words: _Boxes) -> tuple[int, bool]:
+    """Returns the first word just below a line and within its ends, -1 without one, and whether words stand before it."""
     if not len(words):
-        return False
-    middle = (words[:, 0] + words[:, 2]) / 2
-    below = (words[:, 1] > y - 4) & (words[:, 1] < y + _BELOW) & (words[:, 3] > y + 4)
-    near = below & (words[:, 2] > x0 - 40) & (words[:, 0] < x1 + 40)
+        return -1, False
+    x0, _, x1, _ = rule
+    left, top, right, bottom = words.T
+    middle = (left + right) / 2
+    y = _height(rule, middle)
+    before = (bottom > y - 6) & (top < y - 2) & (bottom < y + 8) & (right > x0 - _BESIDE) & (right < x0 + 8)
+    near = (top > y - 4) & (top < y + _BELOW) & (bottom > y + 4) & (right > x0 - 40) & (left < x1 + 40)
     under = near & (middle > x0 - 5) & (middle < x1 + 5)
-    if under.any() and bool(under[near].all()):
-        return True
-    level = (words[:, 3] > y - 6) & (words[:, 1] < y - 2) & (words[:, 3] < y + 8)
-    return bool((level & (words[:, 2] > x0 - _BESIDE) & (words[:, 2] < x0 + 8)).any())
+    if before.any() or not under.any() or not bool(under[near].all()):
+        return -1, bool(before.any())
+    own = np.flatnonzero(under)
+    first = own[np.abs(top[own] - top[own].min()) < 4]
+    return int(first[np.argmin(left[first])]), False
 
 
-def _written(grey: Pixels, scale: float, rule: Rule, words: _Boxes, layered: bool) -> str:
+def _written(grey: Pixels, scale: float, rule: Rule, words: _Boxes, printed: _Boxes) -> str:
     """Returns the sign of a line, "" in doubt."""
-    x0, x1, y = rule
-    on = (words[:, 3] > y - _ABOVE) & (words[:, 1] < y - 4) & (words[:, 0] < x1) & (words[:, 2] > x0)
-    own = on & ((words[:, 1] + words[:, 3]) / 2 > y - 14) & (words[:, 0] > x0 - 2)
-    if own.any() and not layered:
+    x0, _, x1, _ = rule
+    if _on(rule, printed)[1].any():
         return ""
-    left, right = int((x0 + 2) * scale), int((x1 - 2) * scale)
-    top, bottom = max(0, int((y - _ABOVE) * scale)), int((y - 2.2) * scale)
-    part = grey[top:bottom, left:right].astype(np.int16)
+    on, own = _on(rule, words)
+    columns = np.arange(int((x0 + 2) * scale), int((x1 - 2) * scale))
+    columns = columns[(columns >= 0) & (columns < grey.shape[1])]
+    level = np.round(_height(rule, columns / scale) * scale).astype(np.int64)
+    rows = level + np.arange(round(-_ABOVE * scale), round(-2.2 * scale))[:, None]
+    part = grey[np.clip(rows, 0, grey.shape[0] - 1), columns].astype(np.int16)
     if part.size == 0:
         return ""
-    dark = part < np.percentile(part, 90) - 60
-    for wx0, wtop, wx1, wbottom in words[on & ~own].tolist():
-        rows = slice(0, max(0, int((wbottom + 1) * scale) - top))
-        if wtop < y - _ABOVE / 2:
-            dark[rows, max(0, int(wx0 * scale) - left) : max(0, int(wx1 * scale) - left)] = False
+    dark = part < np.percentile(part, 90) - _INK
+    for a, _, b, d in words[on & ~own].tolist():
+        # Words of the line above reach down into the place.
+        dark[(rows < (d + 1) * scale) & (columns >= a * scale) & (columns <= b * scale)] = False
     # A speck of dust is in one or two rows.
     share = float((dark.sum(axis=0) >= max(1, round(0.35 * scale))).mean())
     return BLANK if share < _EMPTY_BELOW else WRITTEN if share >= _WRITTEN_FROM else ""
+
+
+def _on(rule: Rule, words: _Boxes) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Returns two arrays [W]: the words that reach into the place above a line, and those that stand on it."""
+    x0, _, x1, _ = rule
+    left, top, right, bottom = words.T
+    y = _height(rule, (left + right) / 2)
+    on = (bottom > y - _ABOVE) & (top < y - 4) & (left < x1) & (right > x0)
+    return on, on & ((top + bottom) / 2 > y - 14) & (left > x0 - 2)

@@ -19,7 +19,7 @@ def placed(
     """Returns the words of a page with its marks, and for each the index of its word, -1 for a mark.
 
     text: [W] in reading order; gaps: [W] the blanks before each; box: [W, 4]. Marks stand on the line of the words
-    beside them, or on a line of their own before the words below them.
+    beside them, or on a line of their own before the words below them. Their `before` counts the given words.
     """
     turns = _quarter_turns(gaps, box)
     upright = _turned(box.astype(np.float64), turns)
@@ -28,7 +28,11 @@ def placed(
     boxes = upright.tolist()
     # From the right, so that of two marks side by side the left one is put before the right one.
     for at in np.argsort(-own[:, 0], kind="stable").tolist():
-        place, own_gap, next_gap = _place(np.array(boxes, np.float64).reshape(-1, 4), own[at], blanks)
+        if marks[at].before >= 0:
+            place = source.index(marks[at].before)
+            own_gap, next_gap = blanks[place], " "
+        else:
+            place, own_gap, next_gap = _place(np.array(boxes, np.float64).reshape(-1, 4), own[at], blanks)
         texts.insert(place, marks[at].sign)
         blanks.insert(place, own_gap)
         boxes.insert(place, own[at].tolist())

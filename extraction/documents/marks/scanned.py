@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import cv2
 import numpy as np
@@ -21,16 +21,18 @@ _LEAST, _ASPECT = 6.0, 1.3
 # Beyond so many short strokes a page is a picture.
 _MAX_RUNS = 4_000
 # Points of a line without a break; in a line of letters no piece is so long.
-_PIECE = 12.0
+_PIECE = 10.0
+# Points that each piece is made longer, so that pieces touch between which a pen crossed the line.
+_JOINED = 10.0
 # A circle has a likeness of at least this share with its pattern.
 _LIKE = 0.8
 
 
-def scanned_marks(grey: Pixels, scale: float, words: _Boxes, layered: bool = False) -> list[Mark]:
+def scanned_marks(grey: Pixels, scale: float, words: _Boxes, printed: _Boxes) -> list[Mark]:
     """Returns the boxes on a page with their states, and the lines to write on, in points.
 
     grey: [H, W], `scale` pixels to a point. words: [W, 4] the boxes of the page's words in points; letters of words are
-    no boxes. layered: the words are those of a text layer, which may hold readings of handwriting.
+    no boxes. printed: [P, 4] the boxes of those that are surely no readings of handwriting.
     """
     cv2.setNumThreads(1)
     zoom = min(1.0, _SCALE / scale)
@@ -42,14 +44,19 @@ def scanned_marks(grey: Pixels, scale: float, words: _Boxes, layered: bool = Fal
         return []
     block = round(6 * _LEAST * scale) | 1
     dark = cv2.adaptiveThreshold(grey, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, block, 22)
-    places = [(x0 / scale, y0 / scale, x1 / scale, y1 / scale) for x0, y0, x1, y1 in _places(dark, scale)]
-    boxes = [place for place in places if not _is_letter(place, words)]
-    return [*marks_of(grey, scale, boxes), *line_marks(grey, scale, _rules(dark, scale), words, layered)]
+    places = _places([*_squares(dark, scale), *_circles(dark, scale)], scale, words)
+    marks = marks_of(grey, scale, places, scan=True)
+    if marks:
+        # A tick that goes beyond its box hides its sides, but not most of the outline that its neighbours have.
+        places += _places(_alike(dark, scale, marks), scale, words)
+        marks = marks_of(grey, scale, places, scan=True)
+    return [*marks, *line_marks(grey, scale, _rules(dark, scale), words, printed)]
 
 
-def _places(dark: Pixels, scale: float) -> Iterator[Place]:
-    yield from _squares(dark, scale)
-    yield from _circles(dark, scale)
+def _places(found: Iterable[Place], scale: float, words: _Boxes) -> list[Place]:
+    """Returns the places in points that are no letters."""
+    points = [(x0 / scale, y0 / scale, x1 / scale, y1 / scale) for x0, y0, x1, y1 in found]
+    return [place for place in points if not _is_letter(place, words)]
 
 
 def _rules(dark: Pixels, scale: float) -> list[Rule]:
@@ -59,11 +66,15 @@ def _rules(dark: Pixels, scale: float) -> list[Rule]:
     thick = cv2.dilate(bare, np.ones((3, 1), np.uint8))
     level = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, round(_PIECE * scale)), np.uint8))
     # A leaning line falls into pieces, one below the other, which touch again when they are made higher and longer.
-    level = cv2.dilate(level, np.ones((3, round(12 * scale)), np.uint8))
-    _, _, stats, _ = cv2.connectedComponentsWithStats(level, connectivity=8)
-    x, y, wide, high = (stats[1:, at] / scale for at in range(4))
-    fits = (wide >= SHORTEST) & (wide <= LONGEST) & (high < 3.0 + 0.06 * wide)
-    return [(x[at] + 6, x[at] + wide[at] - 6, y[at] + high[at] / 2) for at in np.flatnonzero(fits).tolist()]
+    level = cv2.dilate(level, np.ones((3, round(2 * _JOINED * scale)), np.uint8))
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(level, connectivity=8)
+    rules: list[Rule] = []
+    for number, (x, y, wide, high, _) in enumerate(stats.tolist()):
+        if number and SHORTEST <= wide / scale - 2 * _JOINED <= LONGEST and high / scale < 3.0 + 0.06 * wide / scale:
+            part = labels[y : y + high, x : x + wide] == number
+            ends = [y + float(np.nonzero(side)[0].mean()) for side in (part[:, : wide // 8], part[:, -wide // 8 :])]
+            rules.append((x / scale + _JOINED, ends[0] / scale, (x + wide) / scale - _JOINED, ends[1] / scale))
+    return rules
 
 
 def _moved(dark: Pixels, down: int) -> Pixels:
@@ -104,42 +115,51 @@ def _squares(dark: Pixels, scale: float) -> Iterator[Place]:
 
 
 def _circles(dark: Pixels, scale: float) -> Iterator[Place]:
-    """Yields circles, and other places where most of the outline of a clean circle on the page is found again."""
+    """Yields rings that are a component of their own."""
     contours, tree = cv2.findContours(dark, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     if tree is None:
         return
-    sizes: list[int] = []
-    for contour, (_, _, child, parent) in zip(contours, tree[0], strict=True):
+    for contour, (_, _, child, parent) in zip(contours, tree[0].tolist(), strict=True):
         x, y, wide, high = cv2.boundingRect(contour)
-        inside = _LEAST * scale <= min(wide, high) and max(wide, high) <= min(MOST * scale, 1.15 * min(wide, high))
-        if parent >= 0 or child < 0 or not inside:
+        fits = _LEAST * scale <= min(wide, high) and max(wide, high) <= min(MOST * scale, 1.15 * min(wide, high))
+        if parent >= 0 or child < 0 or not fits:
             continue
-        around = cv2.arcLength(contour, True)
-        hole = max(cv2.contourArea(contours[child]), 0.0)
-        area = cv2.contourArea(contour)
-        if 4 * np.pi * area / around**2 > 0.8 and hole > 0.5 * area and area < 0.86 * wide * high:
-            sizes.append(round((wide + high) / 2))
-    for size in sorted(set(sizes), key=sizes.count)[-2:]:
-        if sizes.count(size) + sizes.count(size - 1) + sizes.count(size + 1) >= 1:
-            yield from _rings(dark, size)
+        area, around = cv2.contourArea(contour), cv2.arcLength(contour, True)
+        if 4 * np.pi * area / around**2 > 0.8 and cv2.contourArea(contours[child]) > 0.5 * area < 0.43 * wide * high:
+            yield x, y, x + wide - 1, y + high - 1
 
 
-def _rings(dark: Pixels, size: int) -> Iterator[Place]:
-    """Yields the places where most of a ring of this diameter in pixels is dark."""
-    pattern = np.zeros((size + 4, size + 4), np.float32)
-    cv2.circle(pattern, ((size + 3) // 2, (size + 3) // 2), (size - 2) // 2, 1.0, 1, cv2.LINE_AA)
+def _alike(dark: Pixels, scale: float, marks: Sequence[Mark]) -> Iterator[Place]:
+    """Yields the places where most of a square or a circle of the usual size of these marks is dark."""
     thick = cv2.dilate(dark, np.ones((2, 2), np.uint8)).astype(np.float32) / 255
-    like = cv2.matchTemplate(thick, pattern / pattern.sum(), cv2.TM_CCORR)
-    peaks = (like >= _LIKE) & (like >= cv2.dilate(like, np.ones((size, size), np.uint8)))
-    for y, x in np.argwhere(peaks)[: 4 * MAX_FOUND].tolist():
-        yield x + 1.5, y + 1.5, x + size + 1.5, y + size + 1.5
+    size = round(float(np.median([mark.box[2] - mark.box[0] for mark in marks])) * scale)
+    for draw in (_square_pattern, _ring_pattern):
+        pattern = draw(size)
+        like = cv2.matchTemplate(thick, pattern / pattern.sum(), cv2.TM_CCORR)
+        peaks = (like >= _LIKE) & (like >= cv2.dilate(like, np.ones((size // 2, size // 2), np.uint8)))
+        for y, x in np.argwhere(peaks)[: 4 * MAX_FOUND].tolist():
+            yield x + 1.5, y + 1.5, x + size + 0.5, y + size + 0.5
+
+
+def _square_pattern(size: int) -> npt.NDArray[np.float32]:
+    pattern = np.zeros((size + 4, size + 4), np.float32)
+    cv2.rectangle(pattern, (2, 2), (size + 1, size + 1), 1.0, 1)
+    return pattern
+
+
+def _ring_pattern(size: int) -> npt.NDArray[np.float32]:
+    pattern = np.zeros((size + 4, size + 4), np.float32)
+    cv2.circle(pattern, ((size + 3) // 2, (size + 3) // 2), (size - 1) // 2, 1.0, 1, cv2.LINE_AA)
+    return pattern
 
 
 def _is_letter(place: Place, words: _Boxes) -> bool:
-    """Returns True for a place that a word reaches beyond on both sides."""
+    """Returns True for a place that a word reaches beyond on both sides, or on one side and far above it."""
     if not len(words):
         return False
     x0, top, x1, bottom = place
-    middle, reach = (top + bottom) / 2, 0.4 * (x1 - x0)
-    level = (words[:, 1] < middle) & (words[:, 3] > middle)
-    return bool((level & (words[:, 0] < x0 - reach) & (words[:, 2] > x1 + reach)).any())
+    middle, side = (top + bottom) / 2, x1 - x0
+    level = (words[:, 1] < middle) & (words[:, 3] > middle) & (words[:, 0] < x1) & (words[:, 2] > x0)
+    left, right = words[:, 0] < x0 - 0.4 * side, words[:, 2] > x1 + 0.4 * side
+    higher = words[:, 3] - words[:, 1] > 1.6 * side + 0.05 * (words[:, 2] - words[:, 0])
+    return bool((level & ((left & right) | ((left | right) & higher))).any())

@@ -15,6 +15,8 @@ from cinnabar.extraction.documents.ocr.pictures import Pixels
 _LINE = 12.0
 # The probability of a mark: a box in doubt has a sign of its own.
 _SURE = 0.99
+# OCR is so sure of words that are printed.
+_PRINTED = 0.9
 
 
 def with_marks(page: PageText, pixels: Pixels, scale: float, line: float) -> PageText:
@@ -27,11 +29,12 @@ def with_marks(page: PageText, pixels: Pixels, scale: float, line: float) -> Pag
         return page
     grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY) if pixels.ndim == 3 else pixels, np.uint8)
     point = line / _LINE
-    found = scanned_marks(grey, point, page.box.astype(np.float64) * scale / point)
+    words = page.box.astype(np.float64) * scale / point
+    found = scanned_marks(grey, point, words, words[page.sure >= _PRINTED])
     if not found or len(found) + len(page.text) > MAX_WORDS:
         return page
     x0, y0, x1, y1 = (np.array([mark.box for mark in found]) * point / scale).T
-    marks = [Mark(tuple(box), one.sign) for box, one in zip(np.stack([x0, y0, x1, y1], 1).tolist(), found, strict=True)]
+    marks = [Mark(tuple(box), one.sign, one.before) for box, one in zip(np.stack([x0, y0, x1, y1], 1).tolist(), found, strict=True)]
     text, gap, box, source = placed(page.text, page.gap, page.box, marks)
     sure = np.append(page.sure, np.float32(_SURE))[source]
     return PageText(tuple(text), tuple(gap), box, sure, page.damaged)

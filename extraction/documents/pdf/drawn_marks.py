@@ -41,7 +41,7 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
         if _LEAST <= min(wide, high) and max(wide, high) <= min(MOST, _ASPECT * min(wide, high)):
             boxes.append((x0, top, x1, bottom))
         elif high <= 2.0 and SHORTEST <= wide <= LONGEST:
-            rules.append((x0, x1, (top + bottom) / 2))
+            rules.append((x0, (top + bottom) / 2, x1, (top + bottom) / 2))
     boxes = [*_alone(np.array(boxes, np.float64).reshape(-1, 4), words, buttons), *_glyphs(page, frame, words)]
     rules += _underscores(words)
     if not boxes and not rules or len(boxes) > 4 * MAX_FOUND:
@@ -50,7 +50,7 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
     if grey is None:
         return []
     scale = grey.shape[1] / frame.size[0]
-    return [*marks_of(grey, scale, boxes), *line_marks(grey, scale, rules, words.box, False)]
+    return [*marks_of(grey, scale, boxes), *line_marks(grey, scale, rules, words.box, words.box)]
 
 
 def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
@@ -61,7 +61,9 @@ def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
     from cinnabar.extraction.documents.marks.scanned import scanned_marks
 
     grey = grey_pixels(page, frame, _SCANNED)
-    return [] if grey is None else scanned_marks(grey, grey.shape[1] / frame.size[0], words.box, layered=True)
+    # The text layer may hold readings of handwriting.
+    none = np.empty((0, 4))
+    return [] if grey is None else scanned_marks(grey, grey.shape[1] / frame.size[0], words.box, none)
 
 
 def _shapes(page: Any, frame: Frame) -> list[tuple[float, float, float, float]]:
@@ -135,7 +137,8 @@ def _glyphs(page: Any, frame: Frame, words: PageWords) -> Iterator[tuple[float, 
 def _underscores(words: PageWords) -> Iterator[Rule]:
     for word, (x0, top, x1, bottom) in zip(words.text, words.box.tolist(), strict=True):
         if len(word) >= 8 and not word.strip("_"):
-            yield x0, x1, bottom - 0.12 * (bottom - top)
+            y = bottom - 0.12 * (bottom - top)
+            yield x0, y, x1, y
 
 
 def _alone(boxes: _Floats, words: PageWords, buttons: _Floats) -> list[tuple[float, float, float, float]]:

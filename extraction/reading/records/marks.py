@@ -29,6 +29,8 @@ from cinnabar.schemas.pointers import escape
 _SURE, _DOUBT = 0.98, 0.8
 # The least likeness of a field and a label, and how much nearer they are than others.
 _LIKE, _NEARER = 0.5, 0.04
+# A faint likeness counts if it is twice that of all others.
+_FAINT = 0.3
 # Words are of one family if they begin alike, by so many letters and this share of the shorter one.
 _STEM, _SHARE = 4, 0.66
 # The signs of boxes and lines that the parser puts into a text; without any there is nothing to read.
@@ -147,8 +149,12 @@ def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Tol
     like = np.array([[_likeness(one.names, label, weight) for label in labels] for one in booleans])
     for at, one in enumerate(booleans):
         best = int(like[at].argmax())
-        others = np.delete(like[at], best).max(initial=0.0), np.delete(like[:, best], at).max(initial=0.0)
-        if like[at, best] >= _LIKE and like[at, best] >= max(others) + _NEARER:
+        # The same label may stand twice, as that of a line and of the name on it.
+        rivals = [n for n, mark in enumerate(marks) if (mark.state, mark.line) != (marks[best].state, marks[best].line)
+                  or labels[n] != labels[best] and not (mark.line and mark.state)]  # fmt: skip
+        others = like[at, rivals].max(initial=0.0), np.delete(like[:, best], at).max(initial=0.0)
+        near, next_ = like[at, best], max(others)
+        if near >= max(_LIKE, next_ + _NEARER) or near >= max(_FAINT, 2 * next_):
             state = marks[best].state
             told[one.pointer] = _Told(None if state is None else json.dumps(state), marks[best].spans)
     for one in fields:
