@@ -121,8 +121,9 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
         own, ahead = (parts[at], parts[at]) if before else (parts[at + 1], parts[at])
         if box.is_line:
             # A label that the parser found below a line stands one blank behind it.
-            behind = text[box.place[1] : box.place[1] + 2].strip() and (not ahead or text[box.place[0] - 2 :][:2] == "  ")
-            box.label = parts[at + 1][0] if behind else parts[at][-1] if parts[at] else (0, 0)
+            near = parts[at + 1][:1] if not at or not parts[at] or text[box.place[0] - 2 : box.place[0]] == "  " else []
+            behind = [part for part in near if part[0] == box.place[1] + 1]
+            box.label = [*parts[at][-1:], *behind, (0, 0)][-2 if behind or parts[at] else -1]
         elif own and before:
             box.label, box.question = _split_last(text, own)
         elif own:
@@ -223,8 +224,9 @@ def _line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:
     label, typed = box.label, ""
     if text[box.place[0]] == "/":
         # The name behind the sign is no label, and the sign itself says what is there.
-        label = rows[box.row + 1] if box.row + 1 < len(rows) else (0, 0)
         typed = "signature signed "
+        if label == (0, 0) and box.row + 1 < len(rows):
+            label = rows[box.row + 1]
     words = f"{typed}{text[slice(*label)]}"[:_MAX_LABEL]
     return MarkRead(box.state, words, _spans(replace(box, label=label)), line=True)
 

@@ -20,6 +20,8 @@ SHORTEST, LONGEST = 70.0, 360.0
 _APART = 22.0
 # Points above a line in which people write, and below it in which its label begins; and beside its beginning.
 _ABOVE, _BELOW, _BESIDE = 22.0, 16.0, 24.0
+# A label below that begins so near to its line counts more than one before it.
+_CLOSE = 7.0
 # Shares of a line's columns with ink above it: an empty one has less than the first, a written one more.
 _EMPTY_BELOW, _WRITTEN_FROM = 0.03, 0.12
 _MAX_LINES = 200
@@ -72,7 +74,8 @@ def _label(rule: Rule, words: _Boxes) -> tuple[int, bool]:
     before = (bottom > y - 6) & (top < y - 2) & (bottom < y + 8) & (right > x0 - _BESIDE) & (right < x0 + 8)
     near = (top > y - 4) & (top < y + _BELOW) & (bottom > y + 4) & (right > x0 - 40) & (left < x1 + 40)
     under = near & (middle > x0 - 5) & (middle < x1 + 5)
-    if before.any() or not under.any() or not bool(under[near].all()):
+    close = bool((under & (top < y + _CLOSE)).any()) or not before.any()
+    if not under.any() or not close or not bool(under[near].all()):
         return -1, bool(before.any())
     own = np.flatnonzero(under)
     first = own[np.abs(top[own] - top[own].min()) < 4]
@@ -107,4 +110,4 @@ def _on(rule: Rule, words: _Boxes) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
     left, top, right, bottom = words.T
     y = _height(rule, (left + right) / 2)
     on = (bottom > y - _ABOVE) & (top < y - 4) & (left < x1) & (right > x0)
-    return on, on & ((top + bottom) / 2 > y - 14) & (left > x0 - 2)
+    return on, on & (bottom > y - 9) & (left > x0 - 2)

@@ -25,7 +25,7 @@ _PIECE = 10.0
 # Points that each piece is made longer, so that pieces touch between which a pen crossed the line.
 _JOINED = 10.0
 # A circle has a likeness of at least this share with its pattern.
-_LIKE = 0.8
+_LIKE = 0.84
 
 
 def scanned_marks(grey: Pixels, scale: float, words: _Boxes, printed: _Boxes) -> list[Mark]:
@@ -73,8 +73,25 @@ def _rules(dark: Pixels, scale: float) -> list[Rule]:
         if number and SHORTEST <= wide / scale - 2 * _JOINED <= LONGEST and high / scale < 3.0 + 0.06 * wide / scale:
             part = labels[y : y + high, x : x + wide] == number
             ends = [y + float(np.nonzero(side)[0].mean()) for side in (part[:, : wide // 8], part[:, -wide // 8 :])]
-            rules.append((x / scale + _JOINED, ends[0] / scale, (x + wide) / scale - _JOINED, ends[1] / scale))
+            inner = round(_JOINED * scale)
+            rules.append(_whole(dark, (x + inner, ends[0], x + wide - inner, ends[1]), scale))
     return rules
+
+
+def _whole(dark: Pixels, rule: Rule, scale: float) -> Rule:
+    """Returns a line in points, as long as it goes on below letters, from its piece in pixels."""
+    x0, y0, x1, y1 = rule
+    slope = (y1 - y0) / (x1 - x0)
+    columns = np.arange(dark.shape[1])
+    rows = np.round(y0 + slope * (columns - x0)).astype(np.int64) + np.arange(-2, 3)[:, None]
+    drawn = dark[np.clip(rows, 0, dark.shape[0] - 1), columns].max(axis=0) > 0
+    gap = round(2 * scale)
+    # Breaks up to the gap are closed; the run around the piece is the line.
+    near = np.convolve(drawn, np.ones(gap), "same") > 0
+    begins, ends = np.flatnonzero(~near[: int(x0)]), np.flatnonzero(~near[int(x1) :])
+    left = float(begins[-1] + gap / 2) if len(begins) else 0.0
+    right = float(x1 + ends[0] - gap / 2) if len(ends) else float(dark.shape[1])
+    return left / scale, (y0 + slope * (left - x0)) / scale, right / scale, (y0 + slope * (right - x0)) / scale
 
 
 def _moved(dark: Pixels, down: int) -> Pixels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.marks.ink import Mark
-from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, marks_of
+from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, marks_of
 from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
@@ -42,7 +42,8 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
             boxes.append((x0, top, x1, bottom))
         elif high <= 2.0 and SHORTEST <= wide <= LONGEST:
             rules.append((x0, (top + bottom) / 2, x1, (top + bottom) / 2))
-    boxes = [*_alone(np.array(boxes, np.float64).reshape(-1, 4), words, buttons), *_glyphs(page, frame, words)]
+    symbols = dict(_symbols(page, frame, words))
+    boxes = [*_alone(np.array(boxes, np.float64).reshape(-1, 4), words, buttons, symbols), *symbols.values()]
     rules += _underscores(words)
     if not boxes and not rules or len(boxes) > 4 * MAX_FOUND:
         return []
@@ -66,9 +67,9 @@ def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
     return [] if grey is None else scanned_marks(grey, grey.shape[1] / frame.size[0], words.box, none)
 
 
-def _shapes(page: Any, frame: Frame) -> list[tuple[float, float, float, float]]:
+def _shapes(page: Any, frame: Frame) -> list[Place]:
     """Returns the boxes of a page's paths as displayed, those within forms too."""
-    found: list[tuple[float, float, float, float]] = []
+    found: list[Place] = []
     left = _MAX_SHAPES
 
     def visit(count: int, get: Any, matrix: _Matrix, depth: int) -> None:
@@ -95,7 +96,7 @@ def _shapes(page: Any, frame: Frame) -> list[tuple[float, float, float, float]]:
     return [(float(a), float(b), float(c), float(d)) for a, b, c, d in frame.displayed(np.array(found)).tolist()]
 
 
-def _moved(sides: Sequence[float], matrix: _Matrix) -> tuple[float, float, float, float]:
+def _moved(sides: Sequence[float], matrix: _Matrix) -> Place:
     """Returns bounds (left, bottom, right, top) by a matrix, as (left, top, right, bottom)."""
     a, b, c, d, e, f = matrix
     x0, y0, x1, y1 = sides
@@ -112,8 +113,8 @@ def _product(one: _Matrix, other: _Matrix) -> _Matrix:
     )  # fmt: skip
 
 
-def _glyphs(page: Any, frame: Frame, words: PageWords) -> Iterator[tuple[float, float, float, float]]:
-    """Yields the tight boxes of single characters of symbol fonts and of those without a meaning."""
+def _symbols(page: Any, frame: Frame, words: PageWords) -> Iterator[tuple[int, Place]]:
+    """Yields the words that are a character of a symbol font, or one without a meaning, with their tight boxes."""
     single = [at for at, word in enumerate(words.text) if len(word) == 1]
     text_page = pdfium.FPDFText_LoadPage(page) if single else None
     if not text_page:
@@ -129,7 +130,8 @@ def _glyphs(page: Any, frame: Frame, words: PageWords) -> Iterator[tuple[float, 
                 unknown = b"dings" in name.value.lower()
             if unknown and pdfium.FPDFText_GetCharBox(text_page, first, *sides):
                 left, right, bottom, top = (side.value for side in sides)
-                yield tuple(frame.displayed(np.array([[left, top, right, bottom]]))[0].tolist())
+                x0, y0, x1, y1 = frame.displayed(np.array([[left, top, right, bottom]]))[0].tolist()
+                yield at, (x0, y0, x1, y1)
     finally:
         pdfium.FPDFText_ClosePage(text_page)
 
@@ -141,7 +143,7 @@ def _underscores(words: PageWords) -> Iterator[Rule]:
             yield x0, y, x1, y
 
 
-def _alone(boxes: _Floats, words: PageWords, buttons: _Floats) -> list[tuple[float, float, float, float]]:
+def _alone(boxes: _Floats, words: PageWords, buttons: _Floats, symbols: Collection[int]) -> list[Place]:
     """Returns the boxes that are no field of the form, no cell in a row of cells, and hold no text but a tick."""
     if not len(boxes):
         return []
@@ -153,7 +155,7 @@ def _alone(boxes: _Floats, words: PageWords, buttons: _Floats) -> list[tuple[flo
         # Cells for single letters touch each other; a box within a box is drawn twice.
         beside = (np.minimum(np.abs(x0 - c), np.abs(x1 - a)) < 1.0) & (np.abs(top - b) < 1.0)
         inside = (middle[:, 0] > a) & (middle[:, 0] < c) & (middle[:, 1] > b) & (middle[:, 1] < d)
-        texts = [words.text[one] for one in np.flatnonzero(inside).tolist()]
+        texts = [words.text[one] for one in np.flatnonzero(inside).tolist() if one not in symbols]
         plain = all(len(text) == 1 and (text in _TICKS or not text.isalnum()) for text in texts)
         if not field.any() and not beside.any() and plain:
             kept.append((a, b, c, d))

@@ -68,17 +68,18 @@ class Lines:
     box: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 4), np.float32))
 
     @classmethod
-    def of(cls, words: PageWords) -> Lines:
-        """Returns the words of a page in their order."""
+    def of(cls, words: PageWords, marks: Sequence[Mark] = ()) -> Lines:
+        """Returns the words of a page in their order, with marks among them."""
         if not words.text:
             return cls()
         order, gaps = linearise(words)
         text, gaps = join_words([words.text[at] for at in order], gaps)
-        return cls(text, gaps, words.box[order].astype(np.float32))
-
-    def with_marks(self, marks: Sequence[Mark]) -> Lines:
-        """Returns the words with marks among them."""
-        return Lines(*placed(self.text, self.gaps, self.box, marks)[:3]) if marks else self
+        box = words.box[order].astype(np.float32)
+        if marks:
+            place = {at: number for number, at in enumerate(order)}
+            own = [replace(mark, before=place.get(mark.before, -1)) for mark in marks]
+            text, gaps, box, _ = placed(text, gaps, box, own)
+        return cls(text, gaps, box)
 
 
 @dataclass(slots=True)
@@ -162,7 +163,7 @@ def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spen
     if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense)):
         content.picture = _picture(content, page, frame, spent)
     if not (always and content.picture):
-        content.words = Lines.of(words).with_marks(_marks(content, page, entries, frame, words, spent))
+        content.words = Lines.of(words, _marks(content, page, entries, frame, words, spent))
     if not (words.text or content.picture):
         content.image = nonsense or _has_image(page)
     if hidden.text:

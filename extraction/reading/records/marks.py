@@ -66,7 +66,7 @@ def with_marks(form: Form, filled: Filled, document: Document, kept: Collection[
     fields = [one for one in _asked(form.root, "", False) if one.pointer not in kept]
     if not fields or len(document.text) > _MOST_TEXT or _SIGNS.isdisjoint(document.text):
         return filled
-    told = _told(fields, marks_in(document.text, _misread(document)))
+    told = _told(fields, _with_questions(document, marks_in(document.text, _misread(document))))
     leaves, record = dict(filled.leaves), parse(filled.record)
     for one in fields:
         leaf = leaves.get(one.pointer)
@@ -127,7 +127,7 @@ def _misread(document: Document) -> list[Interval]:
                 continue
             left, right = max(box[0] - 1, other[0]), min(box[2] + 1, other[2])
             share = float(max(0.0, right - left) / (other[2] - other[0]))
-            count = round(share * (end - start))
+            count = int(share * (end - start))
             if share > 0.6:
                 covered.append((start, end))
             elif count and left <= other[0] + 1:
@@ -135,6 +135,41 @@ def _misread(document: Document) -> list[Interval]:
             elif count and right >= other[2] - 1:
                 covered.append((end - count, end))
     return covered
+
+
+def _with_questions(document: Document, marks: Sequence[MarkRead]) -> list[MarkRead]:
+    """Returns the marks; one without a label gets the words before it on its row of the page.
+
+    The text of a page in columns has the questions in one column, and their boxes in another.
+    """
+    words = document.words
+    if all(mark.label.strip() for mark in marks) or not len(words):
+        return list(marks)
+    box, middle = words.box.astype(np.float64), (words.box[:, 1] + words.box[:, 3]) / 2
+    lean = _lean(document)
+    labelled = []
+    for mark in marks:
+        at = min(int(np.searchsorted(words.end, mark.spans[0][0], side="right")), len(words) - 1)
+        if not mark.label.strip() and np.isfinite(box[at]).all():
+            level = middle - middle[at] - lean * (box[:, 0] - box[at, 0])
+            high = box[:, 3] - box[:, 1]
+            row = (words.part == words.part[at]) & (np.abs(level) < 0.6 * high) & (box[:, 2] <= box[at, 0])
+            order = sorted(np.flatnonzero(row).tolist(), key=lambda one: float(box[one, 0]))
+            texts = [document.text[words.start[one] : words.end[one]] for one in order]
+            mark = replace(mark, label=" ".join(texts))
+        labelled.append(mark)
+    return labelled
+
+
+def _lean(document: Document) -> float:
+    """Returns how far the lines of a scanned document go down for each point to the right."""
+    words = document.words
+    if words.sure is None or len(words) < 2:
+        return 0.0
+    gaps = [document.text[end:start] for end, start in zip(words.end[:-1], words.start[1:], strict=True)]
+    step = ((words.box[1:] - words.box[:-1])[:, [0, 1]] + (words.box[1:] - words.box[:-1])[:, [2, 3]]) / 2
+    beside = np.array([gap.strip(" ") == "" for gap in gaps]) & (step[:, 0] > 15)
+    return float(np.median(step[beside, 1] / step[beside, 0])) if beside.any() else 0.0
 
 
 def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Told]:
