@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from cinnabar.engine.readings.folding import exact_key, loose_key
 
@@ -18,7 +19,7 @@ _YES = frozenset("yes y true ja oui si sim tak ano".split())
 _NO = frozenset("no n false nein non nao nee nie ne".split())
 # Boxes of all kinds of type, ticked and empty, one in doubt, a line that is written on, and one that is not.
 _MARK = re.compile(
-    r"(?P<ticked>[☒☑■✓✔]|[\[(][ _]?[xX✓✔•*][ _]?[\])]|_+[xX✓✔]_+(?![^\W_]))|"
+    r"(?P<ticked>[☒☑■✓✔]|[\[(][ _]?[xX✓✔•*][ _]?[\])]|_+[xX✓✔]_+(?![^\W_])|(?<![^\W_])[xX✓✔]_+)|"
     r"(?P<empty>[☐□❏❐❑❒◻]|\[[ _]{0,3}\]|\([ _]{1,3}\))|(?P<doubt>⍰)|"
     r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S))"
 )
@@ -36,13 +37,14 @@ class MarkRead:
     """A box or a line with the words that say what it is for, or a pair of boxes for yes and no with its question.
 
     state: true if it is ticked or written on, None in doubt. spans: of the mark that tells the state, and its label.
-    line: it is a line to write on. group: boxes of one list have the same number.
+    line: it is a line to write on. pair: the label is the question of a yes and a no. group: boxes of one list have the same number.
     """
 
     state: bool | None
     label: str
     spans: tuple[Interval, ...]
     line: bool = False
+    pair: bool = False
     group: int = 0
 
 
@@ -72,7 +74,8 @@ def marks_in(text: str, covered: Collection[Interval] = ()) -> list[MarkRead]:
     text = "".join(letters)
     boxes: list[_Box] = []
     rows = [(match.start(), match.end()) for match in re.finditer(r"[^\n]+", text)]
-    found = [_boxes_of(text, row, number) for number, row in enumerate(rows)]
+    low = any("_" in match[0] for match in _MARK.finditer(text) if match["ticked"])
+    found = [_boxes_of(text, row, number, low) for number, row in enumerate(rows)]
     for number, own in enumerate(found):
         if own and len(boxes) < _MAX_MARKS:
             _label(text, rows, found, number)
@@ -80,14 +83,14 @@ def marks_in(text: str, covered: Collection[Interval] = ()) -> list[MarkRead]:
     return list(_answers(text, rows, found, boxes))
 
 
-def _boxes_of(text: str, row: Interval, number: int) -> list[_Box]:
-    begin, end = row
-    marks = list(_MARK.finditer(text, begin, end))
+def _boxes_of(text: str, row: Interval, number: int, low: bool) -> list[_Box]:
+    """Returns the boxes of a line; `low`: the form has short low lines for boxes, and some of them are ticked."""
+    marks = list(_MARK.finditer(text, *row))
     own = [_Box(_KINDS[one.lastgroup or ""], one.span(), one.lastgroup in ("written", "blank"), number) for one in marks]
-    if any(one["ticked"] and "_" in one[0] for one in marks):
+    if low:
         taken = [box.place for box in own]
-        low = [one.span() for one in _LOW.finditer(text, begin, end)]
-        own += [_Box(False, at, False, number) for at in low if not any(at[0] < b and at[1] > a for a, b in taken)]
+        places = [one.span() for one in _LOW.finditer(text, *row)]
+        own += [_Box(False, at, False, number) for at in places if not any(at[0] < b and at[1] > a for a, b in taken)]
     return sorted(own, key=lambda box: box.place)
 
 
@@ -123,18 +126,35 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
             # A label that the parser found below a line stands one blank behind it.
             near = parts[at + 1][:1] if not at or not parts[at] or text[box.place[0] - 2 : box.place[0]] == "  " else []
             behind = [part for part in near if part[0] == box.place[1] + 1]
-            box.label = [*parts[at][-1:], *behind, (0, 0)][-2 if behind or parts[at] else -1]
+            named = text[box.place[0]] == "/"  # what is behind the sign is a name
+            box.label = behind[0] if behind and not named else parts[at][-1] if parts[at] else (0, 0)
         elif own and before:
             box.label, box.question = _split_last(text, own)
         elif own:
             box.label = own[0]
             box.question = ahead if at == 0 else ahead[1:]
-    last = boxes[-1]
     if not before and len(parts[-1]) > 1 and not any(box.question for box in boxes):
         # A question behind its boxes.
         boxes[0].question = parts[-1][1:]
-    if not before and len(boxes) == 1 and not parts[1] and parts[0] and not last.is_line:
-        last.label = parts[0][-1]
+    if len(boxes) == 1 and not boxes[0].is_line:
+        near = found[max(0, number - _ABOVE) : number + _ABOVE + 1]
+        _label_one(text, boxes[0], parts[0], parts[1], any(_are_columns(text, other) for other in near))
+
+
+def _label_one(text: str, box: _Box, ahead: list[Interval], behind: list[Interval], columns: bool) -> None:
+    """Gives the only box of a line its label, and none if another box was lost that it may be taken for."""
+    sides = [_says(text, _split_last(text, ahead)[0]) if ahead else None, _says(text, behind[0]) if behind else None]
+    if None not in sides or (columns and not behind):
+        box.label = (0, 0)
+    elif ahead and not behind:
+        box.label = ahead[-1]
+
+
+def _are_columns(text: str, boxes: Sequence[_Box]) -> bool:
+    """Returns True for several boxes of a line with nothing between them."""
+    return len(boxes) > 1 and all(
+        not text[one.place[1] : other.place[0]].strip() for one, other in pairwise(boxes) if not one.is_line
+    )
 
 
 def _answers_before(text: str, parts: Sequence[list[Interval]]) -> bool:
@@ -216,7 +236,7 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     if asked and one.label[0] < asked[0][0]:
         above = []
     label = " ".join(text[slice(*place)].strip() for place in [*above, *asked])
-    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling))
+    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling), pair=True)
 
 
 def _line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:

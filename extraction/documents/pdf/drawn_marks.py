@@ -127,7 +127,7 @@ def _symbols(page: Any, frame: Frame, words: PageWords) -> Iterator[tuple[int, P
             unknown = "\ue000" <= words.text[at] <= "\uf8ff" or words.text[at] == "\ufffd"
             if not unknown:
                 pdfium.FPDFText_GetFontInfo(text_page, first, name, 100, flags)
-                unknown = b"dings" in name.value.lower()
+                unknown = b"ding" in name.value.lower()
             if unknown and pdfium.FPDFText_GetCharBox(text_page, first, *sides):
                 left, right, bottom, top = (side.value for side in sides)
                 x0, y0, x1, y1 = frame.displayed(np.array([[left, top, right, bottom]]))[0].tolist()

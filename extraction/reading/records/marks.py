@@ -31,6 +31,8 @@ _SURE, _DOUBT = 0.98, 0.8
 _LIKE, _NEARER = 0.5, 0.04
 # A faint likeness counts if it is twice that of all others.
 _FAINT = 0.3
+# A box alone may be an option of a choice; a question with yes and no is sooner a field's.
+_SINGLE = 0.9
 # Words are of one family if they begin alike, by so many letters and this share of the shorter one.
 _STEM, _SHARE = 4, 0.66
 # The signs of boxes and lines that the parser puts into a text; without any there is nothing to read.
@@ -47,6 +49,11 @@ class _Asked:
     slot: Slot
     optional: bool
     names: tuple[_Words, ...]
+
+    @property
+    def is_boolean(self) -> bool:
+        """Returns True for a field of true and false."""
+        return set(self.slot.options) == {"true", "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,45 +187,57 @@ def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Tol
         return {}
     weight = _weights([*labels, *(word for one in fields for word in one.names)])
     told: dict[str, _Told] = {}
-    booleans = [one for one in fields if set(one.slot.options) == {"true", "false"}]
+    free = np.ones(len(marks), np.bool_)
+    for one in fields:
+        if not one.is_boolean and (own := _options(one, marks, labels, weight)):
+            # The boxes of a choice are no other field's.
+            free[[*own.values()]] = False
+            if (choice := _chosen(one, marks, own)) is not None:
+                told[one.pointer] = choice
+    booleans = [one for one in fields if one.is_boolean]
     like = np.array([[_likeness(one.names, label, weight) for label in labels] for one in booleans])
+    like = like.reshape(-1, len(marks)) * [1.0 if mark.pair or mark.line else _SINGLE for mark in marks] * free
     for at, one in enumerate(booleans):
         best = int(like[at].argmax())
+        mark = marks[best]
         # The same label may stand twice, as that of a line and of the name on it.
-        rivals = [n for n, mark in enumerate(marks) if (mark.state, mark.line) != (marks[best].state, marks[best].line)
-                  or labels[n] != labels[best] and not (mark.line and mark.state)]  # fmt: skip
-        others = like[at, rivals].max(initial=0.0), np.delete(like[:, best], at).max(initial=0.0)
-        near, next_ = like[at, best], max(others)
+        rivals = [
+            n for n, other in enumerate(marks)
+            if (other.state, other.line) != (mark.state, mark.line)
+            or (labels[n] != labels[best] and not (other.line and other.state))
+        ]  # fmt: skip
+        near = like[at, best]
+        next_ = max(like[at, rivals].max(initial=0.0), np.delete(like[:, best], at).max(initial=0.0))
         if near >= max(_LIKE, next_ + _NEARER) or near >= max(_FAINT, 2 * next_):
-            state = marks[best].state
-            told[one.pointer] = _Told(None if state is None else json.dumps(state), marks[best].spans)
-    for one in fields:
-        if one not in booleans and (choice := _choice(one, marks, labels, weight)) is not None:
-            told[one.pointer] = choice
+            told[one.pointer] = _Told(None if mark.state is None else json.dumps(mark.state), mark.spans)
     return told
 
 
-def _choice(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words], weight: Mapping[str, float]) -> _Told | None:
-    """Returns the option whose box is ticked among those of a list that has most options; None without such a list."""
+def _options(
+    asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words], weight: Mapping[str, float]
+) -> dict[int, int]:
+    """Returns the numbers of the marks of a field's options, in the one list of boxes that has most options."""
     groups: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    boxes = [at for at, mark in enumerate(marks) if not mark.line and not mark.pair]
     for option, text in enumerate(asked.slot.options):
         names = [words_of(str(json.loads(text)).replace("_", " ")), *map(words_of, asked.slot.words_of(option))]
-        scores = [_likeness(tuple(filter(None, names)), label, weight) for label in labels]
-        for group in {mark.group for mark in marks if not mark.line}:
-            own = [at for at, mark in enumerate(marks) if mark.group == group and not mark.line]
-            best = max(own, key=scores.__getitem__)
+        scores = {at: _likeness(tuple(filter(None, names)), labels[at], weight) for at in boxes}
+        for group in {marks[at].group for at in boxes}:
+            best = max((at for at in boxes if marks[at].group == group), key=scores.__getitem__)
             if scores[best] >= _LIKE and best not in groups[group].values():
                 groups[group][option] = best
     full = [own for own in groups.values() if len(own) >= max(2, len(asked.slot.options) / 2)]
-    if len(full) != 1:
-        return None
-    ticked = [option for option, at in full[0].items() if marks[at].state]
-    group = marks[next(iter(full[0].values()))].group
-    everywhere = [mark.state for mark in marks if mark.group == group and not mark.line]
-    if len(ticked) != 1 or everywhere.count(True) != 1:
-        other = not ticked and everywhere.count(True) == 1
-        return None if other else _Told(None, ())
-    return _Told(asked.slot.options[ticked[0]], marks[full[0][ticked[0]]].spans)
+    return full[0] if len(full) == 1 else {}
+
+
+def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) -> _Told | None:
+    """Returns the option whose box alone is ticked in a list; None if that of another thing is."""
+    group = marks[next(iter(own.values()))].group
+    ticked = [at for at, mark in enumerate(marks) if mark.group == group and mark.state and not (mark.line or mark.pair)]
+    chosen = [option for option, at in own.items() if at in ticked]
+    if len(ticked) == 1 and chosen:
+        return _Told(asked.slot.options[chosen[0]], marks[ticked[0]].spans)
+    return None if len(ticked) == 1 else _Told(None, ())
 
 
 def _weights(texts: Sequence[_Words]) -> dict[str, float]:
