@@ -21,7 +21,7 @@ _NO = frozenset("no n false nein non nao nee nie ne".split())
 _MARK = re.compile(
     r"(?P<ticked>[☒☑■✓✔]|[\[(][ _]?[xX✓✔•*][ _]?[\])]|_+[xX✓✔]_+(?![^\W_])|(?<![^\W_])[xX✓✔]_+)|"
     r"(?P<empty>[☐□❏❐❑❒◻]|\[[ _]{0,3}\]|\([ _]{1,3}\))|(?P<doubt>⍰)|"
-    r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S))"
+    r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S)|_{8,})"
 )
 _LOW = re.compile(r"(?<!_)_{1,6}(?!_)")
 _CHUNK = re.compile(r"\S+(?:[ \t]\S+)*")
@@ -86,7 +86,13 @@ def marks_in(text: str, covered: Collection[Interval] = ()) -> list[MarkRead]:
 def _boxes_of(text: str, row: Interval, number: int, low: bool) -> list[_Box]:
     """Returns the boxes of a line; `low`: the form has short low lines for boxes, and some of them are ticked."""
     marks = list(_MARK.finditer(text, *row))
-    own = [_Box(_KINDS[one.lastgroup or ""], one.span(), one.lastgroup in ("written", "blank"), number) for one in marks]
+    own: list[_Box] = []
+    for one in marks:
+        box = _Box(_KINDS[one.lastgroup or ""], one.span(), one.lastgroup in ("written", "blank"), number)
+        # What somebody wrote on a line stands beside the low lines that draw it.
+        again = own and one["blank"] and own[-1].state is not False and not text[own[-1].place[1] : one.start()].strip()
+        if not again:
+            own.append(box)
     if low:
         taken = [box.place for box in own]
         places = [one.span() for one in _LOW.finditer(text, *row)]
@@ -209,7 +215,7 @@ def _answers(
             # The other box of the pair was not found.
             pair = _pair(text, rows, found, box, replace(box, state=False, label=(0, 0)))
             yield replace(pair, state=says)
-        else:
+        elif _says(text, box.label) is None:
             yield MarkRead(box.state, text[slice(*box.label)][:_MAX_LABEL], _spans(box), group=group)
         at += 1
 

@@ -22,7 +22,7 @@ def marks_of(grey: Pixels, scale: float, places: Sequence[Place], scan: bool = F
     A solid square alone may be the bullet of a list or the colour of a legend, a circle alone a letter. grey: [H, W],
     `scale` pixels to a point. scan: what is among letters may be some of them.
     """
-    looks = [one for one in _looks(grey, scale, places) if one[1].is_alone or not scan]
+    looks = _looks(grey, scale, places, scan)
     if len(looks) > MAX_FOUND:
         return []
     marks = []
@@ -42,17 +42,16 @@ def _equal(one: Place, other: Place) -> bool:
     return max(sides) < (1.25 if apart < 0.6 * max(sides) else 1.06) * min(sides)
 
 
-def _looks(grey: Pixels, scale: float, places: Sequence[Place]) -> list[tuple[Place, Look]]:
-    """Returns the places with a closed outline, the best of those that overlap."""
+def _looks(grey: Pixels, scale: float, places: Sequence[Place], scan: bool) -> list[tuple[Place, Look]]:
+    """Returns the places with a closed outline: of those that overlap the largest, on a scan the clearest."""
     seen: list[tuple[Place, Look]] = []
     for place in places:
         x0, top, x1, bottom = place
         look = look_at(grey, (x0 * scale, top * scale, x1 * scale, bottom * scale))
-        if look is not None and look.is_box:
+        if look is not None and look.is_box and (look.is_alone or not scan):
             seen.append((place, look))
     kept: list[tuple[Place, Look]] = []
-    # Of a box that is drawn as a border and an area, the larger one.
-    for place, look in sorted(seen, key=lambda one: (-one[1].outline, one[0][0] - one[0][2])):
+    for place, look in sorted(seen, key=lambda one: (-one[1].outline if scan else 0.0, one[0][0] - one[0][2])):
         if not any(_overlap(place, at) > 0.3 for at, _ in kept):
             kept.append((place, look))
     return kept

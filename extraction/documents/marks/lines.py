@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.extraction.documents.marks.ink import BLANK, WRITTEN, Mark, Pixels
+from cinnabar.extraction.documents.marks.ink import BLANK, DOUBTFUL, WRITTEN, Mark, Pixels
 
 _Boxes = npt.NDArray[np.float64]
 _Floats = npt.NDArray[np.float64]
@@ -30,10 +30,10 @@ _INK = 50
 
 
 def line_marks(grey: Pixels, scale: float, rules: Sequence[Rule], words: _Boxes, printed: _Boxes) -> list[Mark]:
-    """Returns the lines with a label below or before them that are empty or have ink on them, in points.
+    """Returns the lines with a label below or before them that are empty, have ink on them or are in doubt, in points.
 
     grey: [H, W], `scale` pixels to a point. words: [W, 4] the boxes of words in points. printed: [P, 4] those of them
-    that are surely no readings of what a hand wrote. A line with printed words on it is none, and one in doubt neither.
+    that are surely no readings of what a hand wrote. A line with printed words on it is none.
     """
     marks = []
     for rule in rules[:_MAX_LINES]:
@@ -83,7 +83,7 @@ def _label(rule: Rule, words: _Boxes) -> tuple[int, bool]:
 
 
 def _written(grey: Pixels, scale: float, rule: Rule, words: _Boxes, printed: _Boxes) -> str:
-    """Returns the sign of a line, "" in doubt."""
+    """Returns the sign of a line, "" for one with printed words on it."""
     x0, _, x1, _ = rule
     if _on(rule, printed)[1].any():
         return ""
@@ -101,7 +101,7 @@ def _written(grey: Pixels, scale: float, rule: Rule, words: _Boxes, printed: _Bo
         dark[(rows < (d + 1) * scale) & (columns >= a * scale) & (columns <= b * scale)] = False
     # A speck of dust is in one or two rows.
     share = float((dark.sum(axis=0) >= max(1, round(0.35 * scale))).mean())
-    return BLANK if share < _EMPTY_BELOW else WRITTEN if share >= _WRITTEN_FROM else ""
+    return BLANK if share < _EMPTY_BELOW else WRITTEN if share >= _WRITTEN_FROM else DOUBTFUL
 
 
 def _on(rule: Rule, words: _Boxes) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:

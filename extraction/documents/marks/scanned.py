@@ -171,12 +171,12 @@ def _ring_pattern(size: int) -> npt.NDArray[np.float32]:
 
 
 def _is_letter(place: Place, words: _Boxes) -> bool:
-    """Returns True for a place that a word reaches beyond on both sides, or on one side and far above it."""
+    """Returns True for a place that a word reaches beyond on both sides, or on one side and above it."""
     if not len(words):
         return False
     x0, top, x1, bottom = place
     middle, side = (top + bottom) / 2, x1 - x0
     level = (words[:, 1] < middle) & (words[:, 3] > middle) & (words[:, 0] < x1) & (words[:, 2] > x0)
     left, right = words[:, 0] < x0 - 0.4 * side, words[:, 2] > x1 + 0.4 * side
-    higher = words[:, 3] - words[:, 1] > 1.6 * side + 0.05 * (words[:, 2] - words[:, 0])
+    higher = words[:, 3] - words[:, 1] > 1.45 * side + 0.05 * (words[:, 2] - words[:, 0])
     return bool((level & ((left & right) | ((left | right) & higher))).any())

@@ -30,7 +30,8 @@ def with_marks(page: PageText, pixels: Pixels, scale: float, line: float) -> Pag
     grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY) if pixels.ndim == 3 else pixels, np.uint8)
     point = line / _LINE
     words = page.box.astype(np.float64) * scale / point
-    found = scanned_marks(grey, point, words, words[page.sure >= _PRINTED])
+    letters = np.array([bool(word.strip("_")) for word in page.text])
+    found = scanned_marks(grey, point, words, words[letters & (page.sure >= _PRINTED)])
     if not found or len(found) + len(page.text) > MAX_WORDS:
         return page
     x0, y0, x1, y1 = (np.array([mark.box for mark in found]) * point / scale).T

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
-from cinnabar.extraction.documents.marks.ink import Mark
+from cinnabar.extraction.documents.marks.ink import BLANK, Mark
 from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, marks_of
 from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
@@ -51,7 +51,9 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
     if grey is None:
         return []
     scale = grey.shape[1] / frame.size[0]
-    return [*marks_of(grey, scale, boxes), *line_marks(grey, scale, rules, words.box, words.box)]
+    letters = words.box[[bool(word.strip("_")) for word in words.text]]
+    lines = [mark for mark in line_marks(grey, scale, rules, words.box, letters) if not _is_printed(mark, words)]
+    return [*marks_of(grey, scale, boxes), *lines]
 
 
 def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
@@ -141,6 +143,11 @@ def _underscores(words: PageWords) -> Iterator[Rule]:
         if len(word) >= 8 and not word.strip("_"):
             y = bottom - 0.12 * (bottom - top)
             yield x0, y, x1, y
+
+
+def _is_printed(mark: Mark, words: PageWords) -> bool:
+    """Returns True for an empty line of low lines, which the text shows."""
+    return mark.sign == BLANK and any(y == mark.box[3] and x0 == mark.box[0] for x0, y, *_ in _underscores(words))
 
 
 def _alone(boxes: _Floats, words: PageWords, buttons: _Floats, symbols: Collection[int]) -> list[Place]:

@@ -73,7 +73,8 @@ def with_marks(form: Form, filled: Filled, document: Document, kept: Collection[
     fields = [one for one in _asked(form.root, "", False) if one.pointer not in kept]
     if not fields or len(document.text) > _MOST_TEXT or _SIGNS.isdisjoint(document.text):
         return filled
-    told = _told(fields, _with_questions(document, marks_in(document.text, _misread(document))))
+    marks = [one for one in marks_in(document.text, _misread(document)) if _is_seen(document, one)]
+    told = _told(fields, _with_questions(document, marks))
     leaves, record = dict(filled.leaves), parse(filled.record)
     for one in fields:
         leaf = leaves.get(one.pointer)
@@ -144,20 +145,28 @@ def _misread(document: Document) -> list[Interval]:
     return covered
 
 
+def _is_seen(document: Document, mark: MarkRead) -> bool:
+    """Returns False for an empty line in a text without pages: what may lie on it nobody has looked for."""
+    if not mark.line or mark.state is not False:
+        return True
+    at = int(np.searchsorted(document.words.end, mark.spans[0][0], side="right"))
+    return at < len(document.words) and bool(np.isfinite(document.words.box[at]).all())
+
+
 def _with_questions(document: Document, marks: Sequence[MarkRead]) -> list[MarkRead]:
-    """Returns the marks; one without a label gets the words before it on its row of the page.
+    """Returns the marks; a pair without a question gets the words before it on its row of the page.
 
     The text of a page in columns has the questions in one column, and their boxes in another.
     """
     words = document.words
-    if all(mark.label.strip() for mark in marks) or not len(words):
+    if all(mark.label.strip() or not mark.pair for mark in marks) or not len(words):
         return list(marks)
     box, middle = words.box.astype(np.float64), (words.box[:, 1] + words.box[:, 3]) / 2
     lean = _lean(document)
     labelled = []
     for mark in marks:
         at = min(int(np.searchsorted(words.end, mark.spans[0][0], side="right")), len(words) - 1)
-        if not mark.label.strip() and np.isfinite(box[at]).all():
+        if mark.pair and not mark.label.strip() and np.isfinite(box[at]).all():
             level = middle - middle[at] - lean * (box[:, 0] - box[at, 0])
             high = box[:, 3] - box[:, 1]
             row = (words.part == words.part[at]) & (np.abs(level) < 0.6 * high) & (box[:, 2] <= box[at, 0])
@@ -218,6 +227,7 @@ def _options(
 ) -> dict[int, int]:
     """Returns the numbers of the marks of a field's options, in the one list of boxes that has most options."""
     groups: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    total: Counter[int] = Counter()
     boxes = [at for at, mark in enumerate(marks) if not mark.line and not mark.pair]
     for option, text in enumerate(asked.slot.options):
         names = [words_of(str(json.loads(text)).replace("_", " ")), *map(words_of, asked.slot.words_of(option))]
@@ -226,8 +236,11 @@ def _options(
             best = max((at for at in boxes if marks[at].group == group), key=scores.__getitem__)
             if scores[best] >= _LIKE and best not in groups[group].values():
                 groups[group][option] = best
-    full = [own for own in groups.values() if len(own) >= max(2, len(asked.slot.options) / 2)]
-    return full[0] if len(full) == 1 else {}
+                total[group] += 1 + scores[best]
+    first, *others = total.most_common(2) or [(-1, 0.0)]
+    alone = not others or others[0][1] < first[1] - _NEARER
+    own = groups.get(first[0], {})
+    return own if alone and len(own) >= max(2, len(asked.slot.options) / 2) else {}
 
 
 def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) -> _Told | None:
