@@ -154,7 +154,8 @@ def form(seed: int) -> Form:
     truth: dict[str, Any] = {}
     layouts: dict[str, str] = {}
     drawing.texts.append((60, 60, 16, _TITLES[language]))
-    drawing.texts.append((60, 85, size, f"No. {chance.randrange(10_000, 99_999)}    Date: {chance.randrange(1, 28)}.03.2025"))
+    number, day = chance.randrange(10_000, 99_999), chance.randrange(1, 28)
+    drawing.texts.append((60, 85, size, f"No. {number}    Date: {day}.03.2025"))
     y = 120.0
     layout = chance.choice(LAYOUTS)
     questions = chance.sample(QUESTIONS[language], min(len(QUESTIONS[language]), chance.randrange(4, 8)))
@@ -299,7 +300,8 @@ def _strokes(x: float, y: float, side: float, tick: str, chance: random.Random) 
         return chance.uniform(-0.25, 0.25) * side
 
     if chance.random() < 0.5:
-        return [[(x - half + off(), y + off()), (x + off() / 2, y + half + off()), (x + 1.4 * half + off(), y - 1.5 * half + off())]]
+        low, high = (x + off() / 2, y + half + off()), (x + 1.4 * half + off(), y - 1.5 * half + off())
+        return [[(x - half + off(), y + off()), low, high]]
     return [
         [(x - 1.2 * half + off(), y - 1.2 * half + off()), (x + 1.2 * half + off(), y + 1.2 * half + off())],
         [(x - 1.2 * half + off(), y + 1.2 * half + off()), (x + 1.2 * half + off(), y - 1.2 * half + off())],
@@ -437,7 +439,8 @@ def _chromium(drawing: _Drawing, style: str, tick: str, chance: random.Random) -
         elif native:
             kind = "radio" if style == "round" else "checkbox"
             parts.append(
-                f'<input type={kind} {"checked" if ticked else ""} style="{at};width:{side}pt;height:{side}pt;margin:0">'
+                f'<input type={kind} {"checked" if ticked else ""} '
+                f'style="{at};width:{side}pt;height:{side}pt;margin:0">'
             )
         else:
             shape = (

@@ -2,11 +2,11 @@
 
     python -m bench.marks [--forms 200] [--held-back] [--alone] [--wrong] [--json FILE]
 
-Forms are drawn by ReportLab, by pypdf (buttons that were flattened), by Chromium, and as scans (printed, ticked by hand,
-askew by up to 3 degrees, with grain, at 150 to 300 dots an inch), in four languages, with boxes of five styles, ticks of
-five kinds and seven layouts (`marked_forms`). A field without a clear answer is null. Designs of the tuning part were
-looked at while the rules were made; those of `--held-back` have other seeds. With `--alone` no model reads: a field that
-no box is near to stays null.
+Forms are drawn by ReportLab, by pypdf (buttons that were flattened), by Chromium, and as scans (printed, ticked by
+hand, askew by up to 3 degrees, with grain, at 150 to 300 dots an inch), in four languages, with boxes of five styles,
+ticks of five kinds and seven layouts (`marked_forms`). A field without a clear answer is null. Forms of the tuning
+part were looked at while the rules were made; those of `--held-back` have other seeds. With `--alone` no model reads: a
+field that no box is near to stays null.
 """
 
 from __future__ import annotations

@@ -12,15 +12,17 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from cinnabar.engine.readings.folding import exact_key, loose_key
+from cinnabar.engine.readings.readings import BOOLEANS
 
 Interval = tuple[int, int]
 
-_YES = frozenset("yes y true ja oui si sim tak ano".split())
-_NO = frozenset("no n false nein non nao nee nie ne".split())
+# Words that answer a question, without accents.
+_ANSWERS = {loose_key(word): truth for word, truth in BOOLEANS.items() if word.isalpha() and word != "x"}
 # Boxes of all kinds of type, ticked and empty, one in doubt, a line that is written on, and one that is not.
 _MARK = re.compile(
-    r"(?P<ticked>[☒☑■✓✔]|[\[(][ _]?[xX✓✔•*][ _]?[\])]|_+[xX✓✔]_+(?![^\W_])|(?<![^\W_])[xX✓✔]_+)|"
-    r"(?P<empty>[☐□❏❐❑❒◻]|\[[ _]{0,3}\]|\([ _]{1,3}\))|(?P<doubt>⍰)|"
+    r"(?P<ticked>[☒☑■✓✔]|(?<!\w)[\[(][ _]?[xX✓✔•*][ _]?[\])]|_{1,8}[xX✓✔]_{1,8}(?![^\W_])|"
+    r"(?<![^\W_])[xX✓✔]_{1,8})|"
+    r"(?P<empty>[☐□❏❐❑❒◻]|(?<!\w)(?:\[[ _]{0,3}\]|\([ _]{1,3}\)))|(?P<doubt>⍰)|"
     r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S)|_{8,})"
 )
 _LOW = re.compile(r"(?<!_)_{1,6}(?!_)")
@@ -28,7 +30,7 @@ _CHUNK = re.compile(r"\S+(?:[ \t]\S+)*")
 _WORD = re.compile(r"[^\W_]+")
 # Lines above a box that its question may stand on, and those that the heads of a column may stand above.
 _ABOVE, _HEADS = 3, 40
-_MAX_MARKS, _MAX_LABEL = 2_000, 300
+_MAX_MARKS, _MAX_LABEL = 600, 300
 _KINDS = {"ticked": True, "empty": False, "doubt": None, "written": True, "blank": False}
 
 
@@ -37,7 +39,8 @@ class MarkRead:
     """A box or a line with the words that say what it is for, or a pair of boxes for yes and no with its question.
 
     state: true if it is ticked or written on, None in doubt. spans: of the mark that tells the state, and its label.
-    line: it is a line to write on. pair: the label is the question of a yes and a no. group: boxes of one list have the same number.
+    line: it is a line to write on. pair: the label is the question of a yes and a no. group: boxes of one list have the
+    same number.
     """
 
     state: bool | None
@@ -68,6 +71,8 @@ def marks_in(text: str, covered: Collection[Interval] = ()) -> list[MarkRead]:
 
     covered: characters [start, end) that are a misread mark, and so no part of a label.
     """
+    if _MARK.search(text) is None:
+        return []
     letters = list(text)
     for start, end in covered:
         letters[start:end] = " " * (end - start)
@@ -110,7 +115,7 @@ def _says(text: str, place: Interval) -> bool | None:
     words = words_of(text[slice(*place)])
     if not 0 < len(words) <= 3:
         return None
-    return True if words[0] in _YES else False if words[0] in _NO else None
+    return _ANSWERS.get(words[0])
 
 
 def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int) -> None:
@@ -125,7 +130,7 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
         for box, head in zip(boxes, heads, strict=True):
             box.label, box.question = head, parts[0]
         return
-    before = not parts[-1] and bool(parts[0]) or _answers_before(text, parts)
+    before = (not parts[-1] and bool(parts[0])) or _answers_before(text, parts)
     for at, box in enumerate(boxes):
         own, ahead = (parts[at], parts[at]) if before else (parts[at + 1], parts[at])
         if box.is_line:
@@ -204,7 +209,7 @@ def _answers(
     while at < len(boxes):
         box = boxes[at]
         following = boxes[at + 1] if at + 1 < len(boxes) else None
-        if at and box.row > boxes[at - 1].row + 1 or (at and box.question):
+        if at and (box.row > boxes[at - 1].row + 1 or box.question):
             group += 1
         if box.is_line:
             yield _line(text, rows, box)

@@ -1,4 +1,4 @@
-"""Tells whether somebody wrote on a line that is there to be written on: by the ink above it that is no printed text."""
+"""Tells whether somebody wrote on a line to write on: by the ink above it that is no printed text."""
 
 from __future__ import annotations
 
@@ -36,15 +36,20 @@ def line_marks(grey: Pixels, scale: float, rules: Sequence[Rule], words: _Boxes,
     that are surely no readings of what a hand wrote. A line with printed words on it is none.
     """
     marks = []
-    for rule in rules[:_MAX_LINES]:
+    for rule in with_labels(rules, words):
         x0, y0, x1, y1 = rule
-        if not SHORTEST <= x1 - x0 <= LONGEST or _in_table(rule, rules):
-            continue
-        under, before = _label(rule, words)
-        sign = _written(grey, scale, rule, words, printed) if under >= 0 or before else ""
+        sign = _written(grey, scale, rule, words, printed)
         if sign:
-            marks.append(Mark((x0, min(y0, y1) - _ABOVE / 2, x1, max(y0, y1)), sign, under))
+            marks.append(Mark((x0, min(y0, y1) - _ABOVE / 2, x1, max(y0, y1)), sign, _label(rule, words)[0]))
     return marks
+
+
+def with_labels(rules: Sequence[Rule], words: _Boxes) -> list[Rule]:
+    """Returns the lines of a fitting length that are none of a table and have a label below or before them."""
+    return [
+        rule for rule in rules[:_MAX_LINES]
+        if SHORTEST <= rule[2] - rule[0] <= LONGEST and not _in_table(rule, rules) and _label(rule, words) != (-1, False)
+    ]  # fmt: skip
 
 
 def _height(rule: Rule, x: _Floats) -> _Floats:
@@ -64,7 +69,7 @@ def _in_table(rule: Rule, rules: Sequence[Rule]) -> bool:
 
 
 def _label(rule: Rule, words: _Boxes) -> tuple[int, bool]:
-    """Returns the first word just below a line and within its ends, -1 without one, and whether words stand before it."""
+    """Returns the first word just below a line and within its ends, -1 without one, and whether some stand before."""
     if not len(words):
         return -1, False
     x0, _, x1, _ = rule

@@ -1,4 +1,4 @@
-"""Puts marks among the words of a page, before or behind the word that stands beside them; the words stay as they are."""
+"""Puts marks among the words of a page, before or behind the word beside them; the words stay as they are."""
 
 from __future__ import annotations
 

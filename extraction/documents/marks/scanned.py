@@ -105,7 +105,7 @@ def _squares(dark: Pixels, scale: float) -> Iterator[Place]:
     # A stroke of a leaning page is level for a few pixels only; its neighbours above and below count with it.
     thick = cv2.dilate(dark, np.ones((3, 1), np.uint8))
     level = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, round(0.85 * least)), np.uint8))
-    count, _, stats, _ = cv2.connectedComponentsWithStats(level, connectivity=8)
+    _, _, stats, _ = cv2.connectedComponentsWithStats(level, connectivity=8)
     x, y, wide, high = (stats[1:, at].astype(np.float64) for at in range(4))
     fits = (wide >= 0.85 * least) & (wide <= 1.15 * most) & (high <= 1.15 * most)
     if not 0 < int(fits.sum()) <= _MAX_RUNS:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 
-from cinnabar.extraction.documents.marks.ink import Mark
 from cinnabar.extraction.documents.marks.placing import placed
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
 from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, PageText
@@ -34,8 +35,9 @@ def with_marks(page: PageText, pixels: Pixels, scale: float, line: float) -> Pag
     found = scanned_marks(grey, point, words, words[letters & (page.sure >= _PRINTED)])
     if not found or len(found) + len(page.text) > MAX_WORDS:
         return page
-    x0, y0, x1, y1 = (np.array([mark.box for mark in found]) * point / scale).T
-    marks = [Mark(tuple(box), one.sign, one.before) for box, one in zip(np.stack([x0, y0, x1, y1], 1).tolist(), found, strict=True)]
+    factor = point / scale
+    boxes = (np.array([mark.box for mark in found]) * factor).tolist()
+    marks = [replace(mark, box=tuple(box)) for mark, box in zip(found, boxes, strict=True)]
     text, gap, box, source = placed(page.text, page.gap, page.box, marks)
     sure = np.append(page.sure, np.float32(_SURE))[source]
     return PageText(tuple(text), tuple(gap), box, sure, page.damaged)

@@ -62,9 +62,10 @@ class RapidReader:
         page = _page(lines, words, angle, scale, damaged)
         expected = _SPARSE * sum(line.length / line.height for line in lines)
         foreign = sum(map(len, page.text)) < expected or _mean(words) < _FOREIGN
+        page = with_marks(page, pixels, scale, float(np.median([line.height for line in lines])))
         if self._other is not None and foreign:
-            page = max(page, self._other.words(data), key=_letters)
-        return with_marks(page, pixels, scale, float(np.median([line.height for line in lines])))
+            return max(page, self._other.read(data), key=_letters)
+        return page
 
     def _words(self, pixels: Pixels, lines: Sequence[TextLine]) -> list[list[StripWord]]:
         readable = [line.length / line.height * HEIGHT <= MAX_LENGTH for line in lines]

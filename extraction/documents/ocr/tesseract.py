@@ -61,10 +61,6 @@ class TesseractReader:
         sides = (page.box[:, 2:] - page.box[:, :2]).min(axis=1)
         return with_marks(page, pixels, scale, float(np.median(sides)) * scale * (1 + 2 * _TALLER) if len(sides) else 0)
 
-    def words(self, data: bytes) -> PageText:
-        """Returns the words of an encoded picture without marks. Raises as `read` does."""
-        return self._read(*decoded(data))
-
     def _read(self, pixels: Pixels, scale: float, damaged: bool) -> PageText:
         grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY), np.uint8)
         words, turns = self._upright(grey)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
+from cinnabar.extraction.documents.marks.ink import WRITTEN
 from cinnabar.extraction.documents.pdf.strings import string_of
 
 MAX_ANNOTATIONS = 5_000
@@ -113,14 +114,17 @@ def _opened(page: Any, index: int) -> Iterator[Any]:
 def _field(annotation: Any, form: Any, groups: set[str]) -> Entry | None:
     """Returns the value of a field, None for a field without one."""
     kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
-    if kind in (-1, pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE):
+    if kind in (-1, pdfium.FPDF_FORMFIELD_PUSHBUTTON):
         return None
     if pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD_FIELD and kind not in (*_BUTTONS, *_CHOICES):
         return None
     name = string_of(pdfium.FPDFAnnot_GetFormFieldName, form, annotation).strip()
     value = string_of(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation).strip()
     drawn = True
-    if kind in _BUTTONS:
+    if kind == pdfium.FPDF_FORMFIELD_SIGNATURE:
+        # A signature is no text, but whether there is one may be asked.
+        value, drawn = WRITTEN if pdfium.FPDFAnnot_HasKey(annotation, b"V") else "", False
+    elif kind in _BUTTONS:
         # Each button of a group has the group's value; the box of the one that is on tells the place.
         state = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
         # pdfium takes a button that no appearance is drawn for as off.

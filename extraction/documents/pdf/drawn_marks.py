@@ -10,22 +10,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
+from pypdfium2 import PdfMatrix
 
 from cinnabar.extraction.documents.marks.ink import BLANK, Mark
 from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, marks_of
-from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks
+from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks, with_labels
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
 
 _Floats = npt.NDArray[np.float64]
-_Matrix = tuple[float, float, float, float, float, float]
 
 # Sides of boxes that are drawn, in points.
 _LEAST, _ASPECT = 5.5, 1.3
 # Shapes of a page that are looked at, and how deep they may lie in forms.
 _MAX_SHAPES, _MAX_DEPTH = 5_000, 3
 # Pixels to a point in which drawn marks are judged, and those of a scan.
-_DRAWN, _SCANNED = 3.0, 200 / 72
+_DRAWN, _SCANNED = 2.5, 200 / 72
+# The codes of boxes in Wingdings and ZapfDingbats that are ASCII.
+_CODES = frozenset("opqrnmx")
 # What may be typed into a box to tick it.
 _TICKS = frozenset("xX×✓✔✗✘✕✖•●■√☒☑")
 
@@ -38,14 +40,15 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
     boxes, rules = [], []
     for x0, top, x1, bottom in _shapes(page, frame):
         wide, high = x1 - x0, bottom - top
-        if _LEAST <= min(wide, high) and max(wide, high) <= min(MOST, _ASPECT * min(wide, high)):
+        if min(wide, high) >= _LEAST and max(wide, high) <= min(MOST, _ASPECT * min(wide, high)):
             boxes.append((x0, top, x1, bottom))
         elif high <= 2.0 and SHORTEST <= wide <= LONGEST:
             rules.append((x0, (top + bottom) / 2, x1, (top + bottom) / 2))
-    symbols = dict(_symbols(page, frame, words))
-    boxes = [*_alone(np.array(boxes, np.float64).reshape(-1, 4), words, buttons, symbols), *symbols.values()]
-    rules += _underscores(words)
-    if not boxes and not rules or len(boxes) > 4 * MAX_FOUND:
+    inside = _inside(np.array(boxes, np.float64).reshape(-1, 4), words)
+    symbols = dict(_symbols(page, frame, words, inside))
+    boxes = [*_alone(boxes, inside, words, buttons, symbols), *symbols.values()]
+    rules = with_labels([*rules, *_underscores(words)], words.box)
+    if not (boxes or rules) or len(boxes) > 4 * MAX_FOUND:
         return []
     grey = grey_pixels(page, frame, _DRAWN)
     if grey is None:
@@ -72,52 +75,44 @@ def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
 def _shapes(page: Any, frame: Frame) -> list[Place]:
     """Returns the boxes of a page's paths as displayed, those within forms too."""
     found: list[Place] = []
-    left = _MAX_SHAPES
-
-    def visit(count: int, get: Any, matrix: _Matrix, depth: int) -> None:
-        nonlocal left
-        sides = [ctypes.c_float() for _ in range(4)]
-        own = pdfium.FS_MATRIX()
-        for index in range(min(count, left)):
-            left -= 1
-            one = get(index)
-            kind = pdfium.FPDFPageObj_GetType(one)
-            if kind == pdfium.FPDF_PAGEOBJ_PATH and pdfium.FPDFPageObj_GetBounds(one, *sides):
-                found.append(_moved([side.value for side in sides], matrix))
-            elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
-                pdfium.FPDFPageObj_GetMatrix(one, own)
-                inner = _product((own.a, own.b, own.c, own.d, own.e, own.f), matrix)
-                count_inside = max(0, pdfium.FPDFFormObj_CountObjects(one))
-                visit(count_inside, lambda at, one=one: pdfium.FPDFFormObj_GetObject(one, at), inner, depth + 1)
-
-    visit(
-        pdfium.FPDFPage_CountObjects(page), lambda at: pdfium.FPDFPage_GetObject(page, at), (1, 0, 0, 1, 0, 0), 0
-    )
-    if not found:
-        return []
-    return [(float(a), float(b), float(c), float(d)) for a, b, c, d in frame.displayed(np.array(found)).tolist()]
+    sides, own = [ctypes.c_float() for _ in range(4)], pdfium.FS_MATRIX()
+    get = pdfium.FPDFPage_GetObject
+    waiting = [(get, page, at, PdfMatrix(), 0) for at in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_SHAPES))]
+    for count, (get, holder, at, matrix, depth) in enumerate(waiting):
+        if count >= _MAX_SHAPES:
+            break
+        one = get(holder, at)
+        kind = pdfium.FPDFPageObj_GetType(one)
+        if kind == pdfium.FPDF_PAGEOBJ_PATH and pdfium.FPDFPageObj_GetBounds(one, *sides):
+            left, bottom, right, top = matrix.on_rect(*(side.value for side in sides))
+            found.append((left, top, right, bottom))
+        elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
+            pdfium.FPDFPageObj_GetMatrix(one, own)
+            inner = PdfMatrix.from_raw(own).multiply(matrix)
+            count_inside = min(max(pdfium.FPDFFormObj_CountObjects(one), 0), _MAX_SHAPES)
+            waiting += [(pdfium.FPDFFormObj_GetObject, one, n, inner, depth + 1) for n in range(count_inside)]
+    displayed = frame.displayed(np.array(found, np.float64).reshape(-1, 4))
+    return [(a, b, c, d) for a, b, c, d in displayed.tolist()]
 
 
-def _moved(sides: Sequence[float], matrix: _Matrix) -> Place:
-    """Returns bounds (left, bottom, right, top) by a matrix, as (left, top, right, bottom)."""
-    a, b, c, d, e, f = matrix
-    x0, y0, x1, y1 = sides
-    across = [a * x + c * y + e for x in (x0, x1) for y in (y0, y1)]
-    up = [b * x + d * y + f for x in (x0, x1) for y in (y0, y1)]
-    return min(across), max(up), max(across), min(up)
+def _inside(boxes: _Floats, words: PageWords) -> npt.NDArray[np.bool_]:
+    """Returns [N, W], true where the middle of a word lies in a box."""
+    middle = ((words.box[:, :2] + words.box[:, 2:]) / 2)[None]
+    inside: npt.NDArray[np.bool_] = ((middle > boxes[:, None, :2]) & (middle < boxes[:, None, 2:])).all(axis=2)
+    return inside
 
 
-def _product(one: _Matrix, other: _Matrix) -> _Matrix:
-    a, b, c, d, e, f = one
-    g, h, i, j, k, m = other
-    return (
-        a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m
-    )  # fmt: skip
+def _symbols(
+    page: Any, frame: Frame, words: PageWords, inside: npt.NDArray[np.bool_]
+) -> Iterator[tuple[int, Place]]:
+    """Yields the words that are a character of a symbol font, or one without a meaning, with their tight boxes.
 
-
-def _symbols(page: Any, frame: Frame, words: PageWords) -> Iterator[tuple[int, Place]]:
-    """Yields the words that are a character of a symbol font, or one without a meaning, with their tight boxes."""
-    single = [at for at, word in enumerate(words.text) if len(word) == 1]
+    Only signs of boxes and characters in a box are looked at.
+    """
+    asked = inside.any(axis=0).tolist()
+    single = [
+        at for at, one in enumerate(words.text) if len(one) == 1 and (asked[at] or one in _CODES or one > "\x7f")
+    ]
     text_page = pdfium.FPDFText_LoadPage(page) if single else None
     if not text_page:
         return
@@ -140,29 +135,27 @@ def _symbols(page: Any, frame: Frame, words: PageWords) -> Iterator[tuple[int, P
 
 def _underscores(words: PageWords) -> Iterator[Rule]:
     for word, (x0, top, x1, bottom) in zip(words.text, words.box.tolist(), strict=True):
-        if len(word) >= 8 and not word.strip("_"):
+        if word[0] == "_" and len(word) >= 8 and not word.strip("_"):
             y = bottom - 0.12 * (bottom - top)
             yield x0, y, x1, y
 
 
 def _is_printed(mark: Mark, words: PageWords) -> bool:
     """Returns True for an empty line of low lines, which the text shows."""
-    return mark.sign == BLANK and any(y == mark.box[3] and x0 == mark.box[0] for x0, y, *_ in _underscores(words))
+    return mark.sign == BLANK and any((x0, y) == (mark.box[0], mark.box[3]) for x0, y, _, _ in _underscores(words))
 
 
-def _alone(boxes: _Floats, words: PageWords, buttons: _Floats, symbols: Collection[int]) -> list[Place]:
+def _alone(
+    boxes: Sequence[Place], inside: npt.NDArray[np.bool_], words: PageWords, buttons: _Floats, symbols: Collection[int]
+) -> list[Place]:
     """Returns the boxes that are no field of the form, no cell in a row of cells, and hold no text but a tick."""
-    if not len(boxes):
-        return []
-    x0, top, x1, bottom = boxes.T
-    middle = (words.box[:, :2] + words.box[:, 2:]) / 2
+    x0, top, x1, _ = np.array(boxes, np.float64).reshape(-1, 4).T
     kept = []
-    for a, b, c, d in boxes.tolist():
+    for (a, b, c, d), own in zip(boxes, inside, strict=True):
         field = (buttons[:, 0] < c) & (buttons[:, 2] > a) & (buttons[:, 1] < d) & (buttons[:, 3] > b)
         # Cells for single letters touch each other; a box within a box is drawn twice.
         beside = (np.minimum(np.abs(x0 - c), np.abs(x1 - a)) < 1.0) & (np.abs(top - b) < 1.0)
-        inside = (middle[:, 0] > a) & (middle[:, 0] < c) & (middle[:, 1] > b) & (middle[:, 1] < d)
-        texts = [words.text[one] for one in np.flatnonzero(inside).tolist() if one not in symbols]
+        texts = [words.text[one] for one in np.flatnonzero(own).tolist() if one not in symbols]
         plain = all(len(text) == 1 and (text in _TICKS or not text.isalnum()) for text in texts)
         if not field.any() and not beside.any() and plain:
             kept.append((a, b, c, d))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,9 +37,9 @@ _FAINT = 0.3
 _SINGLE = 0.9
 # Words are of one family if they begin alike, by so many letters and this share of the shorter one.
 _STEM, _SHARE = 4, 0.66
-# The signs of boxes and lines that the parser puts into a text; without any there is nothing to read.
-_SIGNS = frozenset("☐☒☑⍰✍□■❏❐❑❒◻✓✔[(_/")
-_MOST_TEXT = 2_000_000
+_MOST_TEXT, _MAX_OPTIONS = 2_000_000, 30
+# Where a name in one piece has its next word.
+_INNER = re.compile(r"_|(?<=[^\W\d_A-Z])(?=[A-Z])")
 _Words = Sequence[str]
 
 
@@ -71,7 +73,7 @@ def with_marks(form: Form, filled: Filled, document: Document, kept: Collection[
     the record if its schema does not allow what the boxes say.
     """
     fields = [one for one in _asked(form.root, "", False) if one.pointer not in kept]
-    if not fields or len(document.text) > _MOST_TEXT or _SIGNS.isdisjoint(document.text):
+    if not fields or len(document.text) > _MOST_TEXT:
         return filled
     marks = [one for one in marks_in(document.text, _misread(document)) if _is_seen(document, one)]
     told = _told(fields, _with_questions(document, marks))
@@ -112,10 +114,9 @@ def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_Asked]:
     if isinstance(node, ObjectNode):
         for place in node.properties:
             yield from _asked(place.node, f"{pointer}/{escape(place.name)}", not place.required)
-    elif isinstance(node, Slot) and node.binding is None and len(node.options) > 1:
+    elif isinstance(node, Slot) and node.binding is None and 1 < len(node.options) <= _MAX_OPTIONS:
         name = pointer.rsplit("/", 1)[-1]
-        spaced = "".join(f" {c}" if c.isupper() and not before.isupper() else c for before, c in zip(" " + name, name))
-        names = (spaced.replace("_", " "), node.title, node.description)
+        names = (_INNER.sub(" ", name), node.title, node.description)
         yield _Asked(pointer, node, optional, tuple(filter(None, map(words_of, names))))
 
 
@@ -246,7 +247,7 @@ def _options(
 def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) -> _Told | None:
     """Returns the option whose box alone is ticked in a list; None if that of another thing is."""
     group = marks[next(iter(own.values()))].group
-    ticked = [at for at, mark in enumerate(marks) if mark.group == group and mark.state and not (mark.line or mark.pair)]
+    ticked = [at for at, one in enumerate(marks) if one.group == group and one.state and not (one.line or one.pair)]
     chosen = [option for option, at in own.items() if at in ticked]
     if len(ticked) == 1 and chosen:
         return _Told(asked.slot.options[chosen[0]], marks[ticked[0]].spans)
@@ -275,6 +276,7 @@ def _share(words: _Words, others: Collection[str], weight: Mapping[str, float]) 
     return found / total if total else 0.0
 
 
+@lru_cache(maxsize=1 << 16)
 def _alike(one: str, other: str) -> bool:
     if one == other:
         return True
