@@ -36,19 +36,20 @@ def line_marks(grey: Pixels, scale: float, rules: Sequence[Rule], words: _Boxes,
     that are surely no readings of what a hand wrote. A line with printed words on it is none.
     """
     marks = []
-    for rule in with_labels(rules, words):
+    for rule in to_write_on(rules, words, printed):
         x0, y0, x1, y1 = rule
-        sign = _written(grey, scale, rule, words, printed)
+        sign = _written(grey, scale, rule, words)
         if sign:
             marks.append(Mark((x0, min(y0, y1) - _ABOVE / 2, x1, max(y0, y1)), sign, _label(rule, words)[0]))
     return marks
 
 
-def with_labels(rules: Sequence[Rule], words: _Boxes) -> list[Rule]:
-    """Returns the lines of a fitting length that are none of a table and have a label below or before them."""
+def to_write_on(rules: Sequence[Rule], words: _Boxes, printed: _Boxes) -> list[Rule]:
+    """Returns the lines of a fitting length, with a label and without print on them, that are none of a table."""
     return [
         rule for rule in rules[:_MAX_LINES]
-        if SHORTEST <= rule[2] - rule[0] <= LONGEST and not _in_table(rule, rules) and _label(rule, words) != (-1, False)
+        if SHORTEST <= rule[2] - rule[0] <= LONGEST and not _in_table(rule, rules)
+        and not _on(rule, printed)[1].any() and _label(rule, words) != (-1, False)
     ]  # fmt: skip
 
 
@@ -87,11 +88,9 @@ def _label(rule: Rule, words: _Boxes) -> tuple[int, bool]:
     return int(first[np.argmin(left[first])]), False
 
 
-def _written(grey: Pixels, scale: float, rule: Rule, words: _Boxes, printed: _Boxes) -> str:
-    """Returns the sign of a line, "" for one with printed words on it."""
+def _written(grey: Pixels, scale: float, rule: Rule, words: _Boxes) -> str:
+    """Returns the sign of a line, "" for one beyond the page."""
     x0, _, x1, _ = rule
-    if _on(rule, printed)[1].any():
-        return ""
     on, own = _on(rule, words)
     columns = np.arange(int((x0 + 2) * scale), int((x1 - 2) * scale))
     columns = columns[(columns >= 0) & (columns < grey.shape[1])]

@@ -14,7 +14,7 @@ from pypdfium2 import PdfMatrix
 
 from cinnabar.extraction.documents.marks.ink import BLANK, Mark
 from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, marks_of
-from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks, with_labels
+from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks, to_write_on
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
 
@@ -47,14 +47,14 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
     inside = _inside(np.array(boxes, np.float64).reshape(-1, 4), words)
     symbols = dict(_symbols(page, frame, words, inside))
     boxes = [*_alone(boxes, inside, words, buttons, symbols), *symbols.values()]
-    rules = with_labels([*rules, *_underscores(words)], words.box)
+    letters = words.box[[bool(word.strip("_")) for word in words.text]]
+    rules = to_write_on([*rules, *_underscores(words)], words.box, letters)
     if not (boxes or rules) or len(boxes) > 4 * MAX_FOUND:
         return []
     grey = grey_pixels(page, frame, _DRAWN)
     if grey is None:
         return []
     scale = grey.shape[1] / frame.size[0]
-    letters = words.box[[bool(word.strip("_")) for word in words.text]]
     lines = [mark for mark in line_marks(grey, scale, rules, words.box, letters) if not _is_printed(mark, words)]
     return [*marks_of(grey, scale, boxes), *lines]
 
