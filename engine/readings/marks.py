@@ -21,7 +21,7 @@ _ANSWERS = {loose_key(word): truth for word, truth in BOOLEANS.items() if word.i
 # Boxes of all kinds of type, ticked and empty, one in doubt, a line that is written on, and one that is not.
 _MARK = re.compile(
     r"(?P<ticked>[☒☑■✓✔]|(?<!\w)[\[(][ _]?[xX✓✔•*][ _]?[\])]|_{1,8}[xX✓✔]_{1,8}(?![^\W_])|"
-    r"(?<![^\W_])[xX✓✔]_{1,8})|"
+    r"(?<!\w)[xX✓✔]_{1,8})|"
     r"(?P<empty>[☐□❏❐❑❒◻]|(?<!\w)(?:\[[ _]{0,3}\]|\([ _]{1,3}\)))|(?P<doubt>⍰)|"
     r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S)|_{8,})"
 )
@@ -39,8 +39,8 @@ class MarkRead:
     """A box or a line with the words that say what it is for, or a pair of boxes for yes and no with its question.
 
     state: true if it is ticked or written on, None in doubt. spans: of the mark that tells the state, and its label.
-    line: it is a line to write on. pair: the label is the question of a yes and a no. group: boxes of one list have the
-    same number.
+    line: it is a line to write on. pair: the label is the question of a yes and a no. above: it stands only above them.
+    group: boxes of one list have the same number.
     """
 
     state: bool | None
@@ -48,6 +48,7 @@ class MarkRead:
     spans: tuple[Interval, ...]
     line: bool = False
     pair: bool = False
+    above: bool = False
     group: int = 0
 
 
@@ -59,6 +60,11 @@ class _Box:
     row: int
     label: Interval = (0, 0)
     question: list[Interval] = field(default_factory=list)
+
+
+def is_answer(word: str) -> bool:
+    """Returns True for a yes or a no, of `words_of`."""
+    return word in _ANSWERS
 
 
 def words_of(text: str) -> list[str]:
@@ -135,7 +141,7 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
         own, ahead = (parts[at], parts[at]) if before else (parts[at + 1], parts[at])
         if box.is_line:
             # A label that the parser found below a line stands one blank behind it.
-            near = parts[at + 1][:1] if not at or not parts[at] or text[box.place[0] - 2 : box.place[0]] == "  " else []
+            near = parts[at + 1][:1] if not parts[at] or text[box.place[0] - 2 : box.place[0]] == "  " else []
             behind = [part for part in near if part[0] == box.place[1] + 1]
             named = text[box.place[0]] == "/"  # what is behind the sign is a name
             box.label = behind[0] if behind and not named else parts[at][-1] if parts[at] else (0, 0)
@@ -247,7 +253,7 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     if asked and one.label[0] < asked[0][0]:
         above = []
     label = " ".join(text[slice(*place)].strip() for place in [*above, *asked])
-    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling), pair=True)
+    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling), pair=True, above=not asked)
 
 
 def _line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:

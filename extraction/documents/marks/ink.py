@@ -39,12 +39,16 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A box as it is drawn: the share of its outline that is dark, square or round, of ink in its middle and around."""
+    """A box as it is drawn: the share of its outline that is dark, square or round, of ink in its middle and around.
+
+    joined: two of its sides go on beyond it, as those of a cell do.
+    """
 
     square: float
     round: float
     ink: float
     around: tuple[float, ...]
+    joined: bool
 
     @property
     def is_square(self) -> bool:
@@ -60,7 +64,7 @@ class Look:
     def is_alone(self) -> bool:
         """Returns True if the paper around it is bare, except for a label on one side."""
         *_, label, fullest = sorted(self.around)
-        return label < _CROWDED and fullest < _LABELLED
+        return label < _CROWDED and fullest < _LABELLED and not self.joined
 
     @property
     def outline(self) -> float:
@@ -90,7 +94,7 @@ def look_at(grey: Pixels, box: tuple[float, float, float, float]) -> Look | None
         return None
     dark = np.clip((paper - part) / (paper - ink), 0.0, 1.0)
     place = (x0 - left, top - upper, x1 - left, bottom - upper)
-    return Look(_square(dark, place), _round(dark, place), _middle(dark, place), _around(dark, place))
+    return Look(_square(dark, place), _round(dark, place), _middle(dark, place), _around(dark, place), _goes_on(dark, place))
 
 
 def _middle(dark: _Floats, place: tuple[float, float, float, float]) -> float:
@@ -111,6 +115,18 @@ def _around(dark: _Floats, place: tuple[float, float, float, float]) -> tuple[fl
         dark[round(bottom + near) : round(bottom + far), across],
     )  # fmt: skip
     return tuple(float((band > 0.45).mean()) if band.size else 0.0 for band in bands)
+
+
+def _goes_on(dark: _Floats, place: tuple[float, float, float, float]) -> bool:
+    x0, top, x1, bottom = place
+    for lines, low, high, begin, end in ((dark, top, bottom, x0, x1), (dark.T, x0, x1, top, bottom)):
+        far = _FAR * (end - begin)
+        for first, last in ((begin - far, begin - 2), (end + 2, end + far)):
+            part = lines[:, round(max(0, first)) : round(max(0, last))]
+            edges = [part[int(max(0, at - 2)) : int(at + 2) + 1] for at in (low, high)]
+            if all(edge.size and float((edge.max(axis=0) > 0.45).mean()) > _SIDE for edge in edges):
+                return True
+    return False
 
 
 def _square(dark: _Floats, place: tuple[float, float, float, float]) -> float:

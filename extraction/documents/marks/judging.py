@@ -16,13 +16,11 @@ MAX_FOUND = 400
 _SOLID = 0.6
 
 
-def marks_of(grey: Pixels, scale: float, places: Sequence[Place], scan: bool = False) -> list[Mark]:
-    """Returns the marks at those places, in points, that are boxes; solid ones and circles only beside an equal one.
+def marks_of(looks: Sequence[tuple[Place, Look]]) -> list[Mark]:
+    """Returns the marks of boxes; of solid ones and circles only those beside an equal one.
 
-    A solid square alone may be the bullet of a list or the colour of a legend, a circle alone a letter. grey: [H, W],
-    `scale` pixels to a point. scan: what is among letters may be some of them.
+    A solid square alone may be the bullet of a list or the colour of a legend, a circle alone a letter.
     """
-    looks = _looks(grey, scale, places, scan)
     if len(looks) > MAX_FOUND:
         return []
     marks = []
@@ -42,8 +40,11 @@ def _equal(one: Place, other: Place) -> bool:
     return max(sides) < (1.25 if apart < 0.6 * max(sides) else 1.06) * min(sides)
 
 
-def _looks(grey: Pixels, scale: float, places: Sequence[Place], scan: bool) -> list[tuple[Place, Look]]:
-    """Returns the places with a closed outline: of those that overlap the largest, on a scan the clearest."""
+def looks_of(grey: Pixels, scale: float, places: Sequence[Place], scan: bool = False) -> list[tuple[Place, Look]]:
+    """Returns the places, in points, with a closed outline: of those that overlap the largest, on a scan the clearest.
+
+    grey: [H, W], `scale` pixels to a point. scan: what is among letters may be some of them, and is left out.
+    """
     seen: list[tuple[Place, Look]] = []
     for place in places:
         x0, top, x1, bottom = place

@@ -25,6 +25,8 @@ _CLOSE = 7.0
 # Shares of a line's columns with ink above it: an empty one has less than the first, a written one more.
 _EMPTY_BELOW, _WRITTEN_FROM = 0.03, 0.12
 _MAX_LINES = 200
+# The ends of an underline are so near to those of its words.
+_ENDS = 6.0
 # Ink is darker than the paper by so much of 255.
 _INK = 50
 
@@ -49,7 +51,7 @@ def to_write_on(rules: Sequence[Rule], words: _Boxes, printed: _Boxes) -> list[R
     return [
         rule for rule in rules[:_MAX_LINES]
         if SHORTEST <= rule[2] - rule[0] <= LONGEST and not _in_table(rule, rules)
-        and not _on(rule, printed)[1].any() and _label(rule, words) != (-1, False)
+        and not (_on(rule, printed)[1].any() or _is_underline(rule, words)) and _label(rule, words) != (-1, False)
     ]  # fmt: skip
 
 
@@ -58,6 +60,12 @@ def _height(rule: Rule, x: _Floats) -> _Floats:
     x0, y0, x1, y1 = rule
     heights: _Floats = y0 + (np.clip(x, x0, x1) - x0) * (y1 - y0) / (x1 - x0)
     return heights
+
+
+def _is_underline(rule: Rule, words: _Boxes) -> bool:
+    """Returns True for a line as long as the words on it."""
+    own = words[_on(rule, words)[1]]
+    return len(own) > 0 and max(abs(own[:, 0].min() - rule[0]), abs(own[:, 2].max() - rule[2])) < _ENDS
 
 
 def _in_table(rule: Rule, rules: Sequence[Rule]) -> bool:

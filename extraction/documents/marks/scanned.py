@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.extraction.documents.marks.ink import Mark, Pixels
-from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, marks_of
+from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, looks_of, marks_of
 from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks
 
 _Boxes = npt.NDArray[np.float64]
@@ -45,12 +45,12 @@ def scanned_marks(grey: Pixels, scale: float, words: _Boxes, printed: _Boxes) ->
     block = round(6 * _LEAST * scale) | 1
     dark = cv2.adaptiveThreshold(grey, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, block, 22)
     places = _places([*_squares(dark, scale), *_circles(dark, scale)], scale, words)
-    marks = marks_of(grey, scale, places, scan=True)
-    if marks:
+    looks = looks_of(grey, scale, places, scan=True)
+    if looks:
         # A tick that goes beyond its box hides its sides, but not most of the outline that its neighbours have.
-        places += _places(_alike(dark, scale, marks), scale, words)
-        marks = marks_of(grey, scale, places, scan=True)
-    return [*marks, *line_marks(grey, scale, _rules(dark, scale), words, printed)]
+        places += _places(_alike(dark, scale, [place for place, _ in looks]), scale, words)
+        looks = looks_of(grey, scale, places, scan=True)
+    return [*marks_of(looks), *line_marks(grey, scale, _rules(dark, scale), words, printed)]
 
 
 def _places(found: Iterable[Place], scale: float, words: _Boxes) -> list[Place]:
@@ -61,9 +61,7 @@ def _places(found: Iterable[Place], scale: float, words: _Boxes) -> list[Place]:
 
 def _rules(dark: Pixels, scale: float) -> list[Rule]:
     """Returns the level lines of a page that are not part of a longer one, in points."""
-    # Pixels with paper above: of letters few are left side by side.
-    bare = cv2.subtract(dark, _moved(cv2.dilate(dark, np.ones((round(1.5 * scale), 1), np.uint8)), round(2.5 * scale)))
-    thick = cv2.dilate(bare, np.ones((3, 1), np.uint8))
+    thick = cv2.dilate(dark, np.ones((3, 1), np.uint8))
     level = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, round(_PIECE * scale)), np.uint8))
     # A leaning line falls into pieces, one below the other, which touch again when they are made higher and longer.
     level = cv2.dilate(level, np.ones((3, round(2 * _JOINED * scale)), np.uint8))
@@ -92,11 +90,6 @@ def _whole(dark: Pixels, rule: Rule, scale: float) -> Rule:
     left = float(begins[-1] + gap / 2) if len(begins) else 0.0
     right = float(x1 + ends[0] - gap / 2) if len(ends) else float(dark.shape[1])
     return left / scale, (y0 + slope * (left - x0)) / scale, right / scale, (y0 + slope * (right - x0)) / scale
-
-
-def _moved(dark: Pixels, down: int) -> Pixels:
-    """Returns the pixels moved down."""
-    return np.concatenate([np.zeros_like(dark[:down]), dark[:-down]])
 
 
 def _squares(dark: Pixels, scale: float) -> Iterator[Place]:
@@ -146,10 +139,10 @@ def _circles(dark: Pixels, scale: float) -> Iterator[Place]:
             yield x, y, x + wide - 1, y + high - 1
 
 
-def _alike(dark: Pixels, scale: float, marks: Sequence[Mark]) -> Iterator[Place]:
-    """Yields the places where most of a square or a circle of the usual size of these marks is dark."""
+def _alike(dark: Pixels, scale: float, boxes: Sequence[Place]) -> Iterator[Place]:
+    """Yields the places where most of a square or a circle of the usual size of these boxes is dark."""
     thick = cv2.dilate(dark, np.ones((2, 2), np.uint8)).astype(np.float32) / 255
-    size = round(float(np.median([mark.box[2] - mark.box[0] for mark in marks])) * scale)
+    size = round(float(np.median([x1 - x0 for x0, _, x1, _ in boxes])) * scale)
     for draw in (_square_pattern, _ring_pattern):
         pattern = draw(size)
         like = cv2.matchTemplate(thick, pattern / pattern.sum(), cv2.TM_CCORR)

@@ -13,7 +13,7 @@ import pypdfium2.raw as pdfium
 from pypdfium2 import PdfMatrix
 
 from cinnabar.extraction.documents.marks.ink import BLANK, Mark
-from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, marks_of
+from cinnabar.extraction.documents.marks.judging import MAX_FOUND, MOST, Place, looks_of, marks_of
 from cinnabar.extraction.documents.marks.lines import LONGEST, SHORTEST, Rule, line_marks, to_write_on
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
 from cinnabar.extraction.documents.pdf.rendering import grey_pixels
@@ -28,6 +28,8 @@ _MAX_SHAPES, _MAX_DEPTH = 5_000, 3
 _DRAWN, _SCANNED = 2.5, 200 / 72
 # The codes of boxes in Wingdings and ZapfDingbats that are ASCII.
 _CODES = frozenset("opqrnmx")
+# Cells in a row stand so near to each other, with their borders.
+_TOUCHING = 2.5
 # What may be typed into a box to tick it.
 _TICKS = frozenset("xX×✓✔✗✘✕✖•●■√☒☑")
 
@@ -56,7 +58,7 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
         return []
     scale = grey.shape[1] / frame.size[0]
     lines = [mark for mark in line_marks(grey, scale, rules, words.box, letters) if not _is_printed(mark, words)]
-    return [*marks_of(grey, scale, boxes), *lines]
+    return [*marks_of(looks_of(grey, scale, boxes)), *lines]
 
 
 def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
@@ -154,7 +156,7 @@ def _alone(
     for (a, b, c, d), own in zip(boxes, inside, strict=True):
         field = (buttons[:, 0] < c) & (buttons[:, 2] > a) & (buttons[:, 1] < d) & (buttons[:, 3] > b)
         # Cells for single letters touch each other; a box within a box is drawn twice.
-        beside = (np.minimum(np.abs(x0 - c), np.abs(x1 - a)) < 1.0) & (np.abs(top - b) < 1.0)
+        beside = (np.minimum(np.abs(x0 - c), np.abs(x1 - a)) < _TOUCHING) & (np.abs(top - b) < 1.0)
         texts = [words.text[one] for one in np.flatnonzero(own).tolist() if one not in symbols]
         plain = all(len(text) == 1 and (text in _TICKS or not text.isalnum()) for text in texts)
         if not field.any() and not beside.any() and plain:

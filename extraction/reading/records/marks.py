@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_of
+from cinnabar.engine.readings.marks import Interval, MarkRead, is_answer, marks_in, words_of
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.records.facts import put_value
@@ -155,25 +155,26 @@ def _is_seen(document: Document, mark: MarkRead) -> bool:
 
 
 def _with_questions(document: Document, marks: Sequence[MarkRead]) -> list[MarkRead]:
-    """Returns the marks; a pair without a question gets the words before it on its row of the page.
+    """Returns the marks; a pair without a question on its line gets the words before it on its row of the page.
 
     The text of a page in columns has the questions in one column, and their boxes in another.
     """
     words = document.words
-    if all(mark.label.strip() or not mark.pair for mark in marks) or not len(words):
+    if not any(mark.above for mark in marks) or not len(words):
         return list(marks)
     box, middle = words.box.astype(np.float64), (words.box[:, 1] + words.box[:, 3]) / 2
     lean = _lean(document)
     labelled = []
     for mark in marks:
         at = min(int(np.searchsorted(words.end, mark.spans[0][0], side="right")), len(words) - 1)
-        if mark.pair and not mark.label.strip() and np.isfinite(box[at]).all():
+        if mark.above and np.isfinite(box[at]).all():
             level = middle - middle[at] - lean * (box[:, 0] - box[at, 0])
             high = box[:, 3] - box[:, 1]
             row = (words.part == words.part[at]) & (np.abs(level) < 0.6 * high) & (box[:, 2] <= box[at, 0])
             order = sorted(np.flatnonzero(row).tolist(), key=lambda one: float(box[one, 0]))
             texts = [document.text[words.start[one] : words.end[one]] for one in order]
-            mark = replace(mark, label=" ".join(texts))
+            asked = [word for word in words_of(" ".join(texts)) if not is_answer(word)]
+            mark = replace(mark, label=" ".join(asked)) if asked else mark
         labelled.append(mark)
     return labelled
 
