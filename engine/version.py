@@ -68,7 +68,7 @@ PARTS: dict[str, Part] = {
     # What all formats share: their detection, the document, and helpers of several families.
     "parsing": Part(("engine",), (
         "extraction/documents/content", "extraction/documents/ingest", "extraction/documents/processes",
-        "extraction/documents/office/package.py", "extraction/documents/plain/rows.py",
+        "extraction/documents/marks", "extraction/documents/office/package.py", "extraction/documents/plain/rows.py",
     )),
     "merging": Part(("engine", "parsing"), (
         "extraction/documents/chunking.py", "extraction/documents/invoice_copies.py", "extraction/reading/checks",

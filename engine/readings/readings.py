@@ -44,7 +44,8 @@ class Reading:
 
 _TRUE = "yes y true ja oui sí si sim x [x] ☒ ☑ ✓ ✔ on wahr vrai 1"
 _FALSE = "no n false nein non não nee off [] ☐ ✗ falsch faux 0"
-_BOOLEANS = dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False) | {"[ ]": False}
+#: What the texts of a boolean mean.
+BOOLEANS = dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False) | {"[ ]": False}
 
 _OPENING = "\"'“”„‚‘’«»‹›([{<*_`"
 _CLOSING = "\"'“”„‚‘’«»‹›)]}>*_`.,;:!?"
@@ -117,7 +118,7 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
         _add_dates(readings, verbatim, core, locale, before, after)
         _add_numbers(readings, verbatim, core, locale, before, after)
         readings.add("code", _codes(core))
-        truth = _BOOLEANS.get(verbatim.lower(), _BOOLEANS.get(core.lower()))
+        truth = BOOLEANS.get(verbatim.lower(), BOOLEANS.get(core.lower()))
         if truth is not None:
             readings.add("boolean", [truth])
     out = readings.first | dict.fromkeys(readings.last)

@@ -26,6 +26,7 @@ from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
 from cinnabar.extraction.reading.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.reading.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.reading.records.list_lengths import notes_of, with_list_fate
+from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.reading.records.ocr_confidence import chance_of_reading
 from cinnabar.extraction.reading.records.signs import SIGN_DROPPED, drops_sign
@@ -263,6 +264,7 @@ def _merge(plan: _Plan, results: Sequence[Result], job: Job) -> MergedRecord | O
         answers = [result for result in results if isinstance(result, Filled)]
         filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, answers))
         filled = with_facts(job.compiled.form, filled, plan.facts)
+        filled = with_marks(job.compiled.form, filled, plan.document)
     except Exception as error:
         return quarantined(plan.path, plan.document, "internal_error", error_text(error))
     return MergedRecord(plan.document, filled, plan.facts)

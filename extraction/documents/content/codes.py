@@ -64,6 +64,7 @@ FLAGS: dict[str, str] = {
     "embedded_files": "Files lie within a PDF whose pages have words; they were left closed (`--hidden` reads them).",
     "hidden_text": "There is text that no reader sees: white, covered, off the page, on a hidden layer, not displayed.",
     "hidden_unsearched": "Pages with too many words or drawings were not searched for hidden text; all of it was read.",
+    "marks_unsearched": "Later pages were not searched for boxes and lines to sign: the time for that was used up.",
     "no_text_pages": "Some pages have no text layer, and OCR did not read them.",
     "ocr": "Words were read from images; the confidence of their values includes that of OCR.",
     "ocr_failed": "OCR of some images failed or took too long; their pages are empty.",

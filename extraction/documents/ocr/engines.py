@@ -16,7 +16,7 @@ from cinnabar.schemas.extras import EXTRAS, install_line
 #: The command that installs the default engine.
 INSTALL = install_line("ocr")
 # Raised when our own rules change the words that a page gets.
-_RULES = 2
+_RULES = 3
 _ROOM = "cinnabar.extraction.documents.ocr"
 _CHOICE = re.compile(r"rapidocr|tesseract(?::(?P<languages>[A-Za-z][A-Za-z0-9_/-]*(?:\+[A-Za-z][A-Za-z0-9_/-]*)*))?")
 _TESSERACT = "tesseract"

@@ -14,6 +14,7 @@ import onnxruntime
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.ocr.detector import LineDetector
+from cinnabar.extraction.documents.ocr.page_marks import with_marks
 from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, NO_TEXT, PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decoded
 from cinnabar.extraction.documents.ocr.recogniser import HEIGHT, MAX_LENGTH, StripRecogniser, StripWord
@@ -47,7 +48,7 @@ class RapidReader:
         self._recognise = StripRecogniser(_session("rec"))
 
     def read(self, data: bytes) -> PageText:
-        """Returns the words of an encoded picture. Raises OSError or ValueError if it cannot be decoded."""
+        """Returns the words and marks of an encoded picture. Raises OSError or ValueError if it cannot be decoded."""
         pixels, scale, damaged = decoded(data)
         lines = self._detect(pixels)
         if not lines:
@@ -61,6 +62,7 @@ class RapidReader:
         page = _page(lines, words, angle, scale, damaged)
         expected = _SPARSE * sum(line.length / line.height for line in lines)
         foreign = sum(map(len, page.text)) < expected or _mean(words) < _FOREIGN
+        page = with_marks(page, pixels, scale, float(np.median([line.height for line in lines])))
         if self._other is not None and foreign:
             return max(page, self._other.read(data), key=_letters)
         return page

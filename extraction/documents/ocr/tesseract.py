@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 
 from cinnabar.extraction.documents.content.builder import clean
+from cinnabar.extraction.documents.ocr.page_marks import with_marks
 from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decoded
 from cinnabar.extraction.documents.ocr.text_lines import rotated
@@ -54,8 +55,13 @@ class TesseractReader:
         self._path, self._languages = path, languages
 
     def read(self, data: bytes) -> PageText:
-        """Returns the words of an encoded picture. Raises OSError or ValueError if it cannot be decoded."""
+        """Returns the words and marks of an encoded picture. Raises OSError or ValueError if it cannot be decoded."""
         pixels, scale, damaged = decoded(data)
+        page = self._read(pixels, scale, damaged)
+        sides = (page.box[:, 2:] - page.box[:, :2]).min(axis=1)
+        return with_marks(page, pixels, scale, float(np.median(sides)) * scale * (1 + 2 * _TALLER) if len(sides) else 0)
+
+    def _read(self, pixels: Pixels, scale: float, damaged: bool) -> PageText:
         grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY), np.uint8)
         words, turns = self._upright(grey)
         if not words:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
+from cinnabar.extraction.documents.marks.ink import WRITTEN
 from cinnabar.extraction.documents.pdf.strings import string_of
 
 MAX_ANNOTATIONS = 5_000
@@ -56,11 +57,15 @@ class Entry:
 
 @dataclass(slots=True)
 class PageEntries:
-    """The entries of a page; `flatten` says that its annotations have to be drawn into it."""
+    """The entries of a page; `flatten` says that its annotations have to be drawn into it.
+
+    widgets: the boxes of all fields of the form, as those of entries.
+    """
 
     fields: list[Entry] = field(default_factory=list)
     notes: list[Entry] = field(default_factory=list)
     files: list[Any] = field(default_factory=list)
+    widgets: list[tuple[float, float, float, float]] = field(default_factory=list)
     flatten: bool = False
     cut: bool = False
 
@@ -81,6 +86,7 @@ def page_entries(page: Any, form: Any, groups: set[str]) -> PageEntries:
             kind = pdfium.FPDFAnnot_GetSubtype(annotation)
             if kind == pdfium.FPDF_ANNOT_WIDGET:
                 entries.flatten = True
+                entries.widgets.append(_box(annotation))
                 if form is not None and (entry := _field(annotation, form, groups)) is not None:
                     entries.fields.append(entry)
             elif kind in _WRITTEN:
@@ -108,14 +114,17 @@ def _opened(page: Any, index: int) -> Iterator[Any]:
 def _field(annotation: Any, form: Any, groups: set[str]) -> Entry | None:
     """Returns the value of a field, None for a field without one."""
     kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
-    if kind in (-1, pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE):
+    if kind in (-1, pdfium.FPDF_FORMFIELD_PUSHBUTTON):
         return None
     if pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD_FIELD and kind not in (*_BUTTONS, *_CHOICES):
         return None
     name = string_of(pdfium.FPDFAnnot_GetFormFieldName, form, annotation).strip()
     value = string_of(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation).strip()
     drawn = True
-    if kind in _BUTTONS:
+    if kind == pdfium.FPDF_FORMFIELD_SIGNATURE:
+        # A signature is no text, but whether there is one may be asked.
+        value, drawn = WRITTEN if pdfium.FPDFAnnot_HasKey(annotation, b"V") else "", False
+    elif kind in _BUTTONS:
         # Each button of a group has the group's value; the box of the one that is on tells the place.
         state = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
         # pdfium takes a button that no appearance is drawn for as off.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -16,7 +16,10 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.marks.ink import Mark
+from cinnabar.extraction.documents.marks.placing import placed
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
+from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, scanned_page_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words
 from cinnabar.extraction.documents.pdf.hyphens import join_words, mark_soft_hyphens
 from cinnabar.extraction.documents.pdf.layers import switch_off_unseen
@@ -29,6 +32,8 @@ _MAX_PAGE_CHARACTERS = 2_000_000
 # Seconds of processor time for the pictures of a file and for the search for hidden words and soft hyphens, well below
 # the limit of a parser; pictures of a file beside their own bound in bytes.
 _PICTURE_SECONDS, _SEARCH_SECONDS, _MAX_PICTURES = 15.0, 6.0, 500
+# Seconds of processor time for the marks of a file; a page with some takes .05 s, a scan with a text layer .2 s.
+_MARK_SECONDS = 6.0
 _DPI = 300.0
 # So many filled shapes may be letters in outline.
 _OUTLINES = 30
@@ -43,13 +48,14 @@ class Spent:
 
     layered: some of its drawings may lie on optional layers. pictures: pages that are shown to OCR. drawing, searching:
     seconds for pictures, and for the search for hidden words and soft hyphens. groups: names of the buttons that were
-    read; a group is read once in a document.
+    read; a group is read once in a document. marking: seconds for marks.
     """
 
     layered: bool = False
     pictures: int = 0
     drawing: float = 0.0
     searching: float = 0.0
+    marking: float = 0.0
     groups: set[str] = field(default_factory=set)
 
 
@@ -62,13 +68,18 @@ class Lines:
     box: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 4), np.float32))
 
     @classmethod
-    def of(cls, words: PageWords) -> Lines:
-        """Returns the words of a page in their order."""
+    def of(cls, words: PageWords, marks: Sequence[Mark] = ()) -> Lines:
+        """Returns the words of a page in their order, with marks among them."""
         if not words.text:
             return cls()
         order, gaps = linearise(words)
         text, gaps = join_words([words.text[at] for at in order], gaps)
-        return cls(text, gaps, words.box[order].astype(np.float32))
+        box = words.box[order].astype(np.float32)
+        if marks:
+            place = {at: number for number, at in enumerate(order)}
+            own = [replace(mark, before=place.get(mark.before, -1)) for mark in marks]
+            text, gaps, box, _ = placed(text, gaps, box, own)
+        return cls(text, gaps, box)
 
 
 @dataclass(slots=True)
@@ -152,7 +163,7 @@ def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spen
     if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense)):
         content.picture = _picture(content, page, frame, spent)
     if not (always and content.picture):
-        content.words = Lines.of(words)
+        content.words = Lines.of(words, _marks(content, page, entries, frame, words, spent))
     if not (words.text or content.picture):
         content.image = nonsense or _has_image(page)
     if hidden.text:
@@ -270,6 +281,25 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> boo
         stamp = (words.box[:, 3] < _MARGIN * height) | (words.box[:, 1] > (1 - _MARGIN) * height)
         return bool(stamp.all()) and _is_scan(page, frame)
     return _has_image(page, _OUTLINES)
+
+
+def _marks(
+    content: PageContent, page: Any, entries: PageEntries, frame: Frame, words: PageWords, spent: Spent
+) -> list[Mark]:
+    """Returns the marks of a page with words, none beyond the bound of a file."""
+    if not words.text or content.picture is not None:
+        return []
+    if spent.marking > _MARK_SECONDS:
+        content.flags.add("marks_unsearched")
+        return []
+    begun = time.process_time()
+    if _is_scan(page, frame):
+        marks = scanned_page_marks(page, frame, words)
+    else:
+        buttons = frame.displayed(np.array(entries.widgets, np.float64).reshape(-1, 4))
+        marks = drawn_marks(page, frame, words, buttons)
+    spent.marking += time.process_time() - begun
+    return marks
 
 
 def _picture(content: PageContent, page: Any, frame: Frame, spent: Spent) -> tuple[bytes, float] | None:

@@ -148,7 +148,7 @@ def with_facts(form: Form, filled: Filled, facts: FactValues) -> Filled:
                 leaves[at] = _leaf(value, own)
             continue
         texts = _items(value, node)
-        changed |= _put(record, at, _list(value, node, texts))
+        changed |= put_value(record, at, _list(value, node, texts))
         assert isinstance(node.item, Slot)
         for number, text in enumerate(texts):
             leaf = Leaf(text, 1.0, value.spans[number : number + 1], "fact", slot=node.item.index)
@@ -210,8 +210,11 @@ def _anchor(value: BoundValue, number: int) -> int:
     return value.spans[number][0] if number < len(value.spans) else 0
 
 
-def _put(record: Any, pointer: str, value: Any) -> bool:
-    """Writes a value at this place of a record, and returns True if it was another one; it opens no object."""
+def put_value(record: Any, pointer: str, value: Any = _OUT) -> bool:
+    """Writes a value at this place of a record, or removes it, and returns True if it was another one.
+
+    It opens no object.
+    """
     *above, last = [unescape(step) for step in pointer.split("/")[1:]] or [""]
     part = record
     for step in above:

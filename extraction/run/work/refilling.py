@@ -31,6 +31,7 @@ from cinnabar.extraction.reading.pipeline import (
 )
 from cinnabar.extraction.reading.planning import chunks_for, passage_of
 from cinnabar.extraction.reading.records.facts import REFUSED, FactValues, with_facts
+from cinnabar.extraction.reading.records.marks import with_marks
 from cinnabar.extraction.reading.records.merging import merge
 from cinnabar.extraction.run.work.freezing import Frozen, freeze, splice
 from cinnabar.extraction.store.records import Outcome, Record
@@ -169,6 +170,7 @@ class _Plan:
             if self.results:
                 answers = [result for result in self.results if isinstance(result, Filled)]
                 filled = with_facts(job.compiled.form, merge(job.compiled.form, self.chunks, answers), self.asked_facts)
+                filled = with_marks(job.compiled.form, filled, document)
             if self.frozen is None:
                 assert filled is not None
                 record = record_of(document, filled, job.compiled.form, self.facts)

@@ -1,0 +1,272 @@
+"""Reads the marks of a form from its text: ticked and empty boxes with their labels, and lines that are signed.
+
+A box stands before or behind its label. A box for yes and one for no that follow each other answer the question around
+them. Boxes behind a name take their labels from the line of heads above them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from cinnabar.engine.readings.folding import exact_key, loose_key
+from cinnabar.engine.readings.readings import BOOLEANS
+
+Interval = tuple[int, int]
+
+# Words that answer a question, without accents.
+_ANSWERS = {loose_key(word): truth for word, truth in BOOLEANS.items() if word.isalpha() and word != "x"}
+# Boxes of all kinds of type, ticked and empty, one in doubt, a line that is written on, and one that is not.
+_MARK = re.compile(
+    r"(?P<ticked>[☒☑■✓✔]|(?<!\w)[\[(][ _]?[xX✓✔•*][ _]?[\])]|_{1,8}[xX✓✔]_{1,8}(?![^\W_])|"
+    r"(?<!\w)[xX✓✔]_{1,8})|"
+    r"(?P<empty>[☐□❏❐❑❒◻]|(?<!\w)(?:\[[ _]{0,3}\]|\([ _]{1,3}\)))|(?P<doubt>⍰)|"
+    r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S)|_{8,})"
+)
+_LOW = re.compile(r"(?<!_)_{1,6}(?!_)")
+_CHUNK = re.compile(r"\S+(?:[ \t]\S+)*")
+_WORD = re.compile(r"[^\W_]+")
+# Lines above a box that its question may stand on, and those that the heads of a column may stand above.
+_ABOVE, _HEADS = 3, 40
+_MAX_MARKS, _MAX_LABEL = 600, 300
+_KINDS = {"ticked": True, "empty": False, "doubt": None, "written": True, "blank": False}
+
+
+@dataclass(frozen=True, slots=True)
+class MarkRead:
+    """A box or a line with the words that say what it is for, or a pair of boxes for yes and no with its question.
+
+    state: true if it is ticked or written on, None in doubt. spans: of the mark that tells the state, and its label.
+    line: it is a line to write on. pair: the label is the question of a yes and a no. above: it stands only above them.
+    group: boxes of one list have the same number.
+    """
+
+    state: bool | None
+    label: str
+    spans: tuple[Interval, ...]
+    line: bool = False
+    pair: bool = False
+    above: bool = False
+    group: int = 0
+
+
+@dataclass(slots=True)
+class _Box:
+    state: bool | None
+    place: Interval
+    is_line: bool
+    row: int
+    label: Interval = (0, 0)
+    question: list[Interval] = field(default_factory=list)
+
+
+def is_answer(word: str) -> bool:
+    """Returns True for a yes or a no, of `words_of`."""
+    return word in _ANSWERS
+
+
+def words_of(text: str) -> list[str]:
+    """Returns the words of a text without case and accents, in its order."""
+    return _WORD.findall(loose_key(exact_key(text)))
+
+
+def marks_in(text: str, covered: Collection[Interval] = ()) -> list[MarkRead]:
+    """Returns the marks of a text, pairs of yes and no as one.
+
+    covered: characters [start, end) that are a misread mark, and so no part of a label.
+    """
+    if _MARK.search(text) is None:
+        return []
+    letters = list(text)
+    for start, end in covered:
+        letters[start:end] = " " * (end - start)
+    text = "".join(letters)
+    boxes: list[_Box] = []
+    rows = [(match.start(), match.end()) for match in re.finditer(r"[^\n]+", text)]
+    low = any("_" in match[0] for match in _MARK.finditer(text) if match["ticked"])
+    found = [_boxes_of(text, row, number, low) for number, row in enumerate(rows)]
+    for number, own in enumerate(found):
+        if own and len(boxes) < _MAX_MARKS:
+            _label(text, rows, found, number)
+            boxes += own
+    return list(_answers(text, rows, found, boxes))
+
+
+def _boxes_of(text: str, row: Interval, number: int, low: bool) -> list[_Box]:
+    """Returns the boxes of a line; `low`: the form has short low lines for boxes, and some of them are ticked."""
+    marks = list(_MARK.finditer(text, *row))
+    own: list[_Box] = []
+    for one in marks:
+        box = _Box(_KINDS[one.lastgroup or ""], one.span(), one.lastgroup in ("written", "blank"), number)
+        # What somebody wrote on a line stands beside the low lines that draw it.
+        again = own and one["blank"] and own[-1].state is not False and not text[own[-1].place[1] : one.start()].strip()
+        if not again:
+            own.append(box)
+    if low:
+        taken = [box.place for box in own]
+        places = [one.span() for one in _LOW.finditer(text, *row)]
+        own += [_Box(False, at, False, number) for at in places if not any(at[0] < b and at[1] > a for a, b in taken)]
+    return sorted(own, key=lambda box: box.place)
+
+
+def _chunks(text: str, begin: int, end: int) -> list[Interval]:
+    """Returns the parts of a line between gaps of two blanks and more."""
+    return [match.span() for match in _CHUNK.finditer(text, begin, end)]
+
+
+def _says(text: str, place: Interval) -> bool | None:
+    """Returns whether a label is a yes or a no; None for any other."""
+    words = words_of(text[slice(*place)])
+    if not 0 < len(words) <= 3:
+        return None
+    return _ANSWERS.get(words[0])
+
+
+def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int) -> None:
+    """Gives the boxes of a line their labels and, before the first of them, the question."""
+    boxes, (begin, end) = found[number], rows[number]
+    ends = [begin, *(box.place[1] for box in boxes)]
+    starts = [*(box.place[0] for box in boxes), end]
+    parts = [_chunks(text, a, b) for a, b in zip(ends, starts, strict=True)]
+    bare = not any(parts[1:])
+    if len(boxes) > 1 and bare and not boxes[0].is_line:
+        heads = _heads(text, rows, found, number, len(boxes))
+        for box, head in zip(boxes, heads, strict=True):
+            box.label, box.question = head, parts[0]
+        return
+    before = (not parts[-1] and bool(parts[0])) or _answers_before(text, parts)
+    for at, box in enumerate(boxes):
+        own, ahead = (parts[at], parts[at]) if before else (parts[at + 1], parts[at])
+        if box.is_line:
+            # A label that the parser found below a line stands one blank behind it.
+            near = parts[at + 1][:1] if not parts[at] or text[box.place[0] - 2 : box.place[0]] == "  " else []
+            behind = [part for part in near if part[0] == box.place[1] + 1]
+            named = text[box.place[0]] == "/"  # what is behind the sign is a name
+            box.label = behind[0] if behind and not named else parts[at][-1] if parts[at] else (0, 0)
+        elif own and before:
+            box.label, box.question = _split_last(text, own)
+        elif own:
+            box.label = own[0]
+            box.question = ahead if at == 0 else ahead[1:]
+    if not before and len(parts[-1]) > 1 and not any(box.question for box in boxes):
+        # A question behind its boxes.
+        boxes[0].question = parts[-1][1:]
+    if len(boxes) == 1 and not boxes[0].is_line:
+        near = found[max(0, number - _ABOVE) : number + _ABOVE + 1]
+        _label_one(text, boxes[0], parts[0], parts[1], any(_are_columns(text, other) for other in near))
+
+
+def _label_one(text: str, box: _Box, ahead: list[Interval], behind: list[Interval], columns: bool) -> None:
+    """Gives the only box of a line its label, and none if another box was lost that it may be taken for."""
+    sides = [_says(text, _split_last(text, ahead)[0]) if ahead else None, _says(text, behind[0]) if behind else None]
+    if None not in sides or (columns and not behind):
+        box.label = (0, 0)
+    elif ahead and not behind:
+        box.label = ahead[-1]
+
+
+def _are_columns(text: str, boxes: Sequence[_Box]) -> bool:
+    """Returns True for several boxes of a line with nothing between them."""
+    return len(boxes) > 1 and all(
+        not text[one.place[1] : other.place[0]].strip() for one, other in pairwise(boxes) if not one.is_line
+    )
+
+
+def _answers_before(text: str, parts: Sequence[list[Interval]]) -> bool:
+    """Returns True if the labels before two boxes say yes and no, and those behind them do not."""
+    ahead = [_says(text, _split_last(text, part)[0]) for part in parts[:-1] if part]
+    behind = [_says(text, part[0]) for part in parts[1:] if part]
+    return sum(one is not None for one in ahead) > sum(one is not None for one in behind)
+
+
+def _split_last(text: str, part: list[Interval]) -> tuple[Interval, list[Interval]]:
+    """Returns the label that ends a part of a line, a yes or no alone if it ends with one, and what stands before."""
+    begin, end = part[-1]
+    word = re.search(r"\S+$", text[begin:end])
+    if word is not None and word.start() and _says(text, (begin + word.start(), end)) is not None:
+        return (begin + word.start(), end), [*part[:-1], (begin, begin + word.start())]
+    return part[-1], part[:-1]
+
+
+def _heads(
+    text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int, count: int
+) -> list[Interval]:
+    """Returns the heads of so many columns: the last parts of the nearest line above that has as many and no box."""
+    for above in range(number - 1, max(-1, number - 1 - _HEADS), -1):
+        if found[above]:
+            continue
+        parts = _chunks(text, *rows[above])
+        if len(parts) < count:
+            parts = [match.span() for match in re.finditer(r"\S+", text[: rows[above][1]][rows[above][0] :])]
+            parts = [(a + rows[above][0], b + rows[above][0]) for a, b in parts]
+            if not all(_says(text, part) is not None for part in parts[-count:]):
+                continue
+        if len(parts) >= count:
+            return parts[-count:]
+    return [(0, 0)] * count
+
+
+def _answers(
+    text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], boxes: Sequence[_Box]
+) -> Iterator[MarkRead]:
+    at, group = 0, 0
+    while at < len(boxes):
+        box = boxes[at]
+        following = boxes[at + 1] if at + 1 < len(boxes) else None
+        if at and (box.row > boxes[at - 1].row + 1 or box.question):
+            group += 1
+        if box.is_line:
+            yield _line(text, rows, box)
+        elif following is not None and _is_pair(text, box, following):
+            yield _pair(text, rows, found, box, following)
+            at, group = at + 1, group + 1
+        elif box.state and (says := _says(text, box.label)) is not None:
+            # The other box of the pair was not found.
+            pair = _pair(text, rows, found, box, replace(box, state=False, label=(0, 0)))
+            yield replace(pair, state=says)
+        elif _says(text, box.label) is None:
+            yield MarkRead(box.state, text[slice(*box.label)][:_MAX_LABEL], _spans(box), group=group)
+        at += 1
+
+
+def _is_pair(text: str, box: _Box, following: _Box) -> bool:
+    says = {_says(text, box.label), _says(text, following.label)}
+    near = following.row == box.row or (following.row == box.row + 1 and not following.question)
+    return says == {True, False} and near and not following.is_line
+
+
+def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one: _Box, other: _Box) -> MarkRead:
+    yes, no = (one, other) if _says(text, one.label) else (other, one)
+    state = None if yes.state is None or no.state is None or yes.state == no.state else yes.state
+    telling = one if one.state else other
+    asked = one.question
+    # A question of several lines ends on the line of its boxes or above it.
+    above = []
+    for row in range(one.row - 1, max(-1, one.row - 1 - _ABOVE), -1):
+        if found[row] or (asked and "\n\n" in text[rows[row][1] : rows[row + 1][0]]):
+            break
+        above.insert(0, rows[row])
+        if "\n\n" in text[rows[row - 1][1] : rows[row][0]] if row else True:
+            break
+    if asked and one.label[0] < asked[0][0]:
+        above = []
+    label = " ".join(text[slice(*place)].strip() for place in [*above, *asked])
+    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling), pair=True, above=not asked)
+
+
+def _line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:
+    """Returns a line to write on, with the label beside it; of a sign before a name the label is below."""
+    label, typed = box.label, ""
+    if text[box.place[0]] == "/":
+        # The name behind the sign is no label, and the sign itself says what is there.
+        typed = "signature signed "
+        if label == (0, 0) and box.row + 1 < len(rows):
+            label = rows[box.row + 1]
+    words = f"{typed}{text[slice(*label)]}"[:_MAX_LABEL]
+    return MarkRead(box.state, words, _spans(replace(box, label=label)), line=True)
+
+
+def _spans(box: _Box) -> tuple[Interval, ...]:
+    return tuple(sorted(place for place in {box.place, box.label} if place[1] > place[0]))

@@ -1,0 +1,286 @@
+"""Gives boolean fields and choices the state of the boxes beside their labels; a box in doubt makes them null.
+
+A field and a label belong together if their words do, and if no other label is as near to the field, and no other field
+to the label. Fields that no label is near to keep what the model read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from cinnabar.engine.readings.marks import Interval, MarkRead, is_answer, marks_in, words_of
+from cinnabar.engine.request import Filled, Leaf
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.reading.records.facts import put_value
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.errors import NotAccepted
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape
+
+# The confidence of a value from a box, and of a null from one in doubt: their shares of right ones in `bench.marks`.
+_SURE, _DOUBT = 0.98, 0.8
+# The least likeness of a field and a label, and how much nearer they are than others.
+_LIKE, _NEARER = 0.5, 0.04
+# A faint likeness counts if it is twice that of all others.
+_FAINT = 0.3
+# A box alone may be an option of a choice; a question with yes and no is sooner a field's.
+_SINGLE = 0.9
+# Words are of one family if they begin alike, by so many letters and this share of the shorter one.
+_STEM, _SHARE = 4, 0.66
+_MOST_TEXT, _MAX_OPTIONS = 2_000_000, 30
+# Where a name in one piece has its next word.
+_INNER = re.compile(r"_|(?<=[^\W\d_A-Z])(?=[A-Z])")
+_Words = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A field of the document: its place, its slot, and the words of its name, its title and its description."""
+
+    pointer: str
+    slot: Slot
+    optional: bool
+    names: tuple[_Words, ...]
+
+    @property
+    def is_boolean(self) -> bool:
+        """Returns True for a field of true and false."""
+        return set(self.slot.options) == {"true", "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the boxes say of a field: a JSON text, None in doubt, and the places that tell it."""
+
+    text: str | None
+    spans: tuple[Interval, ...]
+
+
+def with_marks(form: Form, filled: Filled, document: Document, kept: Collection[str] = ()) -> Filled:
+    """Returns a record whose boolean fields and choices have the states of the document's boxes.
+
+    Fields within lists and alternatives, those that are known or facts, and the places that are `kept` stay. So does
+    the record if its schema does not allow what the boxes say.
+    """
+    fields = [one for one in _asked(form.root, "", False) if one.pointer not in kept]
+    if not fields or len(document.text) > _MOST_TEXT:
+        return filled
+    marks = [one for one in marks_in(document.text, _misread(document)) if _is_seen(document, one)]
+    told = _told(fields, _with_questions(document, marks))
+    leaves, record = dict(filled.leaves), parse(filled.record)
+    for one in fields:
+        leaf = leaves.get(one.pointer)
+        if one.pointer in told and leaf is not None and leaf.origin not in ("known", "fact"):
+            leaves[one.pointer] = _leaf(one, told[one.pointer], leaf)
+            _write(record, one, leaves[one.pointer])
+    if leaves == filled.leaves:
+        return filled
+    try:
+        text = fit(form, record).text
+    except NotAccepted:
+        return filled
+    allowed = form.judge is None or form.judge.accepts(parse(text))
+    return replace(filled, record=text, leaves=leaves) if allowed else filled
+
+
+def _leaf(asked: _Asked, told: _Told, own: Leaf) -> Leaf:
+    slot = asked.slot
+    if told.text is not None:
+        return Leaf(told.text, _SURE, told.spans, posterior=_SURE, slot=slot.index, demanded=own.demanded)
+    if slot.nullable or asked.optional:
+        text = "null" if slot.nullable else None
+        return Leaf(text, _DOUBT, (), "absent", absence=_DOUBT, slot=slot.index, demanded=own.demanded)
+    return Leaf(own.text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
+
+
+def _write(record: Any, asked: _Asked, leaf: Leaf) -> None:
+    if leaf.text is None:
+        put_value(record, asked.pointer)
+    else:
+        put_value(record, asked.pointer, parse(leaf.text))
+
+
+def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_Asked]:
+    if isinstance(node, ObjectNode):
+        for place in node.properties:
+            yield from _asked(place.node, f"{pointer}/{escape(place.name)}", not place.required)
+    elif isinstance(node, Slot) and node.binding is None and 1 < len(node.options) <= _MAX_OPTIONS:
+        name = pointer.rsplit("/", 1)[-1]
+        names = (_INNER.sub(" ", name), node.title, node.description)
+        yield _Asked(pointer, node, optional, tuple(filter(None, map(words_of, names))))
+
+
+def _misread(document: Document) -> list[Interval]:
+    """Returns the characters that lie within a box of the page: OCR reads a box as a letter."""
+    words = document.words
+    signs = [at for at in range(len(words)) if document.text[words.start[at]] in "☐☒⍰"] if len(words) else []
+    covered: list[Interval] = []
+    for at in signs:
+        box = words.box[at]
+        for near in range(max(0, at - 2), min(len(words), at + 3)):
+            start, end, other = int(words.start[near]), int(words.end[near]), words.box[near]
+            if near == at or words.part[near] != words.part[at] or not np.isfinite([*box, *other]).all():
+                continue
+            middle = (other[1] + other[3]) / 2
+            if not box[1] - 4 < middle < box[3] + 4 or other[2] <= other[0]:
+                continue
+            left, right = max(box[0] - 1, other[0]), min(box[2] + 1, other[2])
+            share = float(max(0.0, right - left) / (other[2] - other[0]))
+            count = int(share * (end - start))
+            if share > 0.6:
+                covered.append((start, end))
+            elif count and left <= other[0] + 1:
+                covered.append((start, start + count))
+            elif count and right >= other[2] - 1:
+                covered.append((end - count, end))
+    return covered
+
+
+def _is_seen(document: Document, mark: MarkRead) -> bool:
+    """Returns False for an empty line in a text without pages: what may lie on it nobody has looked for."""
+    if not mark.line or mark.state is not False:
+        return True
+    at = int(np.searchsorted(document.words.end, mark.spans[0][0], side="right"))
+    return at < len(document.words) and bool(np.isfinite(document.words.box[at]).all())
+
+
+def _with_questions(document: Document, marks: Sequence[MarkRead]) -> list[MarkRead]:
+    """Returns the marks; a pair without a question on its line gets the words before it on its row of the page.
+
+    The text of a page in columns has the questions in one column, and their boxes in another.
+    """
+    words = document.words
+    if not any(mark.above for mark in marks) or not len(words):
+        return list(marks)
+    box, middle = words.box.astype(np.float64), (words.box[:, 1] + words.box[:, 3]) / 2
+    lean = _lean(document)
+    labelled = []
+    for mark in marks:
+        at = min(int(np.searchsorted(words.end, mark.spans[0][0], side="right")), len(words) - 1)
+        if mark.above and np.isfinite(box[at]).all():
+            level = middle - middle[at] - lean * (box[:, 0] - box[at, 0])
+            high = box[:, 3] - box[:, 1]
+            row = (words.part == words.part[at]) & (np.abs(level) < 0.6 * high) & (box[:, 2] <= box[at, 0])
+            order = sorted(np.flatnonzero(row).tolist(), key=lambda one: float(box[one, 0]))
+            texts = [document.text[words.start[one] : words.end[one]] for one in order]
+            asked = [word for word in words_of(" ".join(texts)) if not is_answer(word)]
+            mark = replace(mark, label=" ".join(asked)) if asked else mark
+        labelled.append(mark)
+    return labelled
+
+
+def _lean(document: Document) -> float:
+    """Returns how far the lines of a scanned document go down for each point to the right."""
+    words = document.words
+    if words.sure is None or len(words) < 2:
+        return 0.0
+    gaps = [document.text[end:start] for end, start in zip(words.end[:-1], words.start[1:], strict=True)]
+    step = ((words.box[1:] - words.box[:-1])[:, [0, 1]] + (words.box[1:] - words.box[:-1])[:, [2, 3]]) / 2
+    beside = np.array([gap.strip(" ") == "" for gap in gaps]) & (step[:, 0] > 15)
+    return float(np.median(step[beside, 1] / step[beside, 0])) if beside.any() else 0.0
+
+
+def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Told]:
+    """Returns what the marks say of the fields, by their pointers."""
+    marks = [mark for mark in marks if mark.label.strip()]
+    labels = [words_of(mark.label) for mark in marks]
+    if not marks:
+        return {}
+    weight = _weights([*labels, *(word for one in fields for word in one.names)])
+    told: dict[str, _Told] = {}
+    free = np.ones(len(marks), np.bool_)
+    for one in fields:
+        if not one.is_boolean and (own := _options(one, marks, labels, weight)):
+            # The boxes of a choice are no other field's.
+            free[[*own.values()]] = False
+            if (choice := _chosen(one, marks, own)) is not None:
+                told[one.pointer] = choice
+    booleans = [one for one in fields if one.is_boolean]
+    like = np.array([[_likeness(one.names, label, weight) for label in labels] for one in booleans])
+    like = like.reshape(-1, len(marks)) * [1.0 if mark.pair or mark.line else _SINGLE for mark in marks] * free
+    for at, one in enumerate(booleans):
+        best = int(like[at].argmax())
+        mark = marks[best]
+        # The same label may stand twice, as that of a line and of the name on it.
+        rivals = [
+            n for n, other in enumerate(marks)
+            if (other.state, other.line) != (mark.state, mark.line)
+            or (labels[n] != labels[best] and not (other.line and other.state))
+        ]  # fmt: skip
+        near = like[at, best]
+        next_ = max(like[at, rivals].max(initial=0.0), np.delete(like[:, best], at).max(initial=0.0))
+        if near >= max(_LIKE, next_ + _NEARER) or near >= max(_FAINT, 2 * next_):
+            told[one.pointer] = _Told(None if mark.state is None else json.dumps(mark.state), mark.spans)
+    return told
+
+
+def _options(
+    asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words], weight: Mapping[str, float]
+) -> dict[int, int]:
+    """Returns the numbers of the marks of a field's options, in the one list of boxes that has most options."""
+    groups: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    total: Counter[int] = Counter()
+    boxes = [at for at, mark in enumerate(marks) if not mark.line and not mark.pair]
+    for option, text in enumerate(asked.slot.options):
+        names = [words_of(str(json.loads(text)).replace("_", " ")), *map(words_of, asked.slot.words_of(option))]
+        scores = {at: _likeness(tuple(filter(None, names)), labels[at], weight) for at in boxes}
+        for group in {marks[at].group for at in boxes}:
+            best = max((at for at in boxes if marks[at].group == group), key=scores.__getitem__)
+            if scores[best] >= _LIKE and best not in groups[group].values():
+                groups[group][option] = best
+                total[group] += 1 + scores[best]
+    first, *others = total.most_common(2) or [(-1, 0.0)]
+    alone = not others or others[0][1] < first[1] - _NEARER
+    own = groups.get(first[0], {})
+    return own if alone and len(own) >= max(2, len(asked.slot.options) / 2) else {}
+
+
+def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) -> _Told | None:
+    """Returns the option whose box alone is ticked in a list; None if that of another thing is."""
+    group = marks[next(iter(own.values()))].group
+    ticked = [at for at, one in enumerate(marks) if one.group == group and one.state and not (one.line or one.pair)]
+    chosen = [option for option, at in own.items() if at in ticked]
+    if len(ticked) == 1 and chosen:
+        return _Told(asked.slot.options[chosen[0]], marks[ticked[0]].spans)
+    return None if len(ticked) == 1 else _Told(None, ())
+
+
+def _weights(texts: Sequence[_Words]) -> dict[str, float]:
+    """Returns the weight of each word: long ones, and those in few texts, say more."""
+    count = Counter(word for text in texts for word in set(text))
+    return {word: math.sqrt(len(word)) * math.log(1 + len(texts) / own) for word, own in count.items()}
+
+
+def _likeness(names: Sequence[_Words], label: _Words, weight: Mapping[str, float]) -> float:
+    """Returns how well a label's words are those of one of the names, from 0 to 1."""
+    if not label:
+        return 0.0
+    every = {word for name in names for word in name}
+    shared = _share(label, every, weight)
+    return max((0.65 * _share(name, label, weight) + 0.35 * shared for name in names), default=0.0)
+
+
+def _share(words: _Words, others: Collection[str], weight: Mapping[str, float]) -> float:
+    """Returns the share of the words, by weight, that stand among the others or begin as one of them."""
+    total = sum(weight.get(word, 1.0) for word in words)
+    found = sum(weight.get(word, 1.0) for word in words if any(_alike(word, other) for other in others))
+    return found / total if total else 0.0
+
+
+@lru_cache(maxsize=1 << 16)
+def _alike(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    least = min(len(one), len(other))
+    size = max(_STEM, math.ceil(_SHARE * least))
+    return least >= _STEM and one[:size] == other[:size]

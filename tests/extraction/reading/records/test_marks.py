@@ -1,0 +1,141 @@
+"""Boolean fields and choices have the states of the boxes beside their labels."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from drawn_pages import drawn
+from reading_model import ReadingModel
+from reportlab.pdfgen.canvas import Canvas
+
+from cinnabar.engine.engine import Engine
+from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.reading.pipeline import Job, Read, run_batch
+from cinnabar.extraction.reading.records.validation import Validator
+from cinnabar.extraction.store.records import Outcome
+from cinnabar.schemas import compile_schema, load_schema
+
+YES_OR_NO: dict[str, Any] = {"type": ["boolean", "null"]}
+
+
+def outcome(text: str | bytes, name: str = "a.txt", **fields: Any) -> Outcome:
+    schema = {"type": "object", "properties": fields, "required": [*fields]}
+    data = text if isinstance(text, bytes) else text.encode()
+    document = parse(data, name)
+    job = Job(compile_schema(schema), Engine(ReadingModel()), Validator(load_schema(schema)))
+    return run_batch([Read(name, document.digest, document)], job).outcomes[0]
+
+
+def record(text: str | bytes, name: str = "a.txt", **fields: Any) -> dict[str, Any]:
+    found = outcome(text, name, **fields)
+    assert found.record is not None, found
+    read: dict[str, Any] = json.loads(found.record.text)
+    return read
+
+
+FORM = """Application
+
+Do you smoke?   ☐ Yes  ☒ No
+Are you a citizen of the United States?   ☒ Yes  ☐ No
+Is the vehicle insured?   ☒ Yes  ☒ No
+☒ I accept the terms
+☐ Send me the newsletter
+
+Payment:  ☐ cash  ☒ bank transfer  ☐ card
+"""
+FIELDS = {
+    "smokes": {**YES_OR_NO, "description": "Whether the applicant smokes."},
+    "us_citizen": {**YES_OR_NO, "description": "Citizen of the United States."},
+    "vehicleInsured": YES_OR_NO,
+    "terms_accepted": {**YES_OR_NO, "description": "Whether the applicant accepts the terms."},
+    "newsletter": YES_OR_NO,
+    "payment": {"enum": ["cash", "bank_transfer", "card", None]},
+}
+
+
+def test_fields_take_the_states_of_their_boxes_and_a_conflict_is_null() -> None:
+    assert record(FORM, **FIELDS) == {
+        "smokes": False, "us_citizen": True, "vehicleInsured": None, "terms_accepted": True, "newsletter": False,
+        "payment": "bank_transfer",
+    }  # fmt: skip
+
+
+def test_the_order_of_fields_says_nothing() -> None:
+    turned = dict(reversed(FIELDS.items()))
+    assert record(FORM, **turned) == record(FORM, **FIELDS)
+
+
+def test_the_evidence_is_the_box_and_its_label() -> None:
+    found = outcome(FORM, newsletter=YES_OR_NO)
+    assert found.record is not None
+    (leaf,) = found.record.leaves
+    assert leaf.value == "false" and leaf.confidence == 0.98
+    assert leaf.evidence is not None and [FORM[one.start : one.end] for one in leaf.evidence.spans] == [
+        "☐", "Send me the newsletter",
+    ]  # fmt: skip
+
+
+def test_a_demanded_value_in_doubt_is_missing() -> None:
+    found = outcome("Do you smoke?  ☒ Yes  ☒ No", smoke={"type": "boolean"})
+    assert (found.status, found.code, found.pointers) == ("quarantined", "missing", ("/smoke",))
+
+
+@pytest.mark.parametrize("text", ["☒ Apples\n☐ Pears", "no box", "Do you smoke? yes"])
+def test_fields_without_a_box_of_their_own_are_left_to_the_model(text: str) -> None:
+    found = outcome(text, smoker=YES_OR_NO)
+    assert found.record is not None and found.record.leaves[0].confidence != 0.98
+
+
+def test_two_labels_as_near_as_each_other_decide_nothing() -> None:
+    found = outcome("☒ Contract signed by tenant\n☐ Contract signed by tenant", contract_signed=YES_OR_NO)
+    assert found.record is not None and found.record.leaves[0].confidence != 0.98
+
+
+def test_another_ticked_option_leaves_a_choice_to_the_model() -> None:
+    text = "Colour:  ☐ red  ☐ green  ☒ other"
+    found = outcome(text, colour={"enum": ["red", "green", None]})
+    assert found.record is not None and found.record.leaves[0].confidence != 0.98
+
+
+def signed_page(ink: bool) -> bytes:
+    def draw(sheet: Canvas) -> None:
+        sheet.drawString(50, 700, "Lease")
+        sheet.line(50, 600, 200, 600)
+        sheet.drawString(52, 588, "Signature of the tenant")
+        if ink:
+            sheet.bezier(60, 605, 90, 630, 110, 590, 150, 612)
+            sheet.bezier(150, 612, 120, 600, 180, 630, 190, 606)
+
+    return drawn(draw)
+
+
+@pytest.mark.parametrize("ink", [True, False])
+def test_a_form_is_signed_if_there_is_ink_on_its_line(ink: bool) -> None:
+    field = {**YES_OR_NO, "description": "Whether the tenant signed."}
+    assert record(signed_page(ink), "a.pdf", signed=field) == {"signed": ink}
+
+
+def test_an_empty_line_of_a_text_without_pages_says_nothing() -> None:
+    found = outcome("Signature: ____________", signed=YES_OR_NO)
+    assert found.record is not None and found.record.leaves[0].confidence != 0.98
+    assert record("Signature: /s/ Jane Roe", signed=YES_OR_NO) == {"signed": True}
+
+
+def test_questions_in_a_column_of_their_own_meet_the_boxes_on_their_row() -> None:
+    asked = [
+        "Do you have any known allergies?", "Was a witness present then?", "Do you hold a driving licence?",
+        "Have you been employed here?", "Are there pets in the household?", "Is the vehicle in question insured?",
+        "Have you read all of the terms?", "Did you return all of the keys?",
+    ]  # fmt: skip
+
+    def draw(sheet: Canvas) -> None:
+        for number, question in enumerate(asked):
+            sheet.drawString(50, 700 - 20 * number, question)
+            sheet.drawString(350, 700 - 20 * number, "[x] Yes it is  [ ] No" if number % 2 else "[ ] Yes it is  [x] No")
+
+    data = drawn(draw)
+    assert record(data, "a.pdf", allergies=YES_OR_NO, pets=YES_OR_NO, keys_returned=YES_OR_NO) == {
+        "allergies": False, "pets": False, "keys_returned": True,
+    }  # fmt: skip
