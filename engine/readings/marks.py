@@ -39,8 +39,8 @@ class MarkRead:
     """A box or a line with the words that say what it is for, or a pair of boxes for yes and no with its question.
 
     state: true if it is ticked or written on, None in doubt. spans: of the mark that tells the state, and its label.
-    line: it is a line to write on. pair: the label is the question of a yes and a no. above: it stands only above them.
-    group: boxes of one list have the same number.
+    line: it is a line to write on. pair: the label is the question of a yes and a no. above: where these begin, if the
+    question stands only above them, else -1. group: boxes of one list have the same number.
     """
 
     state: bool | None
@@ -48,7 +48,7 @@ class MarkRead:
     spans: tuple[Interval, ...]
     line: bool = False
     pair: bool = False
-    above: bool = False
+    above: int = -1
     group: int = 0
 
 
@@ -253,7 +253,8 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     if asked and one.label[0] < asked[0][0]:
         above = []
     label = " ".join(text[slice(*place)].strip() for place in [*above, *asked])
-    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling), pair=True, above=not asked)
+    begins = -1 if asked else min(place[0] for box in (one, other) for place in _spans(box))
+    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling), pair=True, above=begins)
 
 
 def _line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:

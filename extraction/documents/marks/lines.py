@@ -25,7 +25,7 @@ _CLOSE = 7.0
 # Shares of a line's columns with ink above it: an empty one has less than the first, a written one more.
 _EMPTY_BELOW, _WRITTEN_FROM = 0.03, 0.12
 _MAX_LINES = 200
-# The ends of an underline are so near to those of its words.
+# The ends of an underline are so near to those of its words, and those of a row of a table to those of the next one.
 _ENDS = 6.0
 # Ink is darker than the paper by so much of 255.
 _INK = 50
@@ -47,11 +47,14 @@ def line_marks(grey: Pixels, scale: float, rules: Sequence[Rule], words: _Boxes,
 
 
 def to_write_on(rules: Sequence[Rule], words: _Boxes, printed: _Boxes) -> list[Rule]:
-    """Returns the lines of a fitting length, with a label and without print on them, that are none of a table."""
+    """Returns the lines of a fitting length, with a label and without print on them, that are none of a table.
+
+    Where no word is surely printed, a line as long as the words on it is their underline.
+    """
     return [
         rule for rule in rules[:_MAX_LINES]
         if SHORTEST <= rule[2] - rule[0] <= LONGEST and not _in_table(rule, rules)
-        and not (_on(rule, printed)[1].any() or _is_underline(rule, words)) and _label(rule, words) != (-1, False)
+        and not (_on(rule, printed)[1].any() or (not len(printed) and _is_underline(rule, words))) and _label(rule, words) != (-1, False)
     ]  # fmt: skip
 
 
@@ -69,12 +72,16 @@ def _is_underline(rule: Rule, words: _Boxes) -> bool:
 
 
 def _in_table(rule: Rule, rules: Sequence[Rule]) -> bool:
+    """Returns True for a line with another one near it that is as long, or longer: a stroke of a pen is shorter."""
     x0, y0, x1, y1 = rule
-    return any(
-        1.5 < abs(other[1] + other[3] - y0 - y1) / 2 < _APART
-        and min(x1, other[2]) - max(x0, other[0]) > 0.3 * (x1 - x0)
-        for other in rules
-    )
+    for other in rules:
+        across = min(x1, other[2]) - max(x0, other[0])
+        down = abs(float(_height(other, np.array((x0 + x1) / 2))) - (y0 + y1) / 2)
+        if other != rule and across > 0.3 * (x1 - x0) and 1.5 < down < _APART:
+            ends = max(abs(other[0] - x0), abs(other[2] - x1)) < _ENDS
+            if ends or other[2] - other[0] > x1 - x0:
+                return True
+    return False
 
 
 def _label(rule: Rule, words: _Boxes) -> tuple[int, bool]:

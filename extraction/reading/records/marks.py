@@ -160,14 +160,14 @@ def _with_questions(document: Document, marks: Sequence[MarkRead]) -> list[MarkR
     The text of a page in columns has the questions in one column, and their boxes in another.
     """
     words = document.words
-    if not any(mark.above for mark in marks) or not len(words):
+    if all(mark.above < 0 for mark in marks) or not len(words):
         return list(marks)
     box, middle = words.box.astype(np.float64), (words.box[:, 1] + words.box[:, 3]) / 2
     lean = _lean(document)
     labelled = []
     for mark in marks:
-        at = min(int(np.searchsorted(words.end, mark.spans[0][0], side="right")), len(words) - 1)
-        if mark.above and np.isfinite(box[at]).all():
+        at = min(int(np.searchsorted(words.end, mark.above, side="right")), len(words) - 1)
+        if mark.above >= 0 and np.isfinite(box[at]).all():
             level = middle - middle[at] - lean * (box[:, 0] - box[at, 0])
             high = box[:, 3] - box[:, 1]
             row = (words.part == words.part[at]) & (np.abs(level) < 0.6 * high) & (box[:, 2] <= box[at, 0])
