@@ -67,7 +67,7 @@ QUESTIONS: dict[str, list[tuple[str, str, str]]] = {
     ],
 }
 _ANSWERS = {"en": ("Yes", "No"), "de": ("Ja", "Nein"), "fr": ("Oui", "Non"), "es": ("Sí", "No")}
-_CHOICES = {
+_CHOICES: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
     "en": [
         ("marital_status", "Marital status", ("single", "married", "divorced", "widowed")),
         ("payment", "Method of payment", ("cash", "cheque", "bank transfer", "credit card")),

@@ -154,8 +154,8 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
         # A question behind its boxes.
         boxes[0].question = parts[-1][1:]
     if len(boxes) == 1 and not boxes[0].is_line:
-        near = found[max(0, number - _ABOVE) : number + _ABOVE + 1]
-        _label_one(text, boxes[0], parts[0], parts[1], any(_are_columns(text, other) for other in near))
+        around = found[max(0, number - _ABOVE) : number + _ABOVE + 1]
+        _label_one(text, boxes[0], parts[0], parts[1], any(_are_columns(text, other) for other in around))
 
 
 def _label_one(text: str, box: _Box, ahead: list[Interval], behind: list[Interval], columns: bool) -> None:
@@ -243,7 +243,7 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     telling = one if one.state else other
     asked = one.question
     # A question of several lines ends on the line of its boxes or above it.
-    above = []
+    above: list[Interval] = []
     for row in range(one.row - 1, max(-1, one.row - 1 - _ABOVE), -1):
         if found[row] or (asked and "\n\n" in text[rows[row][1] : rows[row + 1][0]]):
             break

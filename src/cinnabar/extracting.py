@@ -193,7 +193,8 @@ def _plan(
         check_local(out, "out")
     for name in ("sink", "tell"):
         if isinstance(arguments[name], str):
-            raise UsageError(f"{name}: expected a list of addresses, got the text {arguments[name].partition('?')[0]!r}")
+            text = arguments[name].partition("?")[0]
+            raise UsageError(f"{name}: expected a list of addresses, got the text {text!r}")
         arguments[name] = [*arguments[name]]
     if arguments["sink"] and out is None:
         raise UsageError("sink: expected `out` beside it, the folder whose results are brought there")

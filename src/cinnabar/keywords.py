@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     engines: str
     batch: int
     audit: str | None
+    split: bool
     retry_quarantined: bool
 
 

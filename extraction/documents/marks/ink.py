@@ -94,7 +94,8 @@ def look_at(grey: Pixels, box: tuple[float, float, float, float]) -> Look | None
         return None
     dark = np.clip((paper - part) / (paper - ink), 0.0, 1.0)
     place = (x0 - left, top - upper, x1 - left, bottom - upper)
-    return Look(_square(dark, place), _round(dark, place), _middle(dark, place), _around(dark, place), _goes_on(dark, place))
+    sides, ring = _square(dark, place), _round(dark, place)
+    return Look(sides, ring, _middle(dark, place), _around(dark, place), _goes_on(dark, place))
 
 
 def _middle(dark: _Floats, place: tuple[float, float, float, float]) -> float:

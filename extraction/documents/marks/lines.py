@@ -51,11 +51,12 @@ def to_write_on(rules: Sequence[Rule], words: _Boxes, printed: _Boxes) -> list[R
 
     Where no word is surely printed, a line as long as the words on it is their underline.
     """
-    return [
-        rule for rule in rules[:_MAX_LINES]
-        if SHORTEST <= rule[2] - rule[0] <= LONGEST and not _in_table(rule, rules)
-        and not (_on(rule, printed)[1].any() or (not len(printed) and _is_underline(rule, words))) and _label(rule, words) != (-1, False)
-    ]  # fmt: skip
+
+    def fits(rule: Rule) -> bool:
+        printed_on = _on(rule, printed)[1].any() if len(printed) else _is_underline(rule, words)
+        return SHORTEST <= rule[2] - rule[0] <= LONGEST and not printed_on and not _in_table(rule, rules)
+
+    return [rule for rule in rules[:_MAX_LINES] if fits(rule) and _label(rule, words) != (-1, False)]
 
 
 def _height(rule: Rule, x: _Floats) -> _Floats:

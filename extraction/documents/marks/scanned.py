@@ -43,7 +43,8 @@ def scanned_marks(grey: Pixels, scale: float, words: _Boxes, printed: _Boxes) ->
     if min(grey.shape) < 3 * MOST * scale:
         return []
     block = round(6 * _LEAST * scale) | 1
-    dark = cv2.adaptiveThreshold(grey, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, block, 22)
+    binary = cv2.adaptiveThreshold(grey, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, block, 22)
+    dark = np.asarray(binary, np.uint8)
     places = _places([*_squares(dark, scale), *_circles(dark, scale)], scale, words)
     looks = looks_of(grey, scale, places, scan=True)
     if looks:

@@ -65,7 +65,7 @@ def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
     """Returns the marks on a scan with a text layer; none without the extra `ocr`."""
     if find_spec("cv2") is None:
         return []
-    # Only such pages need it, and its import takes .1 s.
+    # Extra: ocr. Only such pages need it, and its import takes .1 s.
     from cinnabar.extraction.documents.marks.scanned import scanned_marks
 
     grey = grey_pixels(page, frame, _SCANNED)
@@ -100,8 +100,8 @@ def _shapes(page: Any, frame: Frame) -> list[Place]:
 def _inside(boxes: _Floats, words: PageWords) -> npt.NDArray[np.bool_]:
     """Returns [N, W], true where the middle of a word lies in a box."""
     middle = ((words.box[:, :2] + words.box[:, 2:]) / 2)[None]
-    inside: npt.NDArray[np.bool_] = ((middle > boxes[:, None, :2]) & (middle < boxes[:, None, 2:])).all(axis=2)
-    return inside
+    within = np.logical_and(middle > boxes[:, None, :2], middle < boxes[:, None, 2:])
+    return np.asarray(within.all(axis=2), np.bool_)
 
 
 def _symbols(
@@ -111,7 +111,7 @@ def _symbols(
 
     Only signs of boxes and characters in a box are looked at.
     """
-    asked = inside.any(axis=0).tolist()
+    asked = np.asarray(inside.any(axis=0)).tolist()
     single = [
         at for at, one in enumerate(words.text) if len(one) == 1 and (asked[at] or one in _CODES or one > "\x7f")
     ]

@@ -229,7 +229,7 @@ def _options(
 ) -> dict[int, int]:
     """Returns the numbers of the marks of a field's options, in the one list of boxes that has most options."""
     groups: defaultdict[int, dict[int, int]] = defaultdict(dict)
-    total: Counter[int] = Counter()
+    total: defaultdict[int, float] = defaultdict(float)
     boxes = [at for at, mark in enumerate(marks) if not mark.line and not mark.pair]
     for option, text in enumerate(asked.slot.options):
         names = [words_of(str(json.loads(text)).replace("_", " ")), *map(words_of, asked.slot.words_of(option))]
@@ -239,10 +239,11 @@ def _options(
             if scores[best] >= _LIKE and best not in groups[group].values():
                 groups[group][option] = best
                 total[group] += 1 + scores[best]
-    first, *others = total.most_common(2) or [(-1, 0.0)]
-    alone = not others or others[0][1] < first[1] - _NEARER
-    own = groups.get(first[0], {})
-    return own if alone and len(own) >= max(2, len(asked.slot.options) / 2) else {}
+    if not total:
+        return {}
+    first, *others = sorted(total, key=total.__getitem__, reverse=True)
+    alone = not others or total[others[0]] < total[first] - _NEARER
+    return groups[first] if alone and len(groups[first]) >= max(2, len(asked.slot.options) / 2) else {}
 
 
 def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) -> _Told | None:

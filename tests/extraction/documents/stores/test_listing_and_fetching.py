@@ -60,7 +60,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     st.booleans(),
 )
 @example(["aa", "a"], [1], False)  # An order that begins well says nothing of its end.
-def test_a_listing_that_breaks_off_neither_skips_nor_doubles(keys: list[str], breaks: list[int], in_order: bool) -> None:
+def test_a_listing_that_breaks_off_neither_skips_nor_doubles(
+    keys: list[str], breaks: list[int], in_order: bool
+) -> None:
     store = Flaky(keys, breaks, in_order)
     assert sorted(one.key for one in listed(store, "s3://b", "")) == sorted(keys)
 
