@@ -20,7 +20,7 @@ Interval = tuple[int, int]
 _ANSWERS = {loose_key(word): truth for word, truth in BOOLEANS.items() if word.isalpha() and word != "x"}
 # Boxes of all kinds of type, ticked and empty, one in doubt, a line that is written on, and one that is not.
 _MARK = re.compile(
-    r"(?P<ticked>[☒☑■✓✔]|(?<!\w)[\[(][ _]?[xX✓✔•*][ _]?[\])]|_{1,8}[xX✓✔]_{1,8}(?![^\W_])|"
+    r"(?P<ticked>[☒☑■✓✔]|(?<!\w)[\[(][ _]?[xX✓✔•*][ _]?[\])]|(?<!\w)_{1,8}[xX✓✔]_{1,8}|_{1,8}[xX✓✔]_{1,8}(?![^\W_])|"
     r"(?<!\w)[xX✓✔]_{1,8})|"
     r"(?P<empty>[☐□❏❐❑❒◻]|(?<!\w)(?:\[[ _]{0,3}\]|\([ _]{1,3}\)))|(?P<doubt>⍰)|"
     r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S)|_{8,})"
@@ -161,7 +161,9 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
 def _label_one(text: str, box: _Box, ahead: list[Interval], behind: list[Interval], columns: bool) -> None:
     """Gives the only box of a line its label, and none if another box was lost that it may be taken for."""
     sides = [_says(text, _split_last(text, ahead)[0]) if ahead else None, _says(text, behind[0]) if behind else None]
-    if None not in sides or (columns and not behind):
+    if None not in sides and box.place[0] - ahead[-1][1] > behind[0][0] - box.place[1]:
+        box.label = behind[0]
+    elif None not in sides or (columns and not behind):
         box.label = (0, 0)
     elif ahead and not behind:
         box.label = ahead[-1]

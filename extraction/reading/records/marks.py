@@ -227,7 +227,10 @@ def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Tol
 def _options(
     asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words], weight: Mapping[str, float]
 ) -> dict[int, int]:
-    """Returns the numbers of the marks of a field's options, in the one list of boxes that has most options."""
+    """Returns the numbers of the marks of a field's options, in the one list of boxes that has most options.
+
+    Lists that have no option in common are one, as a page in columns parts them.
+    """
     groups: defaultdict[int, dict[int, int]] = defaultdict(dict)
     total: defaultdict[int, float] = defaultdict(float)
     boxes = [at for at, mark in enumerate(marks) if not mark.line and not mark.pair]
@@ -242,14 +245,16 @@ def _options(
     if not total:
         return {}
     first, *others = sorted(total, key=total.__getitem__, reverse=True)
-    alone = not others or total[others[0]] < total[first] - _NEARER
-    return groups[first] if alone and len(groups[first]) >= max(2, len(asked.slot.options) / 2) else {}
+    own = {option: at for group in groups.values() for option, at in group.items()}
+    if len(own) < sum(map(len, groups.values())):
+        own = groups[first] if not others or total[others[0]] < total[first] - _NEARER else {}
+    return own if len(own) >= max(2, len(asked.slot.options) / 2) else {}
 
 
 def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) -> _Told | None:
-    """Returns the option whose box alone is ticked in a list; None if that of another thing is."""
-    group = marks[next(iter(own.values()))].group
-    ticked = [at for at, one in enumerate(marks) if one.group == group and one.state and not (one.line or one.pair)]
+    """Returns the option whose box alone is ticked in its lists; None if that of another thing is."""
+    groups = {marks[at].group for at in own.values()}
+    ticked = [at for at, one in enumerate(marks) if one.group in groups and one.state and not (one.line or one.pair)]
     chosen = [option for option, at in own.items() if at in ticked]
     if len(ticked) == 1 and chosen:
         return _Told(asked.slot.options[chosen[0]], marks[ticked[0]].spans)
