@@ -16,7 +16,7 @@ CASES = [
     (5, Routing(8, 3, False, 4, 2, True, 2.5)),
     (7, Routing(6, 2, True, 1, 1, True, 1.0)),
     (1, Routing(16, 1, True, 1, 1, True, 1.0)),
-    (270, Routing(12, 4, False, 3, 3, False, 0.5)),
+    (140, Routing(12, 8, False, 3, 3, False, 0.5)),
 ]
 
 
@@ -33,7 +33,8 @@ def compare(number: int, many: int, routing: Routing) -> None:
     wanted, made = plain.placed(experts, routing.count), kernels.placed(experts, routing.count)
     for name in ("token", "back", "ends"):
         assert torch.equal(getattr(made, name), getattr(wanted, name)), name
-    each = torch.randn(experts.numel(), 530, generator=draw).to(DEVICE)
+    # The interpreter takes long: many tokens are narrow, few are wider than a tile.
+    each = torch.randn(experts.numel(), 20 if many > 100 else 530, generator=draw).to(DEVICE)
     torch.testing.assert_close(kernels.summed(each, wanted, weights), plain.summed(each, wanted, weights))
 
 

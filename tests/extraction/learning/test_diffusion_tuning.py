@@ -74,6 +74,7 @@ def test_a_model_without_a_mask_token_is_refused(labelled: Path, tmp_path: Path)
         tune_diffusion([labelled], tmp_path, tmp_path / "out", DiffusionTuning(), "cpu", lambda _: None)
 
 
+@pytest.mark.slow
 def test_a_model_with_full_attention_and_logits_for_the_next_position_is_trained(
     labelled: Path, tmp_path: Path
 ) -> None:
