@@ -29,6 +29,7 @@ def modules(outside: bool = False) -> Mapping[str, Path]:
     return {".".join(parts).removesuffix(".__init__"): path for path, parts in named.items()}
 
 
+@cache
 def folder_of(module: str) -> str:
     """Returns the package that a module stands in.
 

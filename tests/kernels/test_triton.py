@@ -36,13 +36,16 @@ def test_blocks_and_classes_have_the_results_of_their_definitions(examples: int)
     assert interpreted("compare_blocks.py", str(examples)) == "the blocks agree"
 
 
+@pytest.mark.slow
 def test_attention_over_pages_has_the_results_of_its_definition() -> None:
     assert interpreted("compare_attention.py") == "attention agrees"
 
 
+@pytest.mark.slow
 def test_parts_of_a_layer_have_the_results_of_their_definitions() -> None:
     assert interpreted("compare_layer_parts.py") == "the layers' parts agree"
 
 
+@pytest.mark.slow
 def test_the_steps_of_experts_have_the_results_of_their_definitions() -> None:
     assert interpreted("compare_experts.py") == "the experts agree"

@@ -135,6 +135,7 @@ def test_the_next_run_tells_the_events_of_a_killed_process(tmp_path: Path, where
     assert there.events[0]["id"] == f"{killed}-{kinds[0]}"
 
 
+@pytest.mark.slow
 def test_the_command_lists_and_sends_what_waits_and_what_a_killed_run_left(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,6 +126,7 @@ def test_unusual_columns_and_values_arrive(tmp_path: Path, address: str, workloa
     assert differing(out, address, {fitting(n, {"xmin"}): n for n in ("xmin", "ü" * 40, "ü" * 40 + "!")}) == []
 
 
+@pytest.mark.slow
 def test_a_rival_that_was_faster_is_not_undone(out: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bring(out, address)
     rivals = []
@@ -144,6 +145,7 @@ def test_a_rival_that_was_faster_is_not_undone(out: Path, address: str, monkeypa
     assert differing(out, address) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_delivery_has_not_sent_the_next_one_sends(
     out: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
