@@ -45,7 +45,7 @@ class Waiting:
 def waiting(out: Path) -> list[Waiting]:
     """Returns the events that wait in this folder of results, those of the oldest run first."""
     entries = []
-    for path in sorted((out / OUTBOX).glob("*.json")):
+    for path in sorted((out / OUTBOX).glob("[0-9]*.json")):
         # What is gone was delivered meanwhile; what is no event of ours is left alone.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             if not path.is_symlink():
@@ -72,11 +72,9 @@ def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> lis
     """
     queues, late = defaultdict[str, list[Waiting]](list), dict[str, str]()
     deadline = time.monotonic() + seconds
-    if not waiting(out):
-        return []
     try:
         lock = FolderLock(out / OUTBOX)
-    except InUse:
+    except (InUse, FileNotFoundError):
         return []
     for entry in waiting(out):
         if addresses is None or entry.address in addresses:
@@ -94,7 +92,7 @@ def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> lis
 
 def _send_all(address: str, queue: Sequence[Waiting], deadline: float, late: dict[str, str]) -> None:
     """Sends these events; `late` holds why some of them wait, and has nothing of the address once all are taken."""
-    late[address], refused = "no answer yet", ""
+    late[address], refused = "no answer yet", False
     for entry in queue:
         pause = _PAUSES[0]
         while (left := deadline - time.monotonic()) > 0:
@@ -105,7 +103,7 @@ def _send_all(address: str, queue: Sequence[Waiting], deadline: float, late: dic
             except (NotTaken, UsageError, OSError) as error:
                 late[address], after = str(error), getattr(error, "after", 0.0)
             if after is None:
-                refused = late[address]
+                refused = True
                 break
             # Full jitter: receivers that come back are not met by all senders at once.
             wait = max(after, random.uniform(0.0, pause))
@@ -115,7 +113,5 @@ def _send_all(address: str, queue: Sequence[Waiting], deadline: float, late: dic
             pause = min(2 * pause, _PAUSES[1])
         else:
             return
-    if refused:
-        late[address] = refused
-    else:
+    if not refused:
         late.pop(address)

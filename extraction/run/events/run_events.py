@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 from cinnabar.extraction.run.report.run_data import gather_run
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.records import EMPTY_RECORD
-from cinnabar.schemas.wording import counted
 
 #: A JSON object of CloudEvents 1.0. Its id follows from run and kind, so that a receiver knows a repeated one.
 Event = Mapping[str, Any]
@@ -23,6 +21,29 @@ _KILLED = (
     "The run did not end: its process was killed, or its machine went down. Committed records are kept, and the next"
     " run goes on from there."
 )
+_LISTS = "Lists of another length than their documents tell: {incomplete}."
+_SENTENCES = {
+    "finished": "{written} written, {quarantined} quarantined, {skipped} skipped.",
+    "quarantine": "{held} of {read} documents in quarantine or empty, more than {bound:g} of them.",
+    "list_incomplete": _LISTS,
+    "review_wanted": f"In quarantine: {{quarantined}}. Records with a check that fails: {{failing}}. {_LISTS}",
+}
+# What the tables hold of the runs of one command; `ended` is null, or microseconds once all of them have ended.
+_STORED = f"""
+WITH own AS (SELECT unnest($runs) AS run_id),
+    begun AS (SELECT * FROM runs SEMI JOIN own USING (run_id)),
+    told AS (SELECT outcome, code FROM outcomes SEMI JOIN own USING (run_id)),
+    reasons AS (SELECT code, count(*) AS documents FROM told WHERE outcome = 'quarantined' GROUP BY code ORDER BY code)
+SELECT (SELECT coalesce(list(schema_name ORDER BY run_id), []) FROM begun) AS schemas,
+    (SELECT CASE WHEN count(finished) = len($runs) THEN epoch_us(max(finished)) END FROM begun) AS ended,
+    (SELECT count(*) FROM told WHERE outcome = 'written') AS written,
+    (SELECT count(*) FROM told WHERE outcome = 'quarantined') AS quarantined,
+    (SELECT count(*) FROM told WHERE outcome = 'skipped') AS skipped,
+    (SELECT count(*) FROM told WHERE outcome = 'skipped' AND code = '{EMPTY_RECORD}') AS empty,
+    (SELECT coalesce(map(list(code), list(documents)), map()) FROM reasons) AS reasons,
+    (SELECT count(*) FROM lists SEMI JOIN own USING (run_id) WHERE incomplete) AS incomplete,
+    (SELECT count(DISTINCT (document, schema_name)) FROM _checks SEMI JOIN own USING (run_id) WHERE NOT holds) AS failing
+"""
 
 
 def kind_of(event: Event) -> str:
@@ -44,19 +65,23 @@ def run_events(
     quarantine. Without `drift` it is judged anew. A run that has no end in the tables, or a `failure`, failed. Raises
     the errors of `connect` if the tables cannot be read.
     """
-    stored = _stored(out, runs) if (out / "manifest").is_dir() else {}  # it may have failed before its first commit
-    time: datetime | None = stored.pop("ended", None)
-    if failure is not None or time is None:
+    stored: dict[str, Any] = {"schemas": [], "ended": None}
+    if (out / "manifest").is_dir():  # else it failed before its folder held anything
+        with connect(out, views=("runs", "outcomes", "lists", "_checks")) as connection:
+            cursor = connection.execute(_STORED, {"runs": [*runs]})
+            stored = dict(zip([column[0] for column in cursor.description or ()], cursor.fetchall()[0], strict=True))
+    time = datetime.now(UTC)
+    if failure is not None or stored["ended"] is None:
         told = {"failed": failure or _KILLED}
-        time = datetime.now(UTC)
     else:
         if drift is None:
             drift = [text for one in runs for text in gather_run(out, one, {}).drift]
-        told = _at_end(**stored, bound=bound) | {"drift": "\n".join(drift)}
+        told = _at_end(stored, bound) | {"drift": "\n".join(drift)}
+        time = datetime.fromtimestamp(stored["ended"] / 1e6, UTC)
     where = f"--out {shlex.quote(str(out))}"
-    look = f"\n\ncinnabar report {runs[0]} {where}\ncinnabar review {where}" if stored else ""
-    data = {"runs": [*runs]} | {name: stored.get(name) for name in ("schemas", "counts", "reasons")}
-    about = ", ".join(stored.get("schemas", runs))
+    look = f"\n\ncinnabar report {runs[0]} {where}\ncinnabar review {where}" if stored["schemas"] else ""
+    data = {"runs": [*runs]} | {name: value for name, value in stored.items() if name != "ended"}
+    about = ", ".join(stored["schemas"]) or runs[0]
     return [
         {
             "specversion": "1.0",
@@ -73,47 +98,18 @@ def run_events(
     ]
 
 
-def _stored(out: Path, runs: Sequence[str]) -> dict[str, Any]:
-    """Returns what the tables hold of these runs; `ended` is None if one of them has no end."""
-    counts, reasons, empty = Counter[str](), dict[str, int](), 0
-    with connect(out, views=("runs", "outcomes", "lists", "_checks")) as connection:
-
-        def rows(columns: str, where: str) -> list[Any]:
-            sql = f"SELECT {columns} FROM {where} AND list_contains(?, run_id) GROUP BY ALL ORDER BY ALL"
-            return connection.execute(sql, [[*runs]]).fetchall()
-
-        begun = rows("run_id, schema_name, epoch_us(finished)", "runs WHERE true")
-        for outcome, code, count in rows("outcome, code, count(*)", "outcomes WHERE true"):
-            counts[outcome] += count
-            reasons |= {code: count} if outcome == "quarantined" else {}
-            empty += count if code == EMPTY_RECORD and outcome == "skipped" else 0
-        incomplete = sum(count for (count,) in rows("count(*)", "lists WHERE incomplete"))
-        failing = len(rows("document, schema_name", "_checks WHERE NOT holds"))
-    ends = [end for _, _, end in begun if end is not None]
-    return {
-        "schemas": [schema for _, schema, _ in begun],
-        "ended": datetime.fromtimestamp(max(ends) / 1e6, UTC) if ends and len(ends) == len(runs) else None,
-        "counts": {name: counts[name] for name in ("written", "quarantined", "skipped")},
-        "reasons": reasons,
-        "waiting": {"empty": empty, "incomplete": incomplete, "failing": failing},
-    }
-
-
-def _at_end(counts: Mapping[str, int], waiting: Mapping[str, int], bound: float | None, **_: Any) -> dict[str, str]:
+def _at_end(stored: Mapping[str, Any], bound: float | None) -> dict[str, str]:
     """Returns the sentence of each kind of event of a run that ended, except for drift."""
-    written, quarantined, skipped = counts["written"], counts["quarantined"], counts["skipped"]
-    held = quarantined + waiting["empty"]
-    read = written + held
-    lists = f"{counted(waiting['incomplete'], 'list')} of another length than the document tells"
-    review = f"For a person: {counted(quarantined, 'document')} in quarantine, {lists}, and"
-    review += f" {counted(waiting['failing'], 'record')} with a check that fails."
-    all_of = counted(written + quarantined + skipped, "document")
-    above = ""
-    if bound is not None and held > bound * read:
-        above = f"{held} of {counted(read, 'document')} in quarantine or empty, more than {bound:g} of them."
+    held = stored["quarantined"] + stored["empty"]
+    read = stored["written"] + held
+    applies = {
+        "finished": True,
+        "quarantine": bound is not None and held > bound * read,
+        "list_incomplete": stored["incomplete"],
+        "review_wanted": stored["quarantined"] or stored["failing"] or stored["incomplete"],
+    }
     return {
-        "finished": f"{all_of}: {written} written, {quarantined} quarantined, {skipped} skipped.",
-        "quarantine": above,
-        "list_incomplete": f"{lists}." if waiting["incomplete"] else "",
-        "review_wanted": review if quarantined or waiting["incomplete"] or waiting["failing"] else "",
+        kind: text.format(**stored, held=held, read=read, bound=bound)
+        for kind, text in _SENTENCES.items()
+        if applies[kind]
     }

@@ -83,8 +83,7 @@ class _Telling(Silent):
         try:
             yield
         except Exception as error:
-            what = f"events could not be told ({type(error).__name__}: {error}); the next run tries again"
-            self._progress.note(what)
+            self._progress.note(f"events could not be told ({type(error).__name__}: {error}); the next run tries again")
 
     def begun(self, runs: Sequence[str]) -> None:
         """Keeps the ids of the runs."""

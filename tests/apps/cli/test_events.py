@@ -37,7 +37,7 @@ def test_a_backfill_tells_it_and_one_without_work_tells_nothing(words: list[str]
         Path("note.json").write_text(json.dumps(schema))
         assert run(["backfill", *words, "--tell", there.url, "--dry-run"]) == 0 and there.asked == 0
         assert run(["backfill", *words, "--tell", there.url]) == 0
-    assert there.kinds[0] == "finished" and there.events[0]["data"]["counts"]["written"] == 3
+    assert there.kinds[0] == "finished" and there.events[0]["data"]["written"] == 3
 
 
 def test_events_lists_what_waits_and_sends_it(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

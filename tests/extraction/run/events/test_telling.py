@@ -52,11 +52,11 @@ def test_a_run_tells_its_end_its_quarantine_and_that_a_person_is_wanted(tmp_path
         summary, notes = told_run(docs, out, there.url, max_error_rate=0.5)
     assert notes == [] and there.kinds == ["finished", "quarantine", "review_wanted"]
     finished, quarantine, review = (one["data"] for one in there.events)
-    assert finished["counts"] == {"written": 1, "quarantined": 2, "skipped": 0}
+    assert [finished[name] for name in ("written", "quarantined", "skipped", "incomplete")] == [1, 2, 0, 0]
     assert finished["reasons"] == {"missing": 2} and finished["runs"] == [summary.run_id]
-    assert finished["text"].startswith("3 documents: 1 written, 2 quarantined, 0 skipped.\n")
+    assert finished["text"].startswith("1 written, 2 quarantined, 0 skipped.\n")
     assert quarantine["text"].startswith("2 of 3 documents in quarantine or empty, more than 0.5 of them.\n")
-    assert review["text"].startswith("For a person: 2 documents in quarantine, 0 lists")
+    assert review["text"].startswith("In quarantine: 2. Records with a check that fails: 0.")
     assert review["text"].endswith(f"\ncinnabar report {summary.run_id} --out {out}\ncinnabar review --out {out}")
     assert not [*(out / OUTBOX).glob("*Z-*")] and "Anna" not in json.dumps(there.events)
 
