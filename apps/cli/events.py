@@ -35,8 +35,8 @@ def events(
     """
     notes = list[str]()
     if send:
-        keep_promises(out)
-        notes = deliver(out, None, _TRIES)
+        keep_promises(out, notes.append)
+        notes += deliver(out, None, _TRIES)
     rows = [{"id": one.event["id"], "to": shown(one.address)} for one in waiting(out)]
     if as_json:
         print(json.dumps({"events": rows, "notes": notes}))

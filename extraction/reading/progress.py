@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.store.records import Outcome
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _NAMED, _LONGEST = 5, 200
 
 
-class Progress(Protocol):
-    """Is told what a run does: its estimate and warnings, the number of its inputs, and each batch of outcomes."""
+class Progress:
+    """Is told what a run does. Who is not interested in all of it leaves the other methods as they are."""
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Receives the estimated cost before a run asks a model behind a server."""

@@ -128,6 +128,7 @@ class _Trace(Silent):
             self._run.set_status(StatusCode.ERROR, failure)
         self._run.end()
         # The exporters' own limits are longer, and a daemon holds up no end of a process.
-        end = threading.Thread(target=lambda: (self._spans.shutdown(), self._metrics.shutdown()), daemon=True)
-        end.start()
-        end.join(_AT_END)
+        for one in (self._spans, self._metrics):
+            end = threading.Thread(target=one.shutdown, daemon=True)
+            end.start()
+            end.join(_AT_END / 2)

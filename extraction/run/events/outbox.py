@@ -74,7 +74,7 @@ def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> lis
     deadline = time.monotonic() + seconds
     try:
         lock = FolderLock(out / OUTBOX)
-    except (InUse, FileNotFoundError):
+    except (InUse, OSError):
         return []
     for entry in waiting(out):
         if addresses is None or entry.address in addresses:

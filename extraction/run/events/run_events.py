@@ -42,7 +42,8 @@ SELECT (SELECT coalesce(list(schema_name ORDER BY run_id), []) FROM begun) AS sc
     (SELECT count(*) FROM told WHERE outcome = 'skipped' AND code = '{EMPTY_RECORD}') AS empty,
     (SELECT coalesce(map(list(code), list(documents)), map()) FROM reasons) AS reasons,
     (SELECT count(*) FROM lists SEMI JOIN own USING (run_id) WHERE incomplete) AS incomplete,
-    (SELECT count(DISTINCT (document, schema_name)) FROM _checks SEMI JOIN own USING (run_id) WHERE NOT holds) AS failing
+    (SELECT count(DISTINCT (document, schema_name)) FROM _checks SEMI JOIN own USING (run_id) WHERE NOT holds)
+        AS failing
 """
 
 

@@ -12,7 +12,6 @@ import secrets
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, cast
 from urllib.parse import quote
@@ -26,7 +25,7 @@ from cinnabar.extraction.run.events.receivers import check_addresses
 from cinnabar.extraction.run.events.run_events import Event, run_events
 from cinnabar.extraction.run.telemetry import traced
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.files import FolderLock, make_folder, write_bytes
+from cinnabar.extraction.store.files import FolderLock, failures, make_folder, write_bytes
 from cinnabar.schemas.errors import CinnabarError, InUse, UsageError
 
 #: What gets the events of a run beside the addresses of its plan.
@@ -37,27 +36,31 @@ _AT_END = 5.0
 
 
 @contextlib.contextmanager
-def watched(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> Iterator[Progress]:
+def watched(plan: RunPlan, progress: Progress, carry: Carrier = list) -> Iterator[Progress]:
     """Yields the progress of a run by this plan, which also tells its events, has them carried, and traces it.
 
-    It surrounds the whole run. What cannot be told is noted, and leaves the run alone. Raises UsageError, before any
-    work begins, for a wrong address, events without a folder, or a collector that cannot be used.
+    It surrounds the whole run. What cannot be told at its end is noted, and leaves the run alone. Raises UsageError,
+    before any work begins, for a wrong address, events without a folder, or a collector that cannot be used, and
+    RunError if the folder cannot be written.
     """
     check_addresses(plan.tell)
     if plan.tell and plan.out is None:
         raise UsageError("tell: expected a folder `out`, where events wait for their receivers")
     with traced(plan.model or "default", progress) as trace:
-        if plan.out is None or not (plan.tell or carry):
+        if plan.out is None or not (plan.tell or carry is not list):
             yield cast(Progress, Several(progress, trace))
             return
-        told = _Telling(plan.out, plan, progress, carry)
+        promise = Promise.make(plan.out, plan, progress.note, carry)
+        keep_promises(plan.out, progress.note)
         try:
-            yield cast(Progress, Several(progress, told, trace))
+            yield cast(Progress, Several(progress, promise, trace))
         except BaseException as error:
-            told.end(failure=_reason(error))
+            promise.keep(failure=_reason(error))
             raise
         finally:
-            told.close()
+            promise.drop()
+            for note in deliver(plan.out, plan.tell, _AT_END):
+                progress.note(note)
 
 
 def _reason(error: BaseException) -> str:
@@ -68,96 +71,69 @@ def _reason(error: BaseException) -> str:
     return f"The run failed ({kind}); its output or log says where. Committed records are kept."
 
 
-class _Telling(Silent):
-    """Promises the events of a run, and keeps the promise."""
-
-    def __init__(self, out: Path, plan: RunPlan, progress: Progress, carry: Carrier | None) -> None:
-        self._out, self._plan, self._progress, self._carry = out, plan, progress, carry
-        self._promise: Promise | None = None
-        with self._noting():
-            self._promise = Promise.make(out, plan.tell, plan.max_error_rate)
-            keep_promises(out)
-
-    @contextlib.contextmanager
-    def _noting(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            self._progress.note(f"events could not be told ({type(error).__name__}: {error}); the next run tries again")
-
-    def begun(self, runs: Sequence[str]) -> None:
-        """Keeps the ids of the runs."""
-        with self._noting():
-            if self._promise is not None:
-                self._promise.began(runs)
-
-    def ended(self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None) -> None:
-        """Puts the events of the end on disk, while the run still holds its folder."""
-        self.end(drift=drift or ())
-
-    def end(self, **how: Any) -> None:
-        """Puts the events of a run on disk, and has them carried; a second call does nothing."""
-        promise, self._promise = self._promise, None
-        with self._noting():
-            if promise is not None:
-                (self._carry or list)(promise.keep(**how))
-
-    def close(self) -> None:
-        """Delivers what waits for the addresses of the plan, for a short time."""
-        with self._noting():
-            if self._promise is not None:  # a run that had nothing to do
-                self._promise.drop()
-            for note in deliver(self._out, self._plan.tell, _AT_END):
-                self._progress.note(note)
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(Silent):
     """The promise of a living process to tell the events of its runs; `about` is what lies on disk of it."""
 
-    out: Path
-    folder: Path
-    lock: FolderLock
-    about: dict[str, Any]
+    def __init__(self, out: Path, folder: Path, note: Callable[[str], None], carry: Carrier = list) -> None:
+        self._out, self._folder, self._note, self._carry = out, folder, note, carry
+        self._lock, self._over = FolderLock(folder), False
+        self.about: dict[str, Any] = {}
 
     @classmethod
-    def make(cls, out: Path, addresses: Sequence[str], bound: float | None) -> Self:
-        """Makes a promise, which is on disk before the run begins. Raises OSError if it cannot be written."""
+    def make(cls, out: Path, plan: RunPlan, note: Callable[[str], None], carry: Carrier) -> Self:
+        """Makes a promise, which is on disk before the run begins. Raises RunError if it cannot be written."""
         # Of the form of a run's id: it stands for the run as long as this has none.
         token = f"{manifests.now():%Y%m%dT%H%M%S%f}"[:-3] + f"Z-{secrets.token_hex(4)}"
         source = f"//{quote(socket.gethostname())}{quote(str(out.absolute()))}"
         folder = out / OUTBOX / token
-        make_folder(folder)
-        # Locked first: what is written and not locked is broken.
-        promise = cls(out, folder, FolderLock(folder), {"addresses": [*addresses], "source": source, "bound": bound})
-        promise.began([token])
+        with failures(f"{folder}: could not be made"):
+            make_folder(folder)
+            # Locked first: what is written and not locked is broken.
+            promise = cls(out, folder, note, carry)
+        promise.about = {"addresses": plan.tell, "source": source, "bound": plan.max_error_rate}
+        promise.begun([token])
         return promise
 
-    def began(self, runs: Sequence[str]) -> None:
+    def begun(self, runs: Sequence[str]) -> None:
         """Keeps the ids of the runs that it is about."""
         self.about["runs"] = [*runs]
-        write_bytes(self.folder / _PROMISE, orjson.dumps(self.about))
+        with failures(f"{self._folder}: could not be written"):
+            write_bytes(self._folder / _PROMISE, orjson.dumps(self.about))
 
-    def keep(self, drift: Sequence[str] | None = None, failure: str | None = None) -> list[Event]:
-        """Puts the events of the runs into the outbox and drops the promise; if that fails, another process will."""
+    def ended(self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None) -> None:
+        """Keeps the promise, while the run still holds its folder."""
+        self.keep(drift=drift or ())
+
+    def keep(self, drift: Sequence[str] | None = None, failure: str | None = None) -> None:
+        """Puts the events of the runs on disk and has them carried, once; if that fails, another process will."""
+        if self._over:
+            return
+        self._over = True
         try:
             about = {name: value for name, value in self.about.items() if name != "addresses"}
-            events = run_events(self.out, **about, drift=drift, failure=failure)
-            put(self.out, events, self.about["addresses"])
-            self.drop()
-            return events
+            events = run_events(self._out, **about, drift=drift, failure=failure)
+            put(self._out, events, self.about["addresses"])
+            self._remove()
+            self._carry(events)
+        except Exception as error:
+            self._note(f"events could not be told ({type(error).__name__}: {error}); the next run tries again")
         finally:
-            self.lock.release()
+            self._lock.release()
 
     def drop(self) -> None:
-        """Removes the promise, because it is kept, or there is nothing to tell."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.lock.release()
+        """Removes a promise that is not kept, because there is nothing to tell."""
+        if not self._over:
+            self._remove()
+            self._lock.release()
+
+    def _remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def keep_promises(out: Path) -> None:
+def keep_promises(out: Path, note: Callable[[str], None]) -> None:
     """Puts the events of runs whose processes were killed into the outbox."""
     for path in sorted((out / OUTBOX).glob(f"*/{_PROMISE}")):
-        with contextlib.suppress(InUse, FileNotFoundError):
-            lock = FolderLock(path.parent)
-            Promise(out, path.parent, lock, orjson.loads(path.read_bytes())).keep()
+        with contextlib.suppress(InUse, OSError, ValueError):
+            promise = Promise(out, path.parent, note)
+            promise.about = orjson.loads(path.read_bytes())
+            promise.keep()

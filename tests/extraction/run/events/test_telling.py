@@ -120,8 +120,8 @@ def test_a_folder_of_a_stranger_names_no_address_that_a_run_sends_to(tmp_path: P
     ("where", "kinds"),
     [
         # Killed once the run's end is committed and before its events are on disk, and in the middle.
-        ("cinnabar.extraction.run.events.telling:_Telling.ended", ["finished"]),
-        ("cinnabar.extraction.run.events.telling:Promise.drop", ["finished"]),
+        ("cinnabar.extraction.run.events.telling:Promise.ended", ["finished"]),
+        ("cinnabar.extraction.run.events.telling:Promise._remove", ["finished"]),
         ("cinnabar.extraction.run.batched_run:BatchedRun.finish", ["failed"]),
         ("cinnabar.extraction.run.stored_run:Run.commit_batch", ["failed"]),
     ],
@@ -143,7 +143,7 @@ def test_the_command_sends_what_a_killed_run_left(
     docs, out = write(tmp_path / "docs", "Anna"), tmp_path / "out"
     down = Hook()
     down.stop()
-    killed_run(docs, out, down.url, "cinnabar.extraction.run.events.telling:_Telling.ended")
+    killed_run(docs, out, down.url, "cinnabar.extraction.run.events.telling:Promise.ended")
     listing = ["events", "--out", str(out)]
     monkeypatch.setattr(events, "_TRIES", 0.3)
     assert command([*listing, "--send"]) == 1
