@@ -31,8 +31,8 @@ LATE = 900.0
 # The names of the block and of the automations in Prefect.
 _BLOCK, _KILLED, _FAILED, _LATE = "cinnabar", "cinnabar: killed runs", "cinnabar: failed runs", "cinnabar: late runs"
 _EVENTS = "cinnabar: events of runs"
-# The kinds of events of runs that are told; flows emit all.
-_TOLD = ("quarantine", "drift", "list_incomplete")
+# The kinds of events of runs that are told; flows emit all. With --max-error-rate a flow fails, and is told so.
+_TOLD = ("drift", "list_incomplete")
 _OURS = ResourceSpecification.model_validate(
     {"prefect.resource.role": "flow", "prefect.resource.name": ["extract-folder", "backfill-folder"]}
 )

@@ -11,7 +11,6 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out
 from cinnabar.extraction.run.events.outbox import deliver, waiting
-from cinnabar.extraction.run.events.receivers import shown
 from cinnabar.extraction.run.events.telling import keep_promises
 from cinnabar.schemas.wording import counted, harmless
 
@@ -37,7 +36,7 @@ def events(
     if send:
         keep_promises(out, notes.append)
         notes += deliver(out, None, _TRIES)
-    rows = [{"id": one.event["id"], "to": shown(one.address)} for one in waiting(out)]
+    rows = [{"id": one.id, "to": one.to} for one in waiting(out)]
     if as_json:
         print(json.dumps({"events": rows, "notes": notes}))
     else:

@@ -112,10 +112,9 @@ def alert_owner(
 ) -> None:
     """Have Prefect's server send a message if a run fails, is killed, or does not begin when it is due.
 
-    Also if a run has more documents in quarantine than --max-error-rate, differs from earlier ones, or has lists of
-    another length than their documents tell. The server is that of PREFECT_API_URL, else the one on this machine. It
-    keeps the address, and goes on without this command; another address replaces the first. A run that is killed
-    becomes Crashed after three minutes.
+    Also if a run differs from earlier ones, or has lists of another length than their documents tell. The server is
+    that of PREFECT_API_URL, else the one on this machine. It keeps the address, and goes on without this command;
+    another address replaces the first. A run that is killed becomes Crashed after three minutes.
 
     \b
     Examples:

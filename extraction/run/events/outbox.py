@@ -31,11 +31,13 @@ _ANSWER, _PAUSES = 15.0, (0.2, 60.0)
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An event that waits for one receiver."""
+    """An event that waits for one receiver; `to` is its address as it is shown."""
 
     path: Path
     address: str
     event: Event
+    id: str
+    to: str
 
     def taken(self) -> None:
         """Removes the event, whose receiver has it."""
@@ -50,7 +52,8 @@ def waiting(out: Path) -> list[Waiting]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             if not path.is_symlink():
                 content = orjson.loads(path.read_bytes())
-                entries.append(Waiting(path, content["address"], content["event"]))
+                address, event = content["address"], content["event"]
+                entries.append(Waiting(path, address, event, event["id"], shown(address)))
     return entries
 
 

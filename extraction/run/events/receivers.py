@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import hmac
 import http.client
@@ -77,15 +78,16 @@ def _found_at(address: str) -> SplitResult:
         place = os.environ.get(name, "")
         if not place:
             raise UsageError(f"--tell env:{name}: expected an address in the variable {name}, which is not set")
-    parts = urlsplit(place)
-    mail = parts.scheme == "mailto" and parts.path.count("@") == 1 and not parts.query
-    known = mail or (parts.scheme in ("http", "https") and parts.hostname)
-    if not known or parts.password is not None or any(one.isspace() for one in place):
-        raise UsageError(
-            "--tell: expected https://HOST/PATH, mailto:NAME@HOST or env:NAME, without a password or a blank, and"
-            " #KIND,KIND behind it for some kinds of events only, got another text"
-        )
-    return parts
+    with contextlib.suppress(ValueError):  # brackets or a port that are wrong
+        parts = urlsplit(place)
+        mail = parts.scheme == "mailto" and parts.path.count("@") == 1 and not parts.query
+        known = mail or (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0)
+        if known and parts.password is None and all("!" <= one <= "~" for one in place):
+            return parts
+    raise UsageError(
+        "--tell: expected https://HOST/PATH, mailto:NAME@HOST or env:NAME, in ASCII without a password or a blank, and"
+        " #KIND,KIND behind it for some kinds of events only, got another text"
+    )
 
 
 def _signing_keys() -> list[bytes]:

@@ -160,6 +160,8 @@ def test_a_mail_tells_the_event_and_has_an_id_that_stays(tmp_path: Path, monkeyp
     ("address", "message"),
     [
         ("hooks.example.org", "--tell: expected https://HOST/PATH, mailto:NAME@HOST or env:NAME"),
+        ("https://[hidden/", "--tell: expected https://HOST/PATH"),
+        ("https://hooks.example.org:99999/hidden", "--tell: expected https://HOST/PATH"),
         ("https://me:hidden@hooks.example.org/", "without a password"),
         ("https://hooks.example.org/#failed,lost", "--tell: expected kinds of events (finished, failed,"),
         ("mailto:anna@example.org", "CINNABAR_SMTP: expected the server of mails"),
