@@ -70,7 +70,7 @@ class Hook:
 
     def start(self) -> None:
         self._started = True
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
         """Stop listening; the address answers no more."""

@@ -16,7 +16,7 @@ from cinnabar.extraction.run.events import telling
 def words(notes: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The words of an extraction of three notes and a broken file."""
     monkeypatch.chdir(notes.parent)
-    monkeypatch.setattr(telling, "_AT_END", 0.5)
+    monkeypatch.setattr(telling, "_AT_END", 0.3)
     mine = ["--model", str(tiny_model), "--device", "cpu", "--workers", "1", "--on-empty", "write"]
     return ["--schema", "note.json", "--out", "out", *mine]
 

@@ -115,7 +115,7 @@ def test_a_failed_run_is_a_span_with_an_error(tmp_path: Path, monkeypatch: pytes
 def test_a_collector_that_is_away_or_busy_costs_a_bounded_time_and_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int | None
 ) -> None:
-    monkeypatch.setattr(telemetry, "_AT_END", 1.0)
+    monkeypatch.setattr(telemetry, "_AT_END", 0.4)
     docs = write(tmp_path / "docs", "Anna")
     with collecting(status or 200) as (address, _):
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address if status else "http://127.0.0.1:1")

@@ -35,7 +35,7 @@ def event(kind: str = "finished", run: str = RUN) -> Event:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(outbox, "_PAUSES", (0.02, 0.1))
+    monkeypatch.setattr(outbox, "_PAUSES", (0.005, 0.02))
     for name in ("CINNABAR_WEBHOOK_SECRET", "CINNABAR_SMTP", "CINNABAR_SMTP_PASSWORD", "CINNABAR_SMTP_FROM"):
         monkeypatch.delenv(name, raising=False)
     return
@@ -65,7 +65,7 @@ def test_the_signature_is_that_of_the_standards_own_example() -> None:
     assert made == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 503])
+@pytest.mark.parametrize("status", [408, 429, 503])
 def test_a_busy_receiver_is_asked_again(tmp_path: Path, status: int) -> None:
     with hook(lambda number: status if number < 3 else 200) as there:
         put(tmp_path, [event("finished"), event("drift")], [there.url])
@@ -83,7 +83,7 @@ def test_retry_after_is_kept(tmp_path: Path) -> None:
         assert deliver(tmp_path, None, 5) == [] and time.monotonic() - begun >= 1.0
 
 
-@pytest.mark.parametrize("status", [301, 400, 401, 410])
+@pytest.mark.parametrize("status", [301, 401])
 def test_a_refused_event_waits_for_the_next_run_and_later_ones_go_on(tmp_path: Path, status: int) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/"}
     with hook(lambda number: (status, elsewhere) if number == 0 else 200) as there:
@@ -127,7 +127,7 @@ def test_of_two_processes_one_delivers(tmp_path: Path) -> None:
         assert deliver(tmp_path, None, 1) == [] and there.asked == 1
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(answers=st.lists(st.sampled_from([200, 500, 503, 429, 408]), max_size=20))
 def test_every_event_arrives_once_and_in_order_whatever_a_receiver_answers(
     answers: list[int], tmp_path_factory: pytest.TempPathFactory
