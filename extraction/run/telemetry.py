@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from logging.handlers import QueueHandler
 from pathlib import Path
 from queue import SimpleQueue
@@ -74,8 +73,7 @@ class _Trace(Silent):
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from opentelemetry.trace import set_span_in_context
 
-        named = {"service.name": os.environ.get("OTEL_SERVICE_NAME", "cinnabar")}
-        resource = Resource.create(named | {"service.version": version("cinnabar-extract")})
+        resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "cinnabar")})
         # Providers of our own: Prefect, or the program that calls us, may have set the global ones.
         self._spans = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -89,10 +87,6 @@ class _Trace(Silent):
         self._seconds = meter.create_histogram("cinnabar.stage.duration", "s", "Seconds of a stage of a batch.")
         self._steps = meter.create_counter("cinnabar.model.steps", "{step}", "Denoising steps.")
         self._tokens = meter.create_counter("cinnabar.model.tokens", "{token}", "Tokens of a model behind a server.")
-
-    def begin(self, inputs: int) -> None:
-        """Keeps the number of inputs."""
-        self._run.set_attribute("cinnabar.inputs", inputs)
 
     def begun(self, runs: Sequence[str]) -> None:
         """Names the runs in the span."""

@@ -27,8 +27,6 @@ from cinnabar.schemas.errors import UsageError
 SECRETS = "CINNABAR_WEBHOOK_SECRET"
 #: The variables with the server of mails (smtps://USER@HOST or smtp://USER@HOST), its password and the sender.
 SERVER, PASSWORD, SENDER = "CINNABAR_SMTP", "CINNABAR_SMTP_PASSWORD", "CINNABAR_SMTP_FROM"
-# Answers below 500 after which the same request may succeed: a timeout, too early, too many.
-_AGAIN = (408, 425, 429)
 # It follows no redirection, which would turn the POST into a GET, and may lead anywhere.
 _OPENER = urllib.request.OpenerDirector()
 for _handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
@@ -123,8 +121,8 @@ def _post(place: SplitResult, event: Event, timeout: float) -> None:
         why = getattr(error, "reason", error)
         raise NotTaken(f"no answer ({type(why).__name__}: {why})") from None
     if status >= 300:
-        again = status in _AGAIN or status >= 500
-        raise NotTaken(f"it answered {status}", (float(after) if after.isdigit() else 0.0) if again else None)
+        again = status >= 500 or status in (408, 425, 429)  # a timeout, too early, too many
+        raise NotTaken(f"it answered {status}", (float(after) if after.isdecimal() else 0.0) if again else None)
 
 
 def _server() -> SplitResult:

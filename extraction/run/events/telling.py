@@ -36,7 +36,7 @@ _AT_END = 5.0
 
 
 @contextlib.contextmanager
-def watched(plan: RunPlan, progress: Progress, carry: Carrier = list) -> Iterator[Progress]:
+def watched(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> Iterator[Progress]:
     """Yields the progress of a run by this plan, which also tells its events, has them carried, and traces it.
 
     It surrounds the whole run. What cannot be told at its end is noted, and leaves the run alone. Raises UsageError,
@@ -47,7 +47,7 @@ def watched(plan: RunPlan, progress: Progress, carry: Carrier = list) -> Iterato
     if plan.tell and plan.out is None:
         raise UsageError("tell: expected a folder `out`, where events wait for their receivers")
     with traced(plan.model or "default", progress) as trace:
-        if plan.out is None or not (plan.tell or carry is not list):
+        if plan.out is None or not (plan.tell or carry):
             yield cast(Progress, Several(progress, trace))
             return
         promise = Promise.make(plan.out, plan, progress.note, carry)
@@ -74,13 +74,13 @@ def _reason(error: BaseException) -> str:
 class Promise(Silent):
     """The promise of a living process to tell the events of its runs; `about` is what lies on disk of it."""
 
-    def __init__(self, out: Path, folder: Path, note: Callable[[str], None], carry: Carrier = list) -> None:
+    def __init__(self, out: Path, folder: Path, note: Callable[[str], None], carry: Carrier | None) -> None:
         self._out, self._folder, self._note, self._carry = out, folder, note, carry
         self._lock, self._over = FolderLock(folder), False
         self.about: dict[str, Any] = {}
 
     @classmethod
-    def make(cls, out: Path, plan: RunPlan, note: Callable[[str], None], carry: Carrier) -> Self:
+    def make(cls, out: Path, plan: RunPlan, note: Callable[[str], None], carry: Carrier | None) -> Self:
         """Makes a promise, which is on disk before the run begins. Raises RunError if it cannot be written."""
         # Of the form of a run's id: it stands for the run as long as this has none.
         token = f"{manifests.now():%Y%m%dT%H%M%S%f}"[:-3] + f"Z-{secrets.token_hex(4)}"
@@ -114,7 +114,8 @@ class Promise(Silent):
             events = run_events(self._out, **about, drift=drift, failure=failure)
             put(self._out, events, self.about["addresses"])
             self._remove()
-            self._carry(events)
+            if self._carry is not None:
+                self._carry(events)
         except Exception as error:
             self._note(f"events could not be told ({type(error).__name__}: {error}); the next run tries again")
         finally:
@@ -134,6 +135,6 @@ def keep_promises(out: Path, note: Callable[[str], None]) -> None:
     """Puts the events of runs whose processes were killed into the outbox."""
     for path in sorted((out / OUTBOX).glob(f"*/{_PROMISE}")):
         with contextlib.suppress(InUse, OSError, ValueError):
-            promise = Promise(out, path.parent, note)
+            promise = Promise(out, path.parent, note, None)
             promise.about = orjson.loads(path.read_bytes())
             promise.keep()
