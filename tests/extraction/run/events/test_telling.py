@@ -39,6 +39,7 @@ pytestmark = pytest.mark.usefixtures("whole_runs")
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "_AT_END", 0.3)
+    monkeypatch.setattr(events, "_TRIES", 0.3)
 
 
 def killed_run(docs: Path, out: Path, url: str, where: str) -> None:
@@ -132,15 +133,14 @@ def test_the_next_run_tells_the_events_of_a_killed_process(tmp_path: Path, where
 
 
 @pytest.mark.slow
-def test_the_command_sends_what_a_killed_run_left(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_command_lists_and_sends_what_waits_and_what_a_killed_run_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     docs, out = write(tmp_path / "docs", "Anna"), tmp_path / "out"
     down = Hook()
     down.stop()
     killed_run(docs, out, down.url, "cinnabar.extraction.run.events.telling:Promise.ended")
     listing = ["events", "--out", str(out)]
-    monkeypatch.setattr(events, "_TRIES", 0.3)
     assert command([*listing, "--send"]) == 1
     assert "1 event waiting" in capsys.readouterr().out
     with hook(port=down.port) as there:
