@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from prefect.artifacts import (
     create_link_artifact,
@@ -15,6 +15,7 @@ from prefect.artifacts import (
     create_table_artifact,
     update_progress_artifact,
 )
+from prefect.events import emit_event
 
 from cinnabar.extraction.reading.progress import OutcomeTally
 from cinnabar.extraction.store.records import Outcome
@@ -24,6 +25,7 @@ from cinnabar.schemas.wording import counted, harmless
 if TYPE_CHECKING:
     from cinnabar.extraction.reading.cost_estimate import CostEstimate
     from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.events.run_events import Event
 
 # The keys under which Prefect lists the artifacts of all runs.
 _PROGRESS, _RESULTS, _REPORT = "cinnabar-progress", "cinnabar-results", "cinnabar-report"
@@ -76,6 +78,13 @@ class Artifacts(OutcomeTally):
         super().advance(outcomes)
         if time.monotonic() - self._shown >= _EVERY:
             self._show()
+
+    def emit(self, events: Sequence[Event]) -> None:
+        """Emits the events of the run to Prefect's server, with their data as payload; a repeated one keeps its id."""
+        for event in events:
+            resource = {"prefect.resource.id": f"cinnabar.run.{event['subject']}"}
+            same = uuid5(NAMESPACE_URL, f"{event['source']} {event['id']}")
+            emit_event(event=event["type"], resource=resource, payload=dict(event["data"]), id=same)
 
     def end(self, summary: Summary | None, failure: str = "") -> None:
         """Creates the table of outcomes, with the reason if the run failed, and a link to the report with its drift."""

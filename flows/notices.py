@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Collection
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
 # First, because it sets the environment that Prefect reads on import.
 import cinnabar.flows.tasks  # noqa: F401
-from cinnabar.extraction.run.events.event import KINDS, type_of
+from cinnabar.extraction.run.events.run_events import TYPE
 from cinnabar.schemas.errors import UsageError
 
 from prefect.automations import AutomationCore, EventTrigger, Posture  # isort: skip
@@ -30,14 +29,10 @@ SILENT = 180.0
 #: Seconds after which a run that is due and has not begun is told.
 LATE = 900.0
 # The names of the block and of the automations in Prefect.
-_BLOCK, _KILLED = "cinnabar", "cinnabar: killed runs"
-_NAME = "cinnabar: {} runs"
-# The states of a flow run that an alert is about, by its name; a killed run becomes Crashed by our automation.
-_STATES = {"failed": ("Failed", "TimedOut"), "crashed": ("Crashed",)}
-#: What an alert may be about: states of flow runs, and events of runs, which flows emit (`flows/emission.py`).
-ALERTS = (*_STATES, "late", *(kind for kind in KINDS if kind != "failed"))
-#: The alerts that are made if none is named.
-USUAL = (*_STATES, "late")
+_BLOCK, _KILLED, _FAILED, _LATE = "cinnabar", "cinnabar: killed runs", "cinnabar: failed runs", "cinnabar: late runs"
+_EVENTS = "cinnabar: events of runs"
+# The kinds of events of runs that are told; flows emit all. With --max-error-rate a flow fails, and is told so.
+_TOLD = ("drift", "list_incomplete")
 _OURS = ResourceSpecification.model_validate(
     {"prefect.resource.role": "flow", "prefect.resource.name": ["extract-folder", "backfill-folder"]}
 )
@@ -59,43 +54,30 @@ def mark_killed_runs(silent: float = SILENT) -> None:
     )
 
 
-def alert(address: str, kinds: Collection[str] = USUAL) -> None:
-    """Has the server send a message to this address for these `ALERTS`, and for no others.
+def alert(address: str) -> None:
+    """Has the server send a message to this address if a run fails or crashes, or is due and does not begin.
 
-    The address is one of Apprise, such as mailtos://USER:PASSWORD@HOST?to=NAME@HOST or jsons://HOST/PATH; the server
-    keeps it in a block. Raises UsageError if it is none, or a kind is not known.
+    It also sends the events of runs that are in `_TOLD`. The address is one of Apprise, such as
+    mailtos://USER:PASSWORD@HOST?to=NAME@HOST or jsons://HOST/PATH; the server keeps it in a block. Raises UsageError
+    if it is none.
     """
-    check_kinds(kinds)
     check_address(address)
     # Of the blocks that every server has, this one hands an address that is not Slack's to Apprise as it is.
     block = cast(UUID, SlackWebhook(url=address).save(_BLOCK, overwrite=True))  # type: ignore[arg-type]
 
     def message(subject: str, body: str) -> SendNotification:
-        return SendNotification(block_document_id=block, subject=_SUBJECT + subject, body=body + _WHERE)
+        return SendNotification(block_document_id=block, subject=subject, body=body)
 
-    own: dict[str, tuple[EventTrigger, SendNotification]] = {}
-    for kind, states in _STATES.items():
-        trigger = _happening({f"{_RUN}{state}" for state in states}, match_related=_OURS)
-        own[kind] = trigger, message("{{ flow_run.state.name }}", "{{ flow_run.state.message }}")
+    _put(
+        _FAILED,
+        _happening({f"{_RUN}Failed", f"{_RUN}Crashed", f"{_RUN}TimedOut"}, match_related=_OURS),
+        message(_SUBJECT + "{{ flow_run.state.name }}", "{{ flow_run.state.message }}" + _WHERE),
+    )
     begun = {f"{_RUN}{state}" for state in ("Pending", "Running", "Scheduled")} | _ENDED
     due = f"It was due, and has not begun for {LATE:g} seconds: is a worker, or the service, running?"
-    own["late"] = _silence({f"{_RUN}Late"}, begun, LATE), message("late", due)
-    for kind in KINDS:
-        if kind not in own:
-            subject, body = "{{ event.payload.subject }}", "{{ event.payload.text }}"
-            send = SendNotification(block_document_id=block, subject=subject, body=body)
-            own[kind] = _happening({type_of(kind)}), send
-    for kind, (trigger, send) in own.items():
-        if kind in kinds:
-            _put(_NAME.format(kind), trigger, send)
-        else:
-            _remove(_NAME.format(kind))
-
-
-def check_kinds(kinds: Collection[str]) -> None:
-    """Raises UsageError if an alert is not one of `ALERTS`."""
-    if unknown := [one for one in kinds if one not in ALERTS]:
-        raise UsageError(f"--on: expected one of {', '.join(ALERTS)}, got {unknown[0]!r}")
+    _put(_LATE, _silence({f"{_RUN}Late"}, begun, LATE), message(f"{_SUBJECT}late", due + _WHERE))
+    told = message("{{ event.payload.title }}", "{{ event.payload.text }}")
+    _put(_EVENTS, _happening({TYPE + kind for kind in _TOLD}), told)
 
 
 def check_address(address: str) -> None:
@@ -148,10 +130,3 @@ def _put(name: str, trigger: EventTrigger, action: Any) -> None:
             client.update_automation(automations[0].id, automation)
         else:
             client.create_automation(automation)
-
-
-def _remove(name: str) -> None:
-    """Deletes the automation of this name, if there is one."""
-    with get_client(sync_client=True) as client:
-        for automation in client.read_automations_by_name(name):
-            client.delete_automation(automation.id)

@@ -11,11 +11,10 @@ from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, joined
-from cinnabar.extraction.run.watching import watched
+from cinnabar.extraction.run.events.telling import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.flows.artifacts import Artifacts
-from cinnabar.flows.emission import emit
 from cinnabar.schemas.errors import InUse
 
 from prefect import get_run_logger  # isort: skip
@@ -56,7 +55,7 @@ def begun_run(
     artifacts = Artifacts(title)
     with (
         artifacts,
-        watched(plan, artifacts, emit) as progress,
+        watched(plan, artifacts, artifacts.emit) as progress,
         joined(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
         begun_alone(lambda: begin(progress), wait, get_run_logger().warning) as run,
     ):

@@ -16,8 +16,8 @@ from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.reading.progress import OutcomeTally
 from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.events.telling import watched
 from cinnabar.extraction.run.extract import Extraction
-from cinnabar.extraction.run.watching import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import load_schema
 
@@ -70,7 +70,7 @@ class Hook:
 
     def start(self) -> None:
         self._started = True
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
         """Stop listening; the address answers no more."""

@@ -26,7 +26,7 @@ from cinnabar.extraction.run.backfill.backfill import Backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import joined
-from cinnabar.extraction.run.watching import watched
+from cinnabar.extraction.run.events.telling import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, names

@@ -20,8 +20,8 @@ from cinnabar.extraction.plan.run_options import RunOptions, RunPlan, Server
 from cinnabar.extraction.reading.progress import Reason
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import joined
+from cinnabar.extraction.run.events.telling import watched
 from cinnabar.extraction.run.extract import Extraction
-from cinnabar.extraction.run.watching import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.flows.prefect_server import check_server
 from cinnabar.schemas.extras import check_extra

@@ -116,38 +116,31 @@ def alert_owner(
     address: Annotated[
         str, typer.Argument(metavar="ADDRESS", envvar="CINNABAR_ALERT", help="Where messages go, in Apprise's form.")
     ],
-    on: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ALERT", help="What to tell: failed, crashed and late, if none is named."),
-    ] = None,
     port: Annotated[int, typer.Option(metavar="N", help="The port of Prefect's server on this machine.")] = 4200,
     as_json: AsJson = False,
 ) -> None:
     """Have Prefect's server send a message if a run fails, is killed, or does not begin when it is due.
 
-    Alerts for --on are failed, crashed, late, finished, quarantine (more than --max-error-rate), drift,
-    list_incomplete and review_wanted. The server is that of PREFECT_API_URL, else the one on this machine. It keeps
-    the address, and goes on without this command; the same command again replaces address and alerts. A run that
-    is killed becomes Crashed after three minutes.
+    Also if a run differs from earlier ones, or has lists of another length than their documents tell. The server is
+    that of PREFECT_API_URL, else the one on this machine. It keeps the address, and goes on without this command;
+    another address replaces the first. A run that is killed becomes Crashed after three minutes.
 
     \b
     Examples:
       cinnabar flows alert "mailtos://bills:PASSWORD@mail.example.org?to=anna@example.org&format=text"
-      cinnabar flows alert jsons://hooks.example.org/cinnabar --on failed --on crashed --on drift
+      cinnabar flows alert jsons://hooks.example.org/cinnabar
     """
     check_extra("flows", "cinnabar flows alert")
     # Extra: flows.
-    from cinnabar.flows.notices import USUAL, alert, check_address, check_kinds, mark_killed_runs
+    from cinnabar.flows.notices import alert, check_address, mark_killed_runs
 
-    kinds = on or USUAL
-    check_kinds(kinds)
     check_address(address)
     with at_server(port) as url:
         mark_killed_runs()
-        alert(address, kinds)
+        alert(address)
     kind = address.partition("://")[0]
-    notice = f"{url.removesuffix('/api')} tells {', '.join(kinds)} runs, by {kind}"
-    print(json.dumps({"url": url, "kind": kind, "alerts": [*kinds]}) if as_json else notice)
+    notice = f"{url.removesuffix('/api')} tells failed, killed and late runs, and events of runs, by {kind}"
+    print(json.dumps({"url": url, "kind": kind}) if as_json else notice)
 
 
 def _check_at_server(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.store.records import Outcome
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _NAMED, _LONGEST = 5, 200
 
 
-class Progress(Protocol):
-    """Is told what a run does: its estimate and warnings, the number of its inputs, and each batch of outcomes."""
+class Progress:
+    """Is told what a run does. Who is not interested in all of it leaves the other methods as they are."""
 
     def estimated(self, estimate: CostEstimate) -> None:
         """Receives the estimated cost before a run asks a model behind a server."""
@@ -35,78 +35,29 @@ class Progress(Protocol):
     def begun(self, runs: Sequence[str]) -> None:
         """Receives the ids of the runs once they have begun."""
 
-    def stages(self, seconds: Mapping[str, float], batch: int | None = None, steps: int = 0) -> None:
-        """Receives the seconds of stages that have just ended one after another, of a batch or of the whole run."""
+    def stages(self, seconds: Mapping[str, float], steps: int = 0) -> None:
+        """Receives the seconds of stages that have just ended one after another, and the denoising steps in them."""
 
     def ended(self, runs: Sequence[str], drift: Sequence[str] | None, usage: Mapping[str, Any] | None) -> None:
         """Receives the ids of the runs that ended, their drift (None if not judged), and the use of a server."""
 
 
-class Silent:
+class Silent(Progress):
     """A `Progress` that shows and keeps nothing."""
-
-    def estimated(self, estimate: CostEstimate) -> None:
-        """Does nothing."""
-
-    def note(self, text: str) -> None:
-        """Does nothing."""
-
-    def begin(self, inputs: int) -> None:
-        """Does nothing."""
-
-    def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Does nothing."""
-
-    def begun(self, runs: Sequence[str]) -> None:
-        """Does nothing."""
-
-    def stages(self, seconds: Mapping[str, float], batch: int | None = None, steps: int = 0) -> None:
-        """Does nothing."""
-
-    def ended(self, runs: Sequence[str], drift: Sequence[str] | None, usage: Mapping[str, Any] | None) -> None:
-        """Does nothing."""
 
 
 class Several:
-    """A `Progress` that tells several others all that it is told."""
+    """Tells several others, in their order, all that it is told; to be used as a `Progress`."""
 
     def __init__(self, *told: Progress) -> None:
         self._told = told
 
-    def estimated(self, estimate: CostEstimate) -> None:
-        """Tells it to each."""
-        for one in self._told:
-            one.estimated(estimate)
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        def tell(*given: Any) -> None:
+            for one in self._told:
+                getattr(one, name)(*given)
 
-    def note(self, text: str) -> None:
-        """Tells it to each."""
-        for one in self._told:
-            one.note(text)
-
-    def begin(self, inputs: int) -> None:
-        """Tells it to each."""
-        for one in self._told:
-            one.begin(inputs)
-
-    def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Tells it to each."""
-        for one in self._told:
-            one.advance(outcomes)
-
-    def begun(self, runs: Sequence[str]) -> None:
-        """Tells it to each."""
-        for one in self._told:
-            one.begun(runs)
-
-    def stages(self, seconds: Mapping[str, float], batch: int | None = None, steps: int = 0) -> None:
-        """Tells it to each."""
-        for one in self._told:
-            one.stages(seconds, batch, steps)
-
-    def ended(self, runs: Sequence[str], drift: Sequence[str] | None, usage: Mapping[str, Any] | None) -> None:
-        """Tells it to each."""
-        for one in self._told:
-            one.ended(runs, drift, usage)
+        return tell
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
@@ -167,9 +166,9 @@ class BatchedRun:
     def drive(self, driver: Driver) -> None:
         """Has a driver fill all batches, and commits each as it comes. Raises the errors of the driver."""
         self._begun()
-        with closing(driver(self)) as filled, BackgroundCommits(self._committed) as commits:
+        with closing(driver(self)) as filled, BackgroundCommits(self.commit) as commits:
             for number, batch in filled:
-                commits.add((number, batch))
+                commits.add(batch)
                 self._put_off(number, batch)
 
     def work(self, number: int) -> list[Outcome]:
@@ -179,7 +178,7 @@ class BatchedRun:
         """
         self._begun()
         batch = self.fill(number)
-        outcomes = self._committed((number, batch))
+        outcomes = self.commit(batch)
         self._put_off(number, batch)
         return outcomes
 
@@ -205,7 +204,7 @@ class BatchedRun:
         """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
         before = self._reader.seconds
         read = self._reader.read(number)
-        self._progress.stages({"parse": self._reader.seconds - before}, number)
+        self._progress.stages({"parse": self._reader.seconds - before})
         there = [item for item, one in zip(self.batches[number], read, strict=True) if one is not None]
         return read, self.known(there, number)
 
@@ -223,28 +222,21 @@ class BatchedRun:
 
     def commit(self, batch: Batch) -> list[Outcome]:
         """Commits the outcomes of a filled batch and returns them as stored; a second call changes nothing."""
-        with timed(self._seconds, "store"):
+        stages = dict(batch.seconds)
+        with timed(stages, "store"):
             stored = {one.path: one for one in self._begun().commit_batch(batch.outcomes)}
-        for stage, seconds in batch.seconds.items():
+        for stage, seconds in stages.items():
             self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
         self._steps += batch.steps
         self._empty += sum(_is_empty(one) for one in stored.values())
         if self.assignment.routing is not None:
             self._routed += len(batch.outcomes)
             self._routing += batch.routing
+            stages = {"route": batch.routing / 1000} | stages
+        self._progress.stages(stages, batch.steps)
         # A second call stores nothing, and the outcomes are those of the first.
         outcomes = [stored.get(one.path, one) for one in batch.outcomes]
         self._progress.advance(outcomes)
-        return outcomes
-
-    def _committed(self, filled: tuple[int, Batch]) -> list[Outcome]:
-        """Commits the outcomes of a filled batch, and tells the stages that it went through, wherever that was."""
-        number, batch = filled
-        route = {"route": batch.routing / 1000} if self.assignment.routing is not None else {}
-        self._progress.stages(route | dict(batch.seconds), number, batch.steps)
-        begun = time.perf_counter()
-        outcomes = self.commit(batch)
-        self._progress.stages({"commit": time.perf_counter() - begun}, number)
         return outcomes
 
     def finish(self) -> Summary:

@@ -21,8 +21,8 @@ from cinnabar.documents import Documents, locations_of
 from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
 from cinnabar.extraction.plan.run_options import Server as ServerOptions
 from cinnabar.extraction.reading.progress import Silent
+from cinnabar.extraction.run.events.telling import watched
 from cinnabar.extraction.run.extract import Extraction
-from cinnabar.extraction.run.watching import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome

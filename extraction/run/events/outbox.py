@@ -1,181 +1,120 @@
-"""The events of a folder that wait for their receivers, and the promises of runs to tell theirs.
+"""The events of a folder that wait for their receivers, one file for each address, which goes once it is taken.
 
-A run leaves a promise, a locked folder, before it begins. At its end its events lie here, one file for each address,
-before the promise goes; a file goes after its receiver took the event. If the process is killed, the kernel drops the
-lock, and who opens the folder next derives the events from the tables. So none is lost, and one that goes twice has
-the same id.
+They are delivered in their order for each address, again and again within a time that is bounded. An event that goes
+twice has the same id.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
-import secrets
-import shutil
-import socket
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import hashlib
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import orjson
 
-from cinnabar.extraction.run.events.addresses import wants
-from cinnabar.extraction.run.events.event import Event
-from cinnabar.extraction.run.events.run_events import run_events
-from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.files import TEMPORARY, FolderLock, is_locked, make_folder, sync_folder, write_bytes
-from cinnabar.extraction.store.own_names import is_own
-from cinnabar.schemas.errors import InUse
+from cinnabar.extraction.run.events.receivers import NotTaken, kinds_of, send, shown
+from cinnabar.extraction.run.events.run_events import KINDS, Event, kind_of
+from cinnabar.extraction.store.files import FolderLock, write_bytes
+from cinnabar.schemas.errors import InUse, UsageError
 
-#: The folder within the results, and the one in it for events that their receivers refused.
-OUTBOX, REFUSED = "outbox", "refused"
-_EVENT = re.compile(r"(\d{10})-[0-9a-f]{8}\.json")
-_PROMISE = "promise.json"
+#: The folder within the results.
+OUTBOX = "outbox"
+# Seconds that a receiver has for an answer, as Standard Webhooks has it; of the pauses the first and the longest.
+_ANSWER, _PAUSES = 15.0, (0.2, 60.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An event that waits for one receiver; `why` says why the receiver refused it."""
+    """An event that waits for one receiver; `to` is its address as it is shown."""
 
     path: Path
     address: str
     event: Event
-    why: str = ""
+    id: str
+    to: str
 
     def taken(self) -> None:
         """Removes the event, whose receiver has it."""
         self.path.unlink(missing_ok=True)
-        sync_folder(self.path.parent)
-
-    def refused(self, why: str) -> None:
-        """Sets the event aside with the reason of its receiver."""
-        _write(self.path.parent / REFUSED / self.path.name, replace(self, why=why))
-        self.taken()
 
 
-def _write(path: Path, entry: Waiting) -> None:
-    content = {"address": entry.address, "event": orjson.Fragment(entry.event.json()), "why": entry.why}
-    write_bytes(path, orjson.dumps(content) + b"\n")
-
-
-def waiting(out: Path, *, refused: bool = False) -> list[Waiting]:
-    """Returns the events that wait in this folder of results, the oldest first, or those that were refused."""
-    folder = out / OUTBOX / REFUSED if refused else out / OUTBOX
+def waiting(out: Path) -> list[Waiting]:
+    """Returns the events that wait in this folder of results, those of the oldest run first."""
     entries = []
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+    for path in sorted((out / OUTBOX).glob("[0-9]*.json")):
         # What is gone was delivered meanwhile; what is no event of ours is left alone.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            if _EVENT.fullmatch(path.name) and not path.is_symlink():
+            if not path.is_symlink():
                 content = orjson.loads(path.read_bytes())
-                entries.append(Waiting(path, content["address"], Event.of(content["event"]), content["why"]))
+                address, event = content["address"], content["event"]
+                entries.append(Waiting(path, address, event, event["id"], shown(address)))
     return entries
 
 
 def put(out: Path, events: Sequence[Event], addresses: Sequence[str]) -> None:
-    """Has these events wait for the addresses that want them, on disk before it returns; one that waits stays."""
-    before = waiting(out)
-    there = {(one.address, one.event.id) for one in before}
-    number = max((int(one.path.name.partition("-")[0]) for one in before), default=0)
+    """Has these events wait for the addresses that want them, each once, on disk before it returns."""
     for event in events:
-        for address in dict.fromkeys(addresses):
-            if wants(address, event.kind) and (address, event.id) not in there:
-                number += 1
-                path = out / OUTBOX / f"{number:010d}-{secrets.token_hex(4)}.json"
-                _write(path, Waiting(path, address, event))
+        kind = kind_of(event)
+        for address in (one for one in addresses if kind in (kinds_of(one) or KINDS)):
+            # Names sort by run, then by kind.
+            digest = hashlib.sha256(address.encode()).hexdigest()[:16]
+            path = out / OUTBOX / f"{event['subject']}-{KINDS.index(kind)}-{digest}.json"
+            write_bytes(path, orjson.dumps({"address": address, "event": event}) + b"\n")
 
 
-def put_back(out: Path) -> None:
-    """Has refused events wait again, before all others."""
-    for one in waiting(out, refused=True):
-        _write(out / OUTBOX / one.path.name, replace(one, why=""))
-        one.taken()
+def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> list[str]:
+    """Delivers the events that wait for these addresses, or for all, for so many seconds at most.
+
+    Returns what a person should know, in sentences. If another process delivers events of this folder, it does nothing.
+    """
+    queues, late = defaultdict[str, list[Waiting]](list), dict[str, str]()
+    deadline = time.monotonic() + seconds
+    try:
+        lock = FolderLock(out / OUTBOX)
+    except (InUse, OSError):
+        return []
+    for entry in waiting(out):
+        if addresses is None or entry.address in addresses:
+            queues[entry.address].append(entry)
+    # Daemons: a receiver that sends its answer byte by byte holds up neither the run nor the end of its process.
+    senders = [threading.Thread(target=_send_all, args=(*one, deadline, late), daemon=True) for one in queues.items()]
+    for one in senders:
+        one.start()
+    for one in senders:
+        one.join(max(0.0, deadline + 1.0 - time.monotonic()))
+    lock.release()
+    send_them = "the next run, or `cinnabar events --send`, sends them"
+    return [f"{shown(address)}: events wait ({why}); {send_them}" for address, why in late.items()]
 
 
-@dataclass(slots=True)
-class Promise:
-    """The promise of a living process to tell the events of its runs to these addresses."""
-
-    out: Path
-    folder: Path
-    source: str
-    addresses: list[str]
-    bound: float | None
-    runs: list[str] = field(default_factory=list)
-    _lock: FolderLock | None = None
-
-    @classmethod
-    def make(cls, out: Path, addresses: Sequence[str], bound: float | None) -> Promise:
-        """Makes a promise, which is on disk before the run begins. Raises OSError if it cannot be written."""
-        # Of the form of a run's id: it stands for the run as long as this has none.
-        token = f"{manifests.now():%Y%m%dT%H%M%S%f}"[:-3] + f"Z-{secrets.token_hex(4)}"
-        source = f"//{quote(socket.gethostname())}{quote(str(out.absolute()))}"
-        made = out / OUTBOX / f"{TEMPORARY}{token}"
-        make_folder(made)
-        promise = cls(out, made, source, [*addresses], bound, _lock=FolderLock(made))
-        promise._write()
-        # Under its name it is whole and locked.
-        promise.folder = made.rename(made.with_name(token))
-        sync_folder(promise.folder.parent)
-        return promise
-
-    def began(self, runs: Sequence[str]) -> None:
-        """Keeps the ids of the runs that it is about."""
-        self.runs = [*runs]
-        self._write()
-
-    def keep(self, drift: Sequence[str] | None = None, failure: str | None = None) -> list[Event]:
-        """Puts the events of the runs into the outbox; then the promise is kept, and goes. Returns them."""
-        runs = self.runs or [self.folder.name]
-        events = run_events(self.out, runs, self.source, self.bound, drift, failure)
-        put(self.out, events, self.addresses)
-        self.drop()
-        return events
-
-    def drop(self) -> None:
-        """Removes the promise, because it is kept, or there is nothing to tell."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.leave()
-
-    def leave(self) -> None:
-        """Lets go of the promise; if it is not kept, the next process over the folder keeps it."""
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
-
-    def _write(self) -> None:
-        content: dict[str, Any] = {name: getattr(self, name) for name in ("source", "addresses", "bound", "runs")}
-        write_bytes(self.folder / _PROMISE, orjson.dumps(content))
-
-
-def keep_promises(out: Path) -> None:
-    """Puts the events of runs whose processes were killed into the outbox. The caller holds the folder's lock."""
-    for promise in _broken(out):
-        try:
-            promise.keep()
-        finally:
-            promise.leave()
-
-
-def unkept(out: Path) -> int:
-    """Returns the number of runs whose events are not derived yet, because their process was killed."""
-    return sum(not is_locked(folder) for folder in _promises(out))
-
-
-def _promises(out: Path) -> list[Path]:
-    folder = out / OUTBOX
-    return [one for one in sorted(folder.iterdir()) if is_own("run", one.name)] if folder.is_dir() else []
-
-
-def _broken(out: Path) -> Iterator[Promise]:
-    for folder in _promises(out):
-        with contextlib.suppress(InUse, OSError):
-            lock = FolderLock(folder)
+def _send_all(address: str, queue: Sequence[Waiting], deadline: float, late: dict[str, str]) -> None:
+    """Sends these events; `late` holds why some of them wait, and has nothing of the address once all are taken."""
+    late[address], refused = "no answer yet", False
+    for entry in queue:
+        pause = _PAUSES[0]
+        while (left := deadline - time.monotonic()) > 0:
             try:
-                promise = Promise(out, folder, **orjson.loads((folder / _PROMISE).read_bytes()), _lock=lock)
-            except (OSError, ValueError, TypeError):  # a power cut left no promise in it
-                shutil.rmtree(folder)
-                lock.release()
-                continue
-            yield promise
+                send(address, entry.event, min(_ANSWER, left))
+                entry.taken()
+                break
+            except (NotTaken, UsageError, OSError) as error:
+                late[address], after = str(error), getattr(error, "after", 0.0)
+            if after is None:
+                refused = True
+                break
+            # Full jitter: receivers that come back are not met by all senders at once.
+            wait = max(after, random.uniform(0.0, pause))
+            if wait >= left:
+                return
+            time.sleep(wait)
+            pause = min(2 * pause, _PAUSES[1])
+        else:
+            return
+    if not refused:
+        late.pop(address)

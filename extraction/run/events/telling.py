@@ -1,100 +1,66 @@
-"""Tells the events of a run to the addresses of its plan, and to whoever else asks; it never changes the run."""
+"""What watches a run beside its own display: events for their receivers, and traces for a collector.
+
+A run leaves a promise, a locked folder in the outbox, before it begins. At its end its events lie in the outbox before
+the promise goes. If the process is killed, the kernel drops the lock, and the next process derives the events from the
+tables. So none is lost.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import secrets
+import shutil
+import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, cast
+from urllib.parse import quote
+
+import orjson
 
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.reading.progress import Progress, Silent
-from cinnabar.extraction.run.events.addresses import check_addresses
-from cinnabar.extraction.run.events.delivery import Delivered, deliver
-from cinnabar.extraction.run.events.event import Event
-from cinnabar.extraction.run.events.outbox import Promise, keep_promises
-from cinnabar.extraction.store.store import Store
+from cinnabar.extraction.reading.progress import Progress, Several, Silent
+from cinnabar.extraction.run.events.outbox import OUTBOX, deliver, put
+from cinnabar.extraction.run.events.receivers import check_addresses
+from cinnabar.extraction.run.events.run_events import Event, run_events
+from cinnabar.extraction.run.telemetry import traced
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.extraction.store.files import FolderLock, failures, make_folder, write_bytes
 from cinnabar.schemas.errors import CinnabarError, InUse, UsageError
 
 #: What gets the events of a run beside the addresses of its plan.
 Carrier = Callable[[Sequence[Event]], object]
-#: Seconds of tries at the end of a run.
+_PROMISE = "promise.json"
+# Seconds of tries at the end of a run.
 _AT_END = 5.0
 
 
-@contextmanager
-def telling(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> Iterator[Progress]:
-    """Yields what tells the events of a run, if its plan has addresses or somebody is there to `carry` them.
+@contextlib.contextmanager
+def watched(plan: RunPlan, progress: Progress, carry: Carrier | None = None) -> Iterator[Progress]:
+    """Yields the progress of a run by this plan, which also tells its events, has them carried, and traces it.
 
-    `progress` gets a note of what could not be told. Raises UsageError for a wrong address, or without a folder.
+    It surrounds the whole run. What cannot be told at its end is noted, and leaves the run alone. Raises UsageError,
+    before any work begins, for a wrong address, events without a folder, or a collector that cannot be used, and
+    RunError if the folder cannot be written.
     """
-    if not plan.tell and carry is None:
-        yield Silent()
-        return
     check_addresses(plan.tell)
-    if plan.out is None:
+    if plan.tell and plan.out is None:
         raise UsageError("tell: expected a folder `out`, where events wait for their receivers")
-    told = _Telling(plan.out, plan, progress, carry)
-    try:
-        yield told
-    except BaseException as error:
-        told.end(failure=_reason(error))
-        raise
-    finally:
-        told.close()
-
-
-def send_waiting(out: Path, seconds: float) -> Delivered:
-    """Derives the events of killed runs, unless a run is writing, and delivers all that waits in this folder."""
-    try:
-        with Store.open(out):
-            keep_promises(out)
-    except InUse:
-        pass
-    return deliver(out, None, seconds)
-
-
-class _Telling(Silent):
-    """Promises the events of a run, and keeps the promise. Whatever fails here is noted and leaves the run alone."""
-
-    def __init__(self, out: Path, plan: RunPlan, progress: Progress, carry: Carrier | None) -> None:
-        self._out, self._plan, self._progress, self._carry = out, plan, progress, carry
-        self._promise: Promise | None = None
-        self._try(lambda: setattr(self, "_promise", Promise.make(out, plan.tell, plan.max_error_rate)))
-
-    def begun(self, runs: Sequence[str]) -> None:
-        """Keeps the ids of the runs, and derives the events of runs that were killed before."""
-        if (promise := self._promise) is not None:
-            self._try(lambda: promise.began(runs))
-        self._try(lambda: keep_promises(self._out))
-
-    def ended(self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None) -> None:
-        """Puts the events of the end on disk, while the run still holds its folder."""
-        self.end(drift=drift or ())
-
-    def end(self, **how: Any) -> None:
-        """Puts the events of a run on disk, and has them carried; a second call does nothing."""
-        promise, self._promise = self._promise, None
-        if promise is not None:
-            self._try(lambda: (self._carry or list)(promise.keep(**how)))
-            promise.leave()
-
-    def close(self) -> None:
-        """Delivers what waits for the addresses of the plan, for a short time."""
-        if self._promise is not None:  # a run that had nothing to do
-            self._promise.drop()
-
-        def deliver_now() -> None:
-            for note in deliver(self._out, self._plan.tell, _AT_END).notes:
-                self._progress.note(note)
-
-        self._try(deliver_now)
-
-    def _try(self, step: Callable[[], object]) -> None:
+    with traced(plan.model or "default", progress) as trace:
+        if plan.out is None or not (plan.tell or carry):
+            yield cast(Progress, Several(progress, trace))
+            return
+        promise = Promise.make(plan.out, plan, progress.note, carry)
+        keep_promises(plan.out, progress.note)
         try:
-            step()
-        except Exception as error:
-            self._progress.note(f"events could not be told ({type(error).__name__}: {error}); the next run tries again")
+            yield cast(Progress, Several(progress, promise, trace))
+        except BaseException as error:
+            promise.keep(failure=_reason(error))
+            raise
+        finally:
+            promise.drop()
+            for note in deliver(plan.out, plan.tell, _AT_END):
+                progress.note(note)
 
 
 def _reason(error: BaseException) -> str:
@@ -103,3 +69,72 @@ def _reason(error: BaseException) -> str:
         return str(error)
     kind = type(error.__cause__ or error).__name__
     return f"The run failed ({kind}); its output or log says where. Committed records are kept."
+
+
+class Promise(Silent):
+    """The promise of a living process to tell the events of its runs; `about` is what lies on disk of it."""
+
+    def __init__(self, out: Path, folder: Path, note: Callable[[str], None], carry: Carrier | None) -> None:
+        self._out, self._folder, self._note, self._carry = out, folder, note, carry
+        self._lock, self._over = FolderLock(folder), False
+        self.about: dict[str, Any] = {}
+
+    @classmethod
+    def make(cls, out: Path, plan: RunPlan, note: Callable[[str], None], carry: Carrier | None) -> Self:
+        """Makes a promise, which is on disk before the run begins. Raises RunError if it cannot be written."""
+        # Of the form of a run's id: it stands for the run as long as this has none.
+        token = f"{manifests.now():%Y%m%dT%H%M%S%f}"[:-3] + f"Z-{secrets.token_hex(4)}"
+        source = f"//{quote(socket.gethostname())}{quote(str(out.absolute()))}"
+        folder = out / OUTBOX / token
+        with failures(f"{folder}: could not be made"):
+            make_folder(folder)
+            # Locked first: what is written and not locked is broken.
+            promise = cls(out, folder, note, carry)
+        promise.about = {"addresses": plan.tell, "source": source, "bound": plan.max_error_rate}
+        promise.begun([token])
+        return promise
+
+    def begun(self, runs: Sequence[str]) -> None:
+        """Keeps the ids of the runs that it is about."""
+        self.about["runs"] = [*runs]
+        with failures(f"{self._folder}: could not be written"):
+            write_bytes(self._folder / _PROMISE, orjson.dumps(self.about))
+
+    def ended(self, _runs: Sequence[str], drift: Sequence[str] | None, _usage: Mapping[str, Any] | None) -> None:
+        """Keeps the promise, while the run still holds its folder."""
+        self.keep(drift=drift or ())
+
+    def keep(self, drift: Sequence[str] | None = None, failure: str | None = None) -> None:
+        """Puts the events of the runs on disk and has them carried, once; if that fails, another process will."""
+        if self._over:
+            return
+        self._over = True
+        try:
+            about = {name: value for name, value in self.about.items() if name != "addresses"}
+            events = run_events(self._out, **about, drift=drift, failure=failure)
+            put(self._out, events, self.about["addresses"])
+            self._remove()
+            if self._carry is not None:
+                self._carry(events)
+        except Exception as error:
+            self._note(f"events could not be told ({type(error).__name__}: {error}); the next run tries again")
+        finally:
+            self._lock.release()
+
+    def drop(self) -> None:
+        """Removes a promise that is not kept, because there is nothing to tell."""
+        if not self._over:
+            self._remove()
+            self._lock.release()
+
+    def _remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def keep_promises(out: Path, note: Callable[[str], None]) -> None:
+    """Puts the events of runs whose processes were killed into the outbox."""
+    for path in sorted((out / OUTBOX).glob(f"*/{_PROMISE}")):
+        with contextlib.suppress(InUse, OSError, ValueError):
+            promise = Promise(out, path.parent, note, None)
+            promise.about = orjson.loads(path.read_bytes())
+            promise.keep()

@@ -17,25 +17,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from message_receivers import receiving
 
-from cinnabar.extraction.run.events import delivery
-from cinnabar.extraction.run.events.addresses import check_addresses
-from cinnabar.extraction.run.events.delivery import deliver
-from cinnabar.extraction.run.events.event import Event
-from cinnabar.extraction.run.events.outbox import OUTBOX, REFUSED, put, put_back, waiting
+from cinnabar.extraction.run.events import outbox
+from cinnabar.extraction.run.events.outbox import OUTBOX, deliver, put, waiting
+from cinnabar.extraction.run.events.receivers import check_addresses, message_of, shown, signature
+from cinnabar.extraction.run.events.run_events import Event
 from cinnabar.extraction.store.files import FolderLock
 from cinnabar.schemas.errors import UsageError
 
 RUN = "20260301T120000000Z-1a2b3c4d"
-DATA = {"schemas": ["note"], "sentences": ["2 documents: 2 written."], "look": ["cinnabar report"], "counts": {}}
+DATA = {"title": "Cinnabar: finished: note", "text": "2 documents: 2 written.", "counts": {}}
 
 
 def event(kind: str = "finished", run: str = RUN) -> Event:
-    return Event(kind, run, "//here/tables", "2026-03-01T12:00:00Z", DATA)
+    kinds = {"id": f"{run}-{kind}", "type": f"dev.cinnabar.run.{kind}", "subject": run}
+    return {"specversion": "1.0", "source": "//here/tables", "data": DATA} | kinds
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(delivery, "_PAUSES", (0.02, 0.1))
+    monkeypatch.setattr(outbox, "_PAUSES", (0.005, 0.02))
     for name in ("CINNABAR_WEBHOOK_SECRET", "CINNABAR_SMTP", "CINNABAR_SMTP_PASSWORD", "CINNABAR_SMTP_FROM"):
         monkeypatch.delenv(name, raising=False)
     return
@@ -46,7 +46,7 @@ def test_an_event_is_a_cloud_event_signed_by_each_secret(tmp_path: Path, monkeyp
     monkeypatch.setenv("CINNABAR_WEBHOOK_SECRET", " ".join(f"whsec_{base64.b64encode(k).decode()}" for k in keys))
     with hook() as there:
         put(tmp_path, [event()], [there.url])
-        assert deliver(tmp_path, None, 5).sent == 1
+        assert deliver(tmp_path, None, 5) == []
     ((headers, body),) = there.got
     content = json.loads(body)
     assert headers["content-type"] == "application/cloudevents+json"
@@ -60,43 +60,38 @@ def test_an_event_is_a_cloud_event_signed_by_each_secret(tmp_path: Path, monkeyp
 
 
 def test_the_signature_is_that_of_the_standards_own_example() -> None:
-    from cinnabar.extraction.run.events.webhook import signature
-
     key = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     made = signature([key], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
     assert made == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 503])
+@pytest.mark.parametrize("status", [408, 429, 503])
 def test_a_busy_receiver_is_asked_again(tmp_path: Path, status: int) -> None:
     with hook(lambda number: status if number < 3 else 200) as there:
         put(tmp_path, [event("finished"), event("drift")], [there.url])
-        result = deliver(tmp_path, None, 5)
-    assert (result.sent, there.kinds, there.asked, result.notes) == (2, ["finished", "drift"], 5, [])
+        notes = deliver(tmp_path, None, 5)
+    assert (there.kinds, there.asked, notes) == (["finished", "drift"], 5, [])
 
 
 def test_retry_after_is_kept(tmp_path: Path) -> None:
     with hook(lambda number: (429, {"Retry-After": "1"}) if number == 0 else 200) as there:
         put(tmp_path, [event()], [there.url])
         begun = time.monotonic()
-        assert deliver(tmp_path, None, 0.5).sent == 0 and time.monotonic() - begun < 0.4
+        assert "answered 429" in deliver(tmp_path, None, 0.5)[0] and time.monotonic() - begun < 0.4
         assert there.asked == 1
     with hook(lambda number: (503, {"Retry-After": "1"}) if number == 0 else 200, there.port) as there:
-        assert deliver(tmp_path, None, 5).sent == 1 and time.monotonic() - begun >= 1.0
+        assert deliver(tmp_path, None, 5) == [] and time.monotonic() - begun >= 1.0
 
 
-@pytest.mark.parametrize("status", [301, 400, 401, 410])
-def test_a_refused_event_is_set_aside_and_later_ones_go_on(tmp_path: Path, status: int) -> None:
+@pytest.mark.parametrize("status", [301, 401])
+def test_a_refused_event_waits_for_the_next_run_and_later_ones_go_on(tmp_path: Path, status: int) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/"}
     with hook(lambda number: (status, elsewhere) if number == 0 else 200) as there:
         put(tmp_path, [event("finished"), event("drift")], [there.url])
-        result = deliver(tmp_path, None, 5)
-        assert (result.sent, there.kinds) == (1, ["drift"]) and f"answered {status}" in result.notes[0]
-        (aside,) = waiting(tmp_path, refused=True)
-        assert aside.event.kind == "finished" and str(status) in aside.why
-        put_back(tmp_path)
-        assert deliver(tmp_path, None, 5).sent == 1 and there.kinds == ["drift", "finished"]
-    assert not [*(tmp_path / OUTBOX / REFUSED).iterdir()]
+        (note,) = deliver(tmp_path, None, 5)
+        assert there.kinds == ["drift"] and f"answered {status}" in note and there.asked == 2
+        assert [one.event["id"] for one in waiting(tmp_path)] == [f"{RUN}-finished"]
+        assert deliver(tmp_path, None, 5) == [] and there.kinds == ["drift", "finished"]
 
 
 def test_a_receiver_that_is_down_keeps_nobody_waiting_and_gets_all_in_order_when_it_is_up(tmp_path: Path) -> None:
@@ -105,11 +100,11 @@ def test_a_receiver_that_is_down_keeps_nobody_waiting_and_gets_all_in_order_when
     with hook() as there:
         put(tmp_path, [event("finished"), event("drift")], [down.url, there.url])
         begun = time.monotonic()
-        result = deliver(tmp_path, None, 0.5)
+        (note,) = deliver(tmp_path, None, 0.5)
         assert time.monotonic() - begun < 2 and there.kinds == ["finished", "drift"]
-        assert list(result.late) == [down.url] and "no answer" in result.notes[0]
+        assert note.startswith("http://127.0.0.1/…: events wait (no answer")
     with hook(port=down.port) as up:
-        assert deliver(tmp_path, None, 5).sent == 2 and up.kinds == ["finished", "drift"]
+        assert deliver(tmp_path, None, 5) == [] and up.kinds == ["finished", "drift"]
 
 
 def test_a_receiver_that_never_answers_holds_a_run_for_a_bounded_time(tmp_path: Path) -> None:
@@ -118,7 +113,7 @@ def test_a_receiver_that_never_answers_holds_a_run_for_a_bounded_time(tmp_path: 
         silent.listen()
         put(tmp_path, [event()], [f"http://127.0.0.1:{silent.getsockname()[1]}/"])
         begun = time.monotonic()
-        assert deliver(tmp_path, None, 0.5).sent == 0
+        assert "no answer" in deliver(tmp_path, None, 0.5)[0]
         assert time.monotonic() - begun < 2
     assert len(waiting(tmp_path)) == 1
 
@@ -127,12 +122,12 @@ def test_of_two_processes_one_delivers(tmp_path: Path) -> None:
     with hook() as there:
         put(tmp_path, [event()], [there.url])
         other = FolderLock(tmp_path / OUTBOX)
-        assert deliver(tmp_path, None, 1).sent == 0 and there.asked == 0
+        assert deliver(tmp_path, None, 1) == [] and there.asked == 0
         other.release()
-        assert deliver(tmp_path, None, 1).sent == 1
+        assert deliver(tmp_path, None, 1) == [] and there.asked == 1
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(answers=st.lists(st.sampled_from([200, 500, 503, 429, 408]), max_size=20))
 def test_every_event_arrives_once_and_in_order_whatever_a_receiver_answers(
     answers: list[int], tmp_path_factory: pytest.TempPathFactory
@@ -141,7 +136,7 @@ def test_every_event_arrives_once_and_in_order_whatever_a_receiver_answers(
     runs = [f"20260301T12000000{number}Z-1a2b3c4d" for number in range(5)]
     with hook(lambda number: answers[number] if number < len(answers) else 200) as there:
         put(out, [event(run=run) for run in runs], [there.url])
-        assert deliver(out, None, 30).sent == 5
+        assert deliver(out, None, 30) == []
     assert [one["subject"] for one in there.events] == runs
 
 
@@ -155,11 +150,9 @@ def test_a_mail_tells_the_event_and_has_an_id_that_stays(tmp_path: Path, monkeyp
     with receiving() as (_, mail, _, mails):
         monkeypatch.setenv("CINNABAR_SMTP", f"smtp://127.0.0.1:{mail.partition('?')[0].rpartition(':')[2]}")
         put(tmp_path, [event()], ["mailto:anna@example.org"])
-        assert deliver(tmp_path, None, 5).sent == 1
+        assert deliver(tmp_path, None, 5) == []
     assert mails[0].startswith("anna@example.org\nCinnabar: finished: note\n2 documents: 2 written.")
-    from cinnabar.extraction.run.events.mail import message_of
-
-    message = message_of("mailto:anna@example.org", event(), "night@example.org")
+    message = message_of("anna@example.org", event())
     assert message["Message-ID"] == f"<{RUN}-finished@cinnabar.invalid>"
 
 
@@ -167,7 +160,9 @@ def test_a_mail_tells_the_event_and_has_an_id_that_stays(tmp_path: Path, monkeyp
     ("address", "message"),
     [
         ("hooks.example.org", "--tell: expected https://HOST/PATH, mailto:NAME@HOST or env:NAME"),
-        ("https://me:hidden@hooks.example.org/", "with a password"),
+        ("https://[hidden/", "--tell: expected https://HOST/PATH"),
+        ("https://hooks.example.org:99999/hidden", "--tell: expected https://HOST/PATH"),
+        ("https://me:hidden@hooks.example.org/", "without a password"),
         ("https://hooks.example.org/#failed,lost", "--tell: expected kinds of events (finished, failed,"),
         ("mailto:anna@example.org", "CINNABAR_SMTP: expected the server of mails"),
         ("env:NO_SUCH_HOOK", "NO_SUCH_HOOK, which is not set"),
@@ -195,4 +190,9 @@ def test_an_address_in_the_environment_is_stored_by_its_name(tmp_path: Path, mon
         monkeypatch.setenv("OUR_HOOK", there.url)
         put(tmp_path, [event()], ["env:OUR_HOOK"])
         assert there.url not in waiting(tmp_path)[0].path.read_text()
-        assert deliver(tmp_path, ["env:OUR_HOOK"], 5).sent == 1
+        assert deliver(tmp_path, ["env:OUR_HOOK"], 5) == [] and there.kinds == ["finished"]
+
+
+def test_what_may_be_a_token_in_an_address_is_not_shown() -> None:
+    addresses = ["https://me@hooks.example.org/T0/hidden?key=hidden#drift", "mailto:anna@example.org", "env:OUR_HOOK"]
+    assert [shown(one) for one in addresses] == ["https://hooks.example.org/…", *addresses[1:]]
