@@ -59,19 +59,22 @@ class Splitter:
         packet = stored_packet(self._out, item.digest)
         if packet is None or (packet.begins is None and packet.version != VERSION):
             # Corrections of former parts are taken back if the parts come again.
-            before = {} if packet is None else packet.withdrawn
-            packet = self._found(item)
-            if packet is None:
+            found = self._found(item)
+            if found is None:
                 return []
-            packet = replace(packet, withdrawn=before)
+            if packet is not None:
+                found = replace(found, withdrawn=packet.withdrawn, turned=packet.turned, who=packet.who)
+            packet = found
             store_packet(self._out, packet)
-        ranges = packet.ranges()
-        if len(ranges) < 2:
+        if not packet.is_split:
             return []
         return [
-            PacketPart(item.content, item.path, item.digest, one.first, one.last, int(100 * one.probability))
-            for one in ranges
-        ]
+            PacketPart(
+                item.content, item.path, item.digest, one.first, one.last, int(100 * one.probability),
+                packet.turns(one.first, one.last),
+            )
+            for one in packet.ranges()
+        ]  # fmt: skip
 
     def _found(self, item: Input) -> Packet | None:
         """Returns the boundaries by the looks of the pages; None if the file cannot be split."""

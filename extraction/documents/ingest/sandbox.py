@@ -217,12 +217,13 @@ class ParserPool:
                     parser=DRAW,
                 )
         if isinstance(item, PacketPart):
-            return _as_part(item, self._drawing._parsed(item.content, {"drawn_from": page or item.first}))
+            some = {"drawn_from": page or item.first, "turns": item.turns}
+            return _as_part(item, self._drawing._parsed(item.content, some))
         return self._drawing._parsed(item, {"drawn_from": page})
 
     def _parse(self, item: _Content) -> _Outcome:
         if isinstance(item, PacketPart):
-            outcome = self._parsed(item.content, {"pages": (item.first, item.last)})
+            outcome = self._parsed(item.content, {"pages": (item.first, item.last), "turns": item.turns})
         else:
             outcome = self._parsed(item, {})
         if isinstance(outcome, Document):
