@@ -172,7 +172,7 @@ USES = {
 ELSEWHERE = {
     "serve", "flows serve", "flows notify", "review", "model check", "model fetch", "model merge", "model place",
     "eval", "truth",
-    "train", "calibrate", "improve", "mailbox login",
+    "train", "calibrate", "improve", "login",
 }  # fmt: skip
 
 
