@@ -5,7 +5,6 @@ Functions import Prefect when they need it: `cinnabar.flows.tasks` first sets th
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -19,7 +18,7 @@ from contextlib import contextmanager
 
 from pydantic import SecretStr
 
-from cinnabar.extraction.documents.mailboxes.address import KeptSecret
+from cinnabar.extraction.documents.mailboxes.credential import KeptSecret
 from cinnabar.extraction.documents.parser_settings import passwords_in
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas.errors import RunError, UsageError
@@ -40,17 +39,12 @@ def secret(name: str, parameter: str = "password_block") -> KeptSecret:
         advice = "make one in its UI, under Blocks"
         raise UsageError(f"{parameter} {name}: Prefect has no such Secret block; {advice}") from error
 
-    def read() -> str:
-        value = block.get()  # type: ignore[union-attr]
-        # Prefect turns a text in JSON into an object.
-        return json.dumps(value) if isinstance(value, dict) else str(value)
-
-    def renew(text: str) -> None:
+    def write(text: str) -> None:
         nonlocal block
         block = Secret(value=SecretStr(text))
         block.save(name, overwrite=True)
 
-    return KeptSecret(f"the Secret block {name}", read, renew)
+    return KeptSecret(f"the Secret block {name}", lambda: str(block.get()), write)  # type: ignore[union-attr]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,10 +75,8 @@ def running(
     encryption: Encryption = "",
     certificates: Certificates | None = None,
     tokens: Path | None = None,
-    mechanisms: Sequence[str] = (),
-    ends: Literal["BYE", "EXPIRED"] = "BYE",
 ) -> Iterator[Server]:
-    """Runs a server; it takes the access tokens in the file `tokens`, too, by these `mechanisms` (imap_tokens)."""
+    """Runs a server; with the file `tokens` it takes the access tokens in it, too (imap_tokens)."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -96,7 +94,7 @@ def running(
         secured = ["--cert", str(certificates.chain)]
     if tokens is not None:
         start += f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import imap_tokens;"
-        start += f"imap_tokens.install({str(tokens)!r}, {PASSWORD!r}, {[*mechanisms]!r}, {ends!r});"
+        start += f"imap_tokens.install({str(tokens)!r}, {PASSWORD!r});"
     start += "import pymap.main; pymap.main.main()"
     command = [sys.executable, "-c", start, "--host", "127.0.0.1", "--port", str(port), *secured]
     account = ["dict", "--demo-user", USER, "--demo-password", PASSWORD]

@@ -1,4 +1,4 @@
-"""Makes an IMAP server (pymap) take access tokens, by XOAUTH2 or OAUTHBEARER (RFC 7628), and end outdated sessions."""
+"""Makes an IMAP server (pymap) take access tokens by XOAUTH2, and end the sessions of outdated ones."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from typing import Any
 
 import pymap.config
 from pymap.imap.state import ConnectionState
-from pymap.parsing.response import ResponseCode, ResponseNo
 from pysasl import SASLAuth
 from pysasl.creds.plain import PlainCredentials
 from pysasl.exception import InvalidResponse
 from pysasl.mechanism import ServerChallenge, ServerMechanism
 
-_FORMS = {
-    "XOAUTH2": rb"user=(.+?)\x01auth=Bearer (.+?)\x01\x01",
-    "OAUTHBEARER": rb"n,a=(.+?),\x01host=.+\x01port=\d+\x01auth=Bearer (.+?)\x01\x01",
-}
+_FORM = rb"user=(.+?)\x01auth=Bearer (.+?)\x01\x01"
 
 
 class _Shown(PlainCredentials):
@@ -28,14 +24,14 @@ class _Shown(PlainCredentials):
 
 
 class _Tokens(ServerMechanism):
-    def __init__(self, name: str, file: Path, password: str) -> None:
-        super().__init__(name)
-        self.form, self.file, self.password = _FORMS[name], file, password
+    def __init__(self, file: Path, password: str) -> None:
+        super().__init__("XOAUTH2")
+        self.file, self.password = file, password
 
     def server_attempt(self, responses: Sequence[Any]) -> tuple[_Shown, None]:
         if not responses:
             raise ServerChallenge(b"")
-        found = re.fullmatch(self.form, responses[0].response)
+        found = re.fullmatch(_FORM, responses[0].response)
         if found is None or len(responses) > 1:
             raise InvalidResponse
         token = found[2].decode()
@@ -46,10 +42,9 @@ class _Tokens(ServerMechanism):
         return credentials, None
 
 
-def install(file: str, password: str, mechanisms: Sequence[str], ends: str) -> None:
-    """Patches this process: `ends` says how a session whose token is not in the file any more ends: BYE or EXPIRED."""
-    ours = [_Tokens(name, Path(file), password) for name in mechanisms]
-    both = SASLAuth([*SASLAuth.defaults().server_mechanisms, *ours])
+def install(file: str, password: str) -> None:
+    """Patches this process: a session ends when its token is not in the file any more."""
+    both = SASLAuth([*SASLAuth.defaults().server_mechanisms, _Tokens(Path(file), password)])
     pymap.config.IMAPConfig.tls_auth = property(lambda _: both)
     authenticate, command = ConnectionState.do_authenticate, ConnectionState.do_command
 
@@ -60,9 +55,7 @@ def install(file: str, password: str, mechanisms: Sequence[str], ends: str) -> N
     async def checked(state: Any, cmd: Any) -> Any:
         token = getattr(state, "token", None)
         if token is not None and token not in Path(file).read_text().split() and cmd.command != b"LOGOUT":
-            if ends == "BYE":
-                raise ConnectionError
-            return ResponseNo(cmd.tag, b"The token has expired.", ResponseCode.of(b"EXPIRED"))
+            raise ConnectionError
         return await command(state, cmd)
 
     ConnectionState.do_authenticate = remembering

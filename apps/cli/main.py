@@ -63,7 +63,7 @@ COMMANDS = {
     "train": CommandEntry("train:train", "Train a model on labelled documents."),
     "calibrate": CommandEntry("calibrate:calibrate", "Fit a model's confidence on labelled documents."),
     "flows": CommandEntry("flows:flows_app", "Run on a schedule, with Prefect."),
-    "mailbox": CommandEntry("mailbox:mailbox_app", "Log in to a mailbox by OAuth."),
+    "login": CommandEntry("login:log_in_to_mailbox", "Log in to a mailbox by OAuth."),
     "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),
     "schema": CommandEntry("schema:schema_app", "List, check, offer and infer schemas."),
     "model": CommandEntry("model:model_app", "Check, fetch, merge and place language models."),

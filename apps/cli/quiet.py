@@ -14,11 +14,9 @@ import typer
 
 from cinnabar.schemas.errors import UsageError
 
-#: Commands that only show what is there, or a code that a person has to enter; the name of a command in a group follows
-#: that of the group.
+#: Commands that only show something; the name of a command in a group follows that of the group.
 SHOWING = frozenset({
-    "sql", "show", "text", "checks", "runs", "status", "schema list", "quarantine list",
-    "mailbox login",
+    "sql", "show", "text", "checks", "runs", "status", "schema list", "quarantine list", "login",
 })  # fmt: skip
 
 _QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only, and with --json the result.")]

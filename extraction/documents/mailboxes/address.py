@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from cinnabar.schemas.errors import UsageError
 
-#: The environment variables with the password or login, and with the path of a file that holds it.
-PASSWORD_VARIABLE, FILE_VARIABLE = "CINNABAR_IMAP_PASSWORD", "CINNABAR_IMAP_PASSWORD_FILE"
+#: The environment variable with the password or login.
+PASSWORD_VARIABLE = "CINNABAR_IMAP_PASSWORD"
 _PORTS = {"imaps": 993, "imap": 143}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAIL = re.compile(r"(imaps?://.+);UIDVALIDITY=(\d+)/;UID=(\d+)", re.IGNORECASE)
@@ -20,18 +20,6 @@ _MAIL = re.compile(r"(imaps?://.+);UIDVALIDITY=(\d+)/;UID=(\d+)", re.IGNORECASE)
 def password_of_environment() -> str:
     """Returns the password in the environment; "" if it has none, and a file or the account's login stands for it."""
     return os.environ.get(PASSWORD_VARIABLE, "")
-
-
-@dataclass(frozen=True, slots=True)
-class KeptSecret:
-    """A secret in a place where it can be replaced: a password, or a login; called, it returns the present one."""
-
-    place: str
-    read: Callable[[], str]
-    write: Callable[[str], None]
-
-    def __call__(self) -> str:
-        return self.read()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,56 +1,44 @@
-"""What a connection shows to a mail server: a password, or a fresh access token of a login."""
+"""What a connection shows to a mail server: a password, or a fresh access token of a login; and where both are kept."""
 
 from __future__ import annotations
 
-import base64
-import imaplib
+import logging
+import os
 import re
+import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
 
-from cinnabar.extraction.documents.mailboxes.address import PASSWORD_VARIABLE, ImapAddress, KeptSecret
-from cinnabar.extraction.documents.mailboxes.login import Login, place_of
-from cinnabar.extraction.documents.mailboxes.oauth import refreshed
+from cinnabar.extraction.documents.mailboxes.address import PASSWORD_VARIABLE, ImapAddress, password_of_environment
+from cinnabar.extraction.documents.mailboxes.oauth import Login, provider_of, refreshed
 from cinnabar.schemas.errors import UsageError
+
+_FILE_VARIABLE = "CINNABAR_IMAP_PASSWORD_FILE"
+_SERVICE = "cinnabar"
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The password or the access token of a user."""
+    """A password or an access token, and what `mechanism`, one of SASL's, sends of it."""
 
+    mechanism: str
     secret: str = field(repr=False)
-    is_token: bool = False
+    sent: bytes = field(repr=False)
 
-    def hidden_in(self, text: str, address: ImapAddress) -> str:
-        """Returns a server's message without the secret, which it may repeat as it is or as it was sent."""
-        sent = (base64.b64encode(first).decode() for first, *_ in self._mechanisms(address).values())
-        for form in (self.secret, *sent):
-            text = text.replace(form, "…")
-        return text
 
-    def log_in(self, connection: imaplib.IMAP4, address: ImapAddress) -> None:
-        """Logs in by the best mechanism that the server offers. Raises UsageError if it offers none that fits."""
-        offered = connection.capabilities
-        mechanism = next((one for one in self._mechanisms(address) if f"AUTH={one}" in offered), None)
-        if mechanism is not None:
-            # After a refusal the server of a token tells the reason first, and goes on once it has an answer.
-            answers = iter(self._mechanisms(address)[mechanism])
-            connection.authenticate(mechanism, lambda _: next(answers, None))
-        elif self.is_token:
-            raise UsageError(f"{address}: the server offers no login by OAuth (OAUTHBEARER, XOAUTH2)")
-        elif not self.secret.isascii():
-            raise UsageError(f"{address}: the server accepts only passwords of ASCII characters")
-        else:
-            connection.login(quoted(address.user), self.secret)
+@dataclass(frozen=True, slots=True)
+class KeptSecret:
+    """A password or a login in a place where it can be replaced; called, it returns the present one, "" for none."""
 
-    def _mechanisms(self, address: ImapAddress) -> dict[str, tuple[bytes, ...]]:
-        """Returns the SASL mechanisms, the best first, each with what it sends."""
-        user, bearer = address.user, f"auth=Bearer {self.secret}\x01\x01"
-        if not self.is_token:
-            return {"PLAIN": (f"\0{user}\0{self.secret}".encode(),)}
-        name = user.replace("=", "=3D").replace(",", "=2C")
-        first = f"n,a={name},\x01host={address.host}\x01port={address.port}\x01{bearer}"
-        return {"OAUTHBEARER": (first.encode(), b"\x01"), "XOAUTH2": (f"user={user}\x01{bearer}".encode(), b"")}
+    place: str
+    read: Callable[[], str]
+    write: Callable[[str], None]
+
+    def __call__(self) -> str:
+        return self.read()
 
 
 def credential_of(address: ImapAddress) -> Credential:
@@ -59,29 +47,74 @@ def credential_of(address: ImapAddress) -> Credential:
     A refresh token that the provider changes is kept where the old one was. Raises UsageError if there is neither a
     password nor a login, or the provider refuses.
     """
-    place = place_of(address)
-    if not (text := place()):
-        raise UsageError(
-            f"expected the mailbox's password in {PASSWORD_VARIABLE}, which is not set, or a login by OAuth:"
-            f" `cinnabar mailbox login {address}`"
-        )
+    place, user = _place_of(address), address.user
     try:
-        if (login := Login.of(text)) is None:
-            found = Credential(text)
-        else:
-            token, renewed = refreshed(login)
-            found = Credential(token, is_token=True)
+        secret = place()
+        if (login := Login.of(secret)) is not None:
+            secret, renewed = refreshed(provider_of(address.host), login)
             if renewed != login and isinstance(place, KeptSecret):
-                # A secret of a container may be read-only; most providers take the old refresh token again.
-                with suppress(OSError):
-                    place.write(renewed.text())
+                _keep(renewed, place)
     except UsageError as error:
         raise UsageError(f"{address}: {error}") from None
-    if re.search(r"[\x00-\x1f\x7f]", found.secret):
+    if not secret:
+        raise UsageError(
+            f"expected the mailbox's password in {PASSWORD_VARIABLE}, which is not set, or a login by OAuth:"
+            f" `cinnabar login {address}`"
+        )
+    if re.search(r"[\x00-\x1f\x7f]", secret):
         raise UsageError(f"{address}: expected a password without line breaks or other control characters")
-    return found
+    if login is None:
+        return Credential("PLAIN", secret, f"\0{user}\0{secret}".encode())
+    return Credential("XOAUTH2", secret, f"user={user}\x01auth=Bearer {secret}\x01\x01".encode())
 
 
-def quoted(text: str) -> str:
-    """Returns a text as a quoted string of RFC 3501."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def in_file(path: Path) -> KeptSecret:
+    """Returns the place of a secret in a file, which is written for its owner alone."""
+    return KeptSecret(str(path), lambda: _read(path), lambda text: _write(path, text))
+
+
+def kept_login(address: ImapAddress) -> KeptSecret:
+    """Returns the place of an account's login: the keyring, or where there is none a file of the user."""
+    name = quote(f"{address.user}@{address.host}:{address.port}", safe="@")
+    with suppress(ImportError):
+        import keyring  # Optional: used if it is there.
+
+        if keyring.get_keyring().priority > 0:
+            return KeptSecret(
+                f"the keyring, as {name} of the service {_SERVICE}",
+                lambda: keyring.get_password(_SERVICE, name) or "",
+                lambda text: keyring.set_password(_SERVICE, name, text),
+            )
+    path = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / _SERVICE / "mailboxes" / name
+    return KeptSecret(str(path), lambda: _read(path) if path.exists() else "", lambda text: _write(path, text))
+
+
+def _place_of(address: ImapAddress) -> Callable[[], str]:
+    """Returns what the secret of an address is read from; without one named, the place of its account's login."""
+    if address.password is not password_of_environment or os.environ.get(PASSWORD_VARIABLE):
+        return address.password
+    named = os.environ.get(_FILE_VARIABLE)
+    return in_file(Path(named)) if named else kept_login(address)
+
+
+def _keep(login: Login, place: KeptSecret) -> None:
+    try:
+        place.write(login.text())
+    except Exception as error:
+        # Files of containers may be read-only, keyrings locked; most providers take the old refresh token again.
+        logging.getLogger(__name__).warning("%s: cannot be written (%s)", place.place, type(error).__name__)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").strip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from None
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # A temporary file has the mode 0600.
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
+        file.write(f"{text}\n")
+    Path(file.name).replace(path)

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
-from cinnabar.extraction.documents.mailboxes.credential import Credential, credential_of, quoted
+from cinnabar.extraction.documents.mailboxes.credential import Credential, credential_of
 from cinnabar.schemas.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
 
 # Seconds that the server may take for an answer.
@@ -29,8 +29,6 @@ _KEPT = 64 << 20
 # OpenSSL's codes of a certificate for another host, and for another IP address.
 _OTHER_NAME = (62, 64)
 
-# The code of a session that was let in and whose access has ended since (RFC 5530).
-_EXPIRED = re.compile(r"\[EXPIRED\b", re.IGNORECASE)
 _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 _QUOTED = re.compile(rb'BODY\[\] (?:NIL|"((?:[^"\\]|\\.)*)")')
@@ -130,8 +128,6 @@ class ImapMailbox:
     @staticmethod
     def _lines_of(answer: tuple[str, list[Any]]) -> list[Any]:
         status, lines = answer
-        if status == "NO" and _EXPIRED.match(_text(lines)):
-            raise imaplib.IMAP4.abort(_text(lines))
         if status != "OK":
             raise RunError(f"the server said {status} {_text(lines)}; run the same command again")
         return lines
@@ -164,21 +160,30 @@ class ImapMailbox:
         try:
             if not address.encrypted and "STARTTLS" in connection.capabilities:
                 connection.starttls(context)
-            elif not address.encrypted and (credential.is_token or not _is_this_machine(address.host)):
-                shown = "token" if credential.is_token else "password"
-                raise UsageError(f"{address}: the server offers no encryption for the {shown}; try imaps://")
-            credential.log_in(connection, address)
+            elif not address.encrypted and not _is_this_machine(address.host):
+                raise UsageError(f"{address}: the server offers no encryption for the password; try imaps://")
+            if f"AUTH={credential.mechanism}" in connection.capabilities:
+                # A server that refuses a token tells the reason first, and goes on once it has an answer.
+                answers = iter((credential.sent,))
+                connection.authenticate(credential.mechanism, lambda _: next(answers, b""))
+            elif credential.mechanism == "XOAUTH2":
+                raise UsageError(f"{address}: the server offers no login by OAuth (XOAUTH2)")
+            elif not credential.secret.isascii():
+                raise UsageError(f"{address}: the server accepts only passwords of ASCII characters")
+            else:
+                connection.login(_quoted(address.user), credential.secret)
         except ssl.SSLError as error:
             raise UsageError(f"{address}: {_refusal(error)}") from error
         except (OSError, imaplib.IMAP4.error) as error:
-            reason = credential.hidden_in(str(error), address)
-            advice = "; is the login that of this user, and is IMAP on for the mailbox?" if credential.is_token else ""
+            sent = base64.b64encode(credential.sent).decode()
+            reason = str(error).replace(credential.secret, "…").replace(sent, "…")
+            advice = "; is it the password or login of this user, and is IMAP on for the mailbox?"
             raise UsageError(f"{address}: the server did not let {address.user} in ({reason}){advice}") from None
 
     def _selected(self) -> int:
         """Opens the mailbox read-only and returns its UIDVALIDITY."""
         try:
-            name = quoted(_utf7(self._address.mailbox))
+            name = _quoted(_utf7(self._address.mailbox))
             status, lines = self._connection.select(name, readonly=True)
             if status == "OK":
                 _, validity = self._connection.response("UIDVALIDITY")
@@ -235,6 +240,10 @@ def _head(part: Any) -> bytes:
 
 def _text(lines: list[Any]) -> str:
     return " ".join(line.decode("utf-8", "replace") for line in lines if isinstance(line, bytes))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _utf7(name: str) -> str:

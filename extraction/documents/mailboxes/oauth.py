@@ -1,167 +1,174 @@
-"""OAuth 2.0 for mailboxes: the device grant (RFC 8628), refreshed access tokens (RFC 6749, 6), and the providers.
+"""OAuth 2.0 for mailboxes: the device grant (RFC 8628), a code from a browser with PKCE (RFC 7636), refreshed tokens.
 
-Each endpoint is asked by HTTPS, whose certificate is checked; no redirect is followed. No token reaches a message.
+Providers are asked by HTTPS, whose certificate is checked; no redirect is followed. No token reaches a message.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import secrets
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from http.client import HTTPException, HTTPSConnection
 from time import sleep
-from typing import Any
-from urllib.error import HTTPError
-from urllib.parse import urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from cinnabar.extraction.documents.mailboxes.login import Login
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import harmless
 
 # Seconds for an answer; bytes of one that are read.
 _TIMEOUT, _MOST = 30.0, 1 << 20
-# Seconds between two questions if the provider says nothing (RFC 8628, 3.2), and how many more once it says slow_down.
-_INTERVAL, _SLOWER = 5.0, 5.0
-_DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
-# Fields of a request that no message may repeat.
-_SECRET = ("refresh_token", "client_secret", "device_code", "code", "code_verifier")
-# Scopes that ask for the login itself, and that a provider need not name as granted.
-_ASIDE = frozenset(("offline_access", "openid", "profile", "email"))
+# Where a browser takes a code (RFC 8252, 7.3). Nothing listens there: the person copies the address, also from afar.
+_REDIRECT = "http://localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A client at the provider of a mailbox, and once it is let in the refresh token that asks for access tokens."""
+
+    client_id: str
+    tenant: str
+    client_secret: str = field(default="", repr=False)
+    refresh_token: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, text: str) -> Self | None:
+        """Returns the login in a kept text; None if it is a password. Raises UsageError if the login is not whole."""
+        if not text.startswith("client_id="):
+            return None
+        try:
+            return cls(**dict(parse_qsl(text, keep_blank_values=True)))
+        except TypeError:
+            raise UsageError("expected a login of `cinnabar login`, got one with other fields") from None
+
+    def text(self) -> str:
+        """Returns the login as it is kept, with its secrets: a query string, which Prefect's blocks leave as it is."""
+        return urlencode(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The endpoints of an authorization server and the scope of IMAP there; "" for an endpoint that it lacks."""
+    """The endpoints of an authorization server, and its scope of IMAP; without `device` if that grant lacks it."""
 
     token: str
+    authorization: str
     scope: str
     device: str = ""
-    authorization: str = ""
 
 
-def provider_of(host: str, tenant: str) -> Provider | None:
-    """Returns the provider of the mailboxes of this server; None if it is not known."""
-    if host in ("outlook.office365.com", "outlook.office.com", "imap-mail.outlook.com"):
-        root = f"https://login.microsoftonline.com/{tenant}/oauth2/v2.0"
-        scope = "https://outlook.office.com/IMAP.AccessAsUser.All offline_access"
-        return Provider(f"{root}/token", scope, f"{root}/devicecode", f"{root}/authorize")
-    if host in ("imap.gmail.com", "imap.googlemail.com"):
-        # Google's device grant refuses the scope of mail.
-        page = "https://accounts.google.com/o/oauth2/v2/auth"
-        return Provider("https://oauth2.googleapis.com/token", "https://mail.google.com/", authorization=page)
-    return None
+_MICROSOFT = "https://login.microsoftonline.com/{tenant}/oauth2/v2.0"
+#: Who logs in at which mail server.
+PROVIDERS = {
+    "outlook.office365.com": Provider(
+        f"{_MICROSOFT}/token",
+        f"{_MICROSOFT}/authorize",
+        "https://outlook.office.com/IMAP.AccessAsUser.All offline_access",
+        f"{_MICROSOFT}/devicecode",
+    ),
+    "imap.gmail.com": Provider(
+        "https://oauth2.googleapis.com/token",
+        "https://accounts.google.com/o/oauth2/v2/auth",
+        "https://mail.google.com/",
+    ),
+}
 
 
-def discovered(issuer: str, scope: str) -> Provider:
-    """Returns the provider that this issuer describes (OpenID Connect Discovery 1.0). Raises UsageError without one."""
-    url = issuer.rstrip("/") + "/.well-known/openid-configuration"
-    told = _answer(url)
-    if told.get("issuer") != issuer or "token_endpoint" not in told:
-        raise UsageError(f"{url}: expected a description of the issuer {issuer} with its token_endpoint, got none")
-    token, *pages = (str(told.get(f"{one}_endpoint", "")) for one in ("token", "device_authorization", "authorization"))
-    return Provider(token, scope, *pages)
+def provider_of(host: str) -> Provider:
+    """Returns the provider of the mailboxes of this server. Raises UsageError if it is not known."""
+    if host not in PROVIDERS:
+        raise UsageError(f"{host}: expected a mail server with a login by OAuth, one of {', '.join(PROVIDERS)}")
+    return PROVIDERS[host]
 
 
-def log_in_by_device(provider: Provider, client: Login, show: Callable[[str], None]) -> Login:
-    """Returns the login that a person confirms on any device, and shows them the page and the code.
+def log_in(provider: Provider, client: Login, show: Callable[[str], None], ask: Callable[[], str] | None) -> Login:
+    """Returns the login that a person confirms: by a code on any device, or with `ask` by an address of a browser.
 
-    Raises UsageError if they refuse, the code expires, or the provider does not grant what is asked for.
+    Raises UsageError if they refuse or do not answer in time, or the provider refuses.
     """
-    begun = _answer(provider.device, {"client_id": client.client_id, "scope": client.scope})
-    page, code, device = (begun.get(one) for one in ("verification_uri", "user_code", "device_code"))
-    if not (page and code and device):
-        raise refusal("no code for a login", begun)
-    show(f"visit {page} and enter the code {code}")
-    interval, rest = _seconds(begun.get("interval"), _INTERVAL), _seconds(begun.get("expires_in"), 900.0)
-    deadline = time.monotonic() + rest
-    while time.monotonic() + interval < deadline:
-        sleep(interval)
-        answer = _asked(client, {"grant_type": _DEVICE, "device_code": str(device)})
-        match answer.get("error"):
-            case "authorization_pending":
-                pass
-            case "slow_down":
-                interval += _SLOWER
-            case "temporarily_unavailable":
-                interval *= 2
-            case "expired_token":
-                break
-            case _:
-                return _granted(client, answer)[1]
-    raise UsageError(f"the code expired before it was entered at {page}; run the same command again")
+    answer = _by_device(provider, client, show) if ask is None else _by_browser(provider, client, show, ask)
+    return _granted(client, answer)[1]
 
 
-def exchanged(client: Login, fields: Mapping[str, str]) -> Login:
-    """Returns the login for an authorization code (RFC 6749, 4.1.3). Raises UsageError if it is refused."""
-    return _granted(client, _asked(client, {"grant_type": "authorization_code", **fields}))[1]
-
-
-def refreshed(login: Login) -> tuple[str, Login]:
+def refreshed(provider: Provider, login: Login) -> tuple[str, Login]:
     """Returns a fresh access token, and the login that asks for the next one: some providers change it each time.
 
     Raises UsageError if the provider refuses or does not answer.
     """
-    fields = {"grant_type": "refresh_token", "refresh_token": login.refresh_token, "scope": login.scope}
-    return _granted(login, _asked(login, fields))
+    grant = {"grant_type": "refresh_token", "refresh_token": login.refresh_token}
+    return _granted(login, _answer(provider.token, login, **grant, scope=provider.scope))
 
 
-def _granted(login: Login, answer: Mapping[str, Any]) -> tuple[str, Login]:
-    token, fresh = answer.get("access_token"), answer.get("refresh_token") or login.refresh_token
-    if "error" in answer or not token:
-        raise refusal("no access token", answer)
-    scopes = str(answer.get("scope") or login.scope).lower().split()
-    if missing := [one for one in login.scope.split() if one.lower() not in {*scopes, *_ASIDE}]:
-        raise UsageError(f"the provider did not grant {' '.join(missing)}; your client needs that permission there")
-    if not fresh:
-        raise UsageError("the provider gave no refresh token, so no run could read; some give one for offline_access")
-    return str(token), replace(login, refresh_token=str(fresh))
+def _by_device(provider: Provider, client: Login, show: Callable[[str], None]) -> dict[str, Any]:
+    begun = _answer(provider.device, client, scope=provider.scope)
+    if "device_code" not in begun:
+        raise _refusal("no code for a login", begun)
+    show(f"visit {begun['verification_uri']} and enter the code {begun['user_code']}")
+    # What holds if the provider says nothing, and how much longer to wait after slow_down: RFC 8628, 3.2 and 3.5.
+    pause, deadline = float(begun.get("interval", 5)), time.monotonic() + float(begun.get("expires_in", 900))
+    grant = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": str(begun["device_code"])}
+    while time.monotonic() + pause < deadline:
+        sleep(pause)
+        answer = _answer(provider.token, client, **grant)
+        if answer.get("error") in ("slow_down", "temporarily_unavailable"):
+            pause += 5
+        elif answer.get("error") != "authorization_pending":
+            return answer
+    return {"error": "expired_token"}
 
 
-def refusal(what: str, answer: Mapping[str, Any]) -> UsageError:
-    """Returns the error for a provider's answer without what was asked for."""
+def _by_browser(
+    provider: Provider, client: Login, show: Callable[[str], None], ask: Callable[[], str]
+) -> dict[str, Any]:
+    verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    asked = {"response_type": "code", "client_id": client.client_id, "redirect_uri": _REDIRECT, "state": state}
+    asked |= {"scope": provider.scope, "code_challenge": challenge, "code_challenge_method": "S256"}
+    # Google gives a refresh token only to who asks for it so.
+    asked |= {"access_type": "offline", "prompt": "consent"}
+    show(f"visit {provider.authorization.format(tenant=client.tenant)}?{urlencode(asked)}")
+    show(f"then enter the address {_REDIRECT}/… at which your browser ends, with a page or without:")
+    told = dict(parse_qsl(urlsplit(ask().strip()).query))
+    if "code" not in told or told.get("state") != state:
+        raise _refusal("no code for this login", told)
+    grant = {"grant_type": "authorization_code", "code": told["code"], "redirect_uri": _REDIRECT}
+    return _answer(provider.token, client, **grant, code_verifier=verifier)
+
+
+def _granted(client: Login, answer: Mapping[str, Any]) -> tuple[str, Login]:
+    token, refresh = answer.get("access_token"), answer.get("refresh_token") or client.refresh_token
+    if not (token and refresh):
+        raise _refusal("no refresh token" if token else "no access token", answer)
+    return str(token), replace(client, refresh_token=str(refresh))
+
+
+def _refusal(what: str, answer: Mapping[str, Any]) -> UsageError:
     told = (str(answer.get(name, "")).partition("\n")[0].strip() for name in ("error", "error_description"))
     reason = ": ".join(harmless(part)[:200] for part in told if part) or "an answer without it"
-    again = answer.get("error") in ("invalid_grant", "interaction_required")
+    again = answer.get("error") in ("invalid_grant", "interaction_required", "expired_token")
     return UsageError(f"the provider gave {what} ({reason})" + ("; log in again" if again else ""))
 
 
-def _asked(client: Login, fields: Mapping[str, str]) -> dict[str, Any]:
-    secret = {"client_secret": client.client_secret} if client.client_secret else {}
-    return _answer(client.token_endpoint, {**fields, "client_id": client.client_id, **secret})
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        """Follows nothing: an address that nobody named gets no token."""
-
-
-def _answer(url: str, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
+def _answer(endpoint: str, client: Login, **fields: str) -> dict[str, Any]:
     """Returns the JSON object of an endpoint; of one without such an answer the error temporarily_unavailable."""
-    host = urlsplit(url).netloc
-    if urlsplit(url).scheme != "https" or not host:
-        raise UsageError(f"expected an https:// address of the provider, got {harmless(url)[:200] or 'none'}")
-    request = Request(url, urlencode(fields).encode() if fields else None, {"Accept": "application/json"})
-    opener = build_opener(HTTPSHandler(context=ssl.create_default_context()), _NoRedirects)
+    fields |= {"client_id": client.client_id}
+    if client.client_secret:
+        fields["client_secret"] = client.client_secret
+    url = urlsplit(endpoint.format(tenant=client.tenant))
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+    connection = HTTPSConnection(url.netloc, timeout=_TIMEOUT, context=ssl.create_default_context())
     try:
-        with opener.open(request, timeout=_TIMEOUT) as response:
-            text = response.read(_MOST)
-    except HTTPError as error:
-        with error:
-            text = error.read(_MOST)
-        for secret in ((fields or {}).get(name) for name in _SECRET):
-            text = text.replace(secret.encode(), b"...") if secret else text
-    except OSError as error:
-        return {"error": "temporarily_unavailable", "error_description": f"{host}: {getattr(error, 'reason', error)}"}
-    try:
-        if isinstance(answer := json.loads(text), dict):
-            return answer
-    except ValueError:
-        pass
-    return {"error": "temporarily_unavailable", "error_description": f"{host}: expected a JSON object, got other text"}
-
-
-def _seconds(given: object, otherwise: float) -> float:
-    """Returns a provider's number of seconds, from 1 to 3,600."""
-    return min(max(float(given), 1.0), 3600.0) if isinstance(given, int | float) else otherwise
+        connection.request("POST", url.path, urlencode(fields), headers)
+        answer = dict(json.loads(connection.getresponse().read(_MOST)))
+    except (OSError, HTTPException, TypeError, ValueError) as error:
+        return {"error": "temporarily_unavailable", "error_description": f"{url.netloc}: no answer in JSON: {error}"}
+    finally:
+        connection.close()
+    told = str(answer.get("error_description", ""))
+    for sent in filter(None, fields.values()):
+        told = told.replace(sent, "…")
+    return {**answer, "error_description": told}

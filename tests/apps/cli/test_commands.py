@@ -173,7 +173,7 @@ USES = {
 ELSEWHERE = {
     "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "model merge", "model place",
     "eval", "truth",
-    "train", "calibrate", "improve", "mailbox login", "packet",
+    "train", "calibrate", "improve", "login", "packet",
 }  # fmt: skip
 
 

@@ -1,0 +1,63 @@
+"""`cinnabar login` logs in to a mailbox by OAuth."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.plans import print_notice
+from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address
+from cinnabar.extraction.documents.mailboxes.credential import in_file, kept_login
+from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
+from cinnabar.extraction.documents.mailboxes.oauth import Login, log_in, provider_of
+from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.wording import counted, harmless
+
+
+def log_in_to_mailbox(
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="The mailbox: imaps://USER@HOST/MAILBOX.")],
+    client_id: Annotated[
+        str, typer.Option(metavar="ID", envvar="CINNABAR_OAUTH_CLIENT_ID", help="Your client at the provider.")
+    ],
+    client_secret: Annotated[str, typer.Option(envvar="CINNABAR_OAUTH_CLIENT_SECRET", hidden=True)] = "",
+    tenant: Annotated[
+        str, typer.Option(metavar="T", envvar="CINNABAR_OAUTH_TENANT", help="Your tenant of Microsoft 365.")
+    ] = "organizations",
+    browser: Annotated[bool, typer.Option("--browser", help="Log in by an address, as Gmail wants it.")] = False,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the login in this file, for a server.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Log in to a mailbox of Microsoft 365 or Gmail by OAuth, so that runs read it without a password.
+
+    It shows a page and a code, waits until you have entered the code there on any device, keeps the login, and opens
+    the mailbox once. For Gmail you give it the address where your browser ends. The client's secret, if it has one, is
+    read from CINNABAR_OAUTH_CLIENT_SECRET.
+
+    \b
+    Examples:
+      cinnabar login imaps://anna%40example.org@outlook.office365.com --client-id 1b7c2f08-aaaa
+      cinnabar login imaps://anna%40gmail.com@imap.gmail.com --file gmail.login
+    """
+    if not is_address(address):
+        raise UsageError(f"expected a mailbox as imaps://USER@HOST/MAILBOX, got {address}")
+    mailbox = parse_address(address)
+    provider = provider_of(mailbox.host)
+    ask = sys.stdin.readline if browser or not provider.device else None
+    login = log_in(provider, Login(client_id, tenant, client_secret), lambda text: print_notice(harmless(text)), ask)
+    place = kept_login(mailbox) if file is None else in_file(file)
+    place.write(login.text())
+    # By what was kept, because a provider may take a refresh token only once.
+    with ImapMailbox(replace(mailbox, password=place)) as opened:
+        mails = len(opened.messages())
+    if as_json:
+        print(json.dumps({"address": str(mailbox), "kept": place.place, "mails": mails}))
+    else:
+        print(harmless(f"logged in: {mailbox}: {counted(mails, 'mail')}; the login is kept in {place.place}"))
