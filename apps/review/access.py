@@ -30,6 +30,8 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _MOST_BYTES = 4 << 20
+#: The address that only this machine reaches.
+HOST = "127.0.0.1"
 #: Methods that change nothing.
 READS = frozenset({"GET", "HEAD"})
 #: The header that has the key.

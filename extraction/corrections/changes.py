@@ -89,6 +89,7 @@ class Reviewed:
     `corrections` are those in force and those taken back, oldest first. `outcome` is `written`, `quarantined` or
     `skipped`, with its `code`, `detail` and `pointers`. `guesses` are the places whose values nobody read or said.
     `seen` has the digests of all places (`seen.py`), `moved` those before and after the changes that led here.
+    `first` has the value of the model, as JSON text, and its confidence, of each place that a correction names.
     """
 
     document: str
@@ -105,6 +106,7 @@ class Reviewed:
     guesses: frozenset[str] = frozenset()
     seen: Mapping[str, str] = field(default_factory=dict)
     moved: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    first: Mapping[str, tuple[str | None, float | None]] = field(default_factory=dict)
 
 
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:
