@@ -24,7 +24,6 @@ _LEAST = {
     "/api/correct": Role.REVIEWER,
     "/api/undo": Role.REVIEWER,
     "/api/claim": Role.REVIEWER,
-    "/api/leave": Role.REVIEWER,
     "/api/audit": Role.REVIEWER,
     "/api/improve": Role.OWNER,
 }

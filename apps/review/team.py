@@ -11,15 +11,16 @@ from __future__ import annotations
 import ipaddress
 import tomllib
 import unicodedata
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, IPvAnyNetwork, StringConstraints, ValidationError
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Scope
 
-from cinnabar.apps.review.access import HOST, READS, Guard, is_json, is_page
+from cinnabar.apps.review.access import HOST, READS, Guard, is_page
 from cinnabar.apps.review.people import PERSON, Person, Role, least_role
 from cinnabar.schemas.errors import UsageError
 
@@ -28,20 +29,12 @@ _LONGEST = 200
 _PORTS = {"http": ":80", "https": ":443"}
 
 
-def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip()
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name).strip()
 
 
 _Header = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]+$", to_lower=True)]
 _Roles = dict[Annotated[str, AfterValidator(_composed)], Literal["reader", "reviewer", "owner"]]
-
-
-class NotAdmitted(Exception):
-    """A request that is not answered, with the status and the reason."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 class Team(BaseModel):
@@ -72,30 +65,28 @@ class Team(BaseModel):
         except (OSError, ValueError) as error:
             raise UsageError(f"--team {path}: expected a TOML file ({error})") from error
 
-    def person(self, scope: Scope, headers: Mapping[str, Sequence[str]]) -> Person:
-        """Returns who asks. Raises NotAdmitted if it is nobody of the team, or not the proxy that says so."""
+    def person(self, scope: Scope, headers: Headers) -> Person:
+        """Returns who asks. Raises HTTPException if it is nobody of the team, or not the proxy that says so."""
         if not self.is_proxy((scope.get("client") or ("",))[0]):
-            raise NotAdmitted(403, "This address is for the reverse proxy alone; open the one of the proxy.")
+            raise HTTPException(403, "This address is for the reverse proxy alone; open the one of the proxy.")
         name = _composed(_single(headers, self.name_header))
         if not name:
-            raise NotAdmitted(401, f"The proxy told no name: {self.name_header} is missing or empty.")
+            raise HTTPException(401, f"The proxy told no name: {self.name_header} is missing or empty.")
         if len(name) > _LONGEST or any(unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp") for one in name):
-            raise NotAdmitted(400, f"The name is longer than {_LONGEST} characters, or has one that cannot be shown.")
-        groups = map(_composed, _single(headers, self.group_header).split(","))
-        roles = [self.names.get(name), *(self.groups.get(one) for one in groups)]
+            raise HTTPException(400, f"The name is longer than {_LONGEST} characters, or has one that cannot be shown.")
+        groups = _single(headers, self.group_header).split(",")
+        roles = [self.names.get(name), *(self.groups.get(_composed(one)) for one in groups)]
         role = max((Role[one.upper()] for one in roles if one), default=None)
         if role is None:
-            raise NotAdmitted(403, "You are signed in, and have no role here: ask an owner of this review.")
+            raise HTTPException(403, "You are signed in, and have no role here: ask an owner of this review.")
         return Person(name, role)
 
     def is_proxy(self, host: str) -> bool:
         """Returns whether headers from this address are believed."""
         try:
-            address = ipaddress.ip_address(host)
+            return any(ipaddress.ip_address(host) in network for network in self.proxies)
         except ValueError:
             return False
-        mapped = getattr(address, "ipv4_mapped", None)
-        return any((mapped or address) in network for network in self.proxies)
 
 
 class TeamAccess(Guard):
@@ -105,36 +96,31 @@ class TeamAccess(Guard):
         super().__init__(app)
         self._team = team
 
-    def _refused(self, scope: Scope) -> Response | None:
-        headers: dict[str, list[str]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("utf-8", "replace"))
+    def refused(self, scope: Scope, headers: Headers) -> Response | None:
+        """Returns the answer to a request of somebody who may not make it."""
         method, path = scope["method"], scope["path"]
         try:
             person = self._team.person(scope, headers)
-            if method not in READS:
-                _check_own(headers)
+            if method not in READS and _single(headers, "origin").lower() != _own_origin(headers):
+                text = "Changes come from the review page alone. Does the proxy tell X-Forwarded-Proto and -Host?"
+                raise HTTPException(403, text)
             if not is_page(path) and person.role < (least := least_role(method, path)):
-                raise NotAdmitted(403, f"This needs the role {least.name.lower()}.")
-        except NotAdmitted as refused:
-            return PlainTextResponse(f"{refused}\n", refused.status)
+                raise HTTPException(403, f"This needs the role {least.name.lower()}.")
+        except HTTPException as refused:
+            return PlainTextResponse(f"{refused.detail}\n", refused.status_code)
         scope[PERSON] = person
         return None
 
 
-def _check_own(headers: Mapping[str, Sequence[str]]) -> None:
-    """Raises NotAdmitted for a change that the page itself did not ask for."""
+def _own_origin(headers: Headers) -> str:
     scheme = (_single(headers, "x-forwarded-proto") or "http").lower()
     host = (_single(headers, "x-forwarded-host") or _single(headers, "host")).lower()
-    own = f"{scheme}://{host.removesuffix(_PORTS.get(scheme, ':'))}"
-    origin, site = _single(headers, "origin").lower(), _single(headers, "sec-fetch-site") or "same-origin"
-    if origin != own or site != "same-origin" or not is_json(_single(headers, "content-type")):
-        reason = "Changes come from the review page alone. Does the proxy tell X-Forwarded-Proto and X-Forwarded-Host?"
-        raise NotAdmitted(403, reason)
+    return f"{scheme}://{host.removesuffix(_PORTS.get(scheme, ':'))}"
 
 
-def _single(headers: Mapping[str, Sequence[str]], name: str) -> str:
-    values = headers.get(name, ())
+def _single(headers: Headers, name: str) -> str:
+    values = headers.getlist(name)
     if len(values) > 1:
-        raise NotAdmitted(400, f"The header {name} is there {len(values)} times; the proxy must replace it.")
-    return values[0] if values else ""
+        raise HTTPException(400, f"The header {name} is there {len(values)} times; the proxy must replace it.")
+    # Proxies send UTF-8, which `Headers` reads as Latin-1.
+    return values[0].encode("latin-1").decode("utf-8", "replace") if values else ""

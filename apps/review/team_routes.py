@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import FastAPI, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from cinnabar.apps.review.messages import AskedDocument, Name, as_json
@@ -14,15 +14,9 @@ from cinnabar.extraction.people.reviewing.auditing import Auditing, Judged
 from cinnabar.extraction.people.reviewing.claims import Claims
 from cinnabar.extraction.people.reviewing.review import Review
 
-_Tab = Annotated[str, Field(min_length=1, max_length=64)]
-
 
 class _Claimed(AskedDocument):
-    tab: _Tab
-
-
-class _Left(BaseModel):
-    tab: _Tab
+    tab: Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class _Audited(AskedDocument):
@@ -31,18 +25,13 @@ class _Audited(AskedDocument):
 
 
 def serve_team(app: FastAPI, review: Review, claims: Claims) -> None:
-    """Adds the routes: a page renews its claim while it is open, and releases it when it is left."""
+    """Adds the routes; a page renews its claim while it is open."""
     auditing = Auditing(review)
 
     @app.post("/api/claim")
     def claim(request: Request, claimed: _Claimed) -> Response:
         who = person_of(request.scope, review.who).name
         return as_json({"held": claims.take((claimed.document, claimed.schema_name), who, claimed.tab)})
-
-    @app.post("/api/leave")
-    def leave(request: Request, left: _Left) -> Response:
-        claims.leave(person_of(request.scope, review.who).name, left.tab)
-        return as_json({})
 
     @app.get("/api/audit")
     def following(request: Request) -> Response:

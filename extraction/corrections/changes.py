@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from cinnabar.extraction.corrections.units import Unit
 from cinnabar.extraction.documents.content.document import Evidence, Span
@@ -111,11 +112,8 @@ class Reviewed:
 
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:
     """Returns these corrections, oldest first, with the times at which they were taken back, and by whom."""
-    gone = {one.undoes: one for one in undone}
-    dated = (
-        replace(one, undone=gone[one.identity].made, undone_by=gone[one.identity].who) if one.identity in gone else one
-        for one in corrections
-    )
+    gone: dict[str, dict[str, Any]] = {one.undoes: {"undone": one.made, "undone_by": one.who} for one in undone}
+    dated = (replace(one, **gone.get(one.identity, {})) for one in corrections)
     return tuple(sorted(dated, key=lambda one: one.identity))
 
 

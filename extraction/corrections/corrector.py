@@ -16,9 +16,8 @@ from cinnabar.extraction.corrections.conflicts import check_seen, sights
 from cinnabar.extraction.corrections.corrected_rows import check_stored
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
 from cinnabar.extraction.corrections.entries import Step, after_entry, after_waiting_entry
-from cinnabar.extraction.corrections.history import first_values
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.revising import guesses_of
+from cinnabar.extraction.corrections.revising import first_values, guesses_of
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.document import Document

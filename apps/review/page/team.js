@@ -11,7 +11,7 @@ const keyOf = (document, schema) => `${schema}\n${document}`;
 export const mayCorrect = (facets) => facets?.role !== "reader";
 export const isOwner = (facets) => facets?.role === "owner";
 
-// Claims the document that is looked at, renews that while it is, and releases it when the page is left. Returns who has
+// Claims the document that is looked at, and renews that while it is. Returns who has
 // it, if that is somebody else, and the name of the holder of each row.
 export function useClaims(at, facets) {
   const [holder, setHolder] = useState(null);
@@ -26,12 +26,6 @@ export function useClaims(at, facets) {
     const timer = setInterval(claim, RENEW);
     return () => clearInterval(timer);
   }, [at, together]);
-  useEffect(() => {
-    if (!together) return undefined;
-    const leave = () => api.post("/api/leave", { tab: TAB }).catch(() => {});
-    addEventListener("pagehide", leave);
-    return () => removeEventListener("pagehide", leave);
-  }, [together]);
   return { holder, of: (row) => claims.get(keyOf(row.document, row.schema_name)) };
 }
 

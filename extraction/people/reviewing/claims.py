@@ -1,6 +1,6 @@
 """Who works on which document: a courtesy for people who share one review, kept in memory.
 
-A claim ends by itself if its page stops to renew it, so that a closed laptop holds nobody up. What two people do to one
+A claim ends by itself when its page goes on to another document or stops to renew it: a closed laptop holds nobody up. What two people do to one
 document all the same is decided by `corrections/conflicts.py`.
 """
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 #: Seconds that a claim holds without being renewed.
-LASTING = 300.0
+LASTING = 150.0
 
 #: A document under one schema: its digest and the schema's name.
 Place = tuple[str, str]
@@ -37,11 +37,6 @@ class Claims:
                     return other
             self._claims[who, tab] = place, now + self._lasting
             return None
-
-    def leave(self, who: str, tab: str) -> None:
-        """Releases what a tab of this person has."""
-        with self._lock:
-            self._claims.pop((who, tab), None)
 
     def of_others(self, who: str) -> dict[Place, str]:
         """Returns the documents that others than this person have, with their names."""

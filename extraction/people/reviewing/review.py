@@ -27,8 +27,7 @@ from cinnabar.extraction.people.reviewing.listing import (
     SortedList,
 )
 from cinnabar.extraction.people.reviewing.picking import picked_values
-from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json
-from cinnabar.extraction.people.reviewing.stopping import why_stopped
+from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas.automata.canonical import json_text, parse

@@ -64,13 +64,10 @@ class AuditFigure:
         """Returns the figure in words."""
         if not self.audited:
             return f"Not audited yet: {self.marked:,} of {counted(self.written, 'written document')} marked."
-        digits = 0 if self.high - self.low >= 0.02 else 1
-        low, high = math.floor(self.low * 100 * 10**digits), math.ceil(self.high * 100 * 10**digits)
-        shown = f"{low / 10**digits:.{digits}f} to {high / 10**digits:.{digits}f}% of values right"
-        found = f"{shown} (audit of {counted(self.audited, 'document')}, {counted(self.values, 'value')})"
+        shown = f"{math.floor(self.low * 100)} to {math.ceil(self.high * 100)}% of values right"
         left = self.marked - self.audited
-        rest = f"; {counted(left, 'marked document')} {'is' if left == 1 else 'are'} not audited yet" if left else ""
-        return f"{found}{rest}."
+        rest = f"; {counted(left, 'marked document')} left to audit" if left else ""
+        return f"{shown} (audit of {counted(self.audited, 'document')}, {counted(self.values, 'value')}){rest}."
 
 
 def drawn_documents(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], str]:

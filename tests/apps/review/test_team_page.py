@@ -71,7 +71,7 @@ def test_a_team_at_work(chromium: Any, team: tuple[Path, str]) -> None:
 
         # The next document of the other person is one that nobody has.
         open_row(other, 0)
-        assert "Held back: the document lacks a value" in other.locator(".notice.why").inner_text()
+        assert "Held back: The document lacks a value" in other.locator(".notice.why").inner_text()
         other.locator('[data-pointer="/note"]').click()
         other.keyboard.press("Enter")
         other.locator(".editor textarea, .editor input").fill("Leave at the door")

@@ -38,7 +38,7 @@ def drawn(out: Path) -> list[str]:
 
 
 def figure_of(out: Path) -> Any:
-    (run_id,) = query(out, "SELECT run_id FROM runs WHERE arguments ->> 'audit' IS NOT NULL").rows[0]
+    (run_id,) = query(out, "SELECT run_id FROM runs WHERE arguments ->> 'audit' IS NOT NULL ORDER BY run_id").rows[0]
     with connect(out, views=("runs", "outcomes")) as connection:
         return audit_figure(connection, out, run_id, "parcel")
 

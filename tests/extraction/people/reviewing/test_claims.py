@@ -17,13 +17,11 @@ class Clock:
         return self.now
 
 
-def test_the_second_person_is_told_who_has_it_and_gets_it_when_it_is_left() -> None:
+def test_the_second_person_is_told_who_has_it_and_gets_it_when_they_go_on() -> None:
     claims = Claims()
     assert claims.take(BILL, "Ada", "a") is None and claims.take(BILL, "Bob", "b") == "Ada"
     assert claims.of_others("Bob") == {BILL: "Ada"} and claims.of_others("Ada") == {}
-    claims.leave("Bob", "a")
-    assert claims.take(BILL, "Bob", "b") == "Ada", "nobody leaves for another"
-    claims.leave("Ada", "a")
+    assert claims.take(NOTE, "Ada", "a") is None
     assert claims.take(BILL, "Bob", "b") is None
 
 
@@ -33,8 +31,8 @@ def test_a_tab_has_one_document_and_another_window_of_a_person_may_take_it_over(
     claims.take(NOTE, "Ada", "a")
     assert claims.of_others("Bob") == {NOTE: "Ada"}
     assert claims.take(NOTE, "Ada", "other") is None
-    claims.leave("Ada", "a")
-    assert claims.of_others("Bob") == {NOTE: "Ada"}
+    claims.take(BILL, "Ada", "a")
+    assert claims.of_others("Bob") == {NOTE: "Ada", BILL: "Ada"}
 
 
 def test_a_claim_that_nobody_renews_ends() -> None:

@@ -49,9 +49,9 @@ def test_the_interval_covers_the_truth_of_simulated_runs(rate: float, together: 
 
 @pytest.mark.parametrize(
     ("low", "high", "shown"),
-    [(0.914, 0.963, "91 to 97%"), (0.9915, 0.9984, "99.1 to 99.9%"), (0.7, 1.0, "70 to 100%")],
+    [(0.914, 0.963, "91 to 97%"), (0.9915, 0.9984, "99 to 100%"), (0.7, 1.0, "70 to 100%")],
 )
 def test_the_sentence_rounds_away_from_the_truth(low: float, high: float, shown: str) -> None:
     figure = AuditFigure(1200, 61, 60, 412, low, high)
-    rest = "1 marked document is not audited yet."
+    rest = "1 marked document left to audit."
     assert figure.sentence == f"{shown} of values right (audit of 60 documents, 412 values); {rest}"
