@@ -15,7 +15,15 @@ from cinnabar.apps.review.team import Team, TeamAccess
 from cinnabar.extraction.people.reviewing.review import Review
 
 PUBLIC = "review.example"
-ROLES = 'proxies = ["10.0.0.2/32"]\n[names]\n"Ada" = "owner"\n"Bob" = "reviewer"\n[groups]\nguests = "reader"\nclerks = "reviewer"\n'
+TEAM = """
+proxies = ["10.0.0.2/32"]
+[names]
+Ada = "owner"
+Bob = "reviewer"
+[groups]
+guests = "reader"
+clerks = "reviewer"
+"""
 PROXY = ("10.0.0.2", 40000)
 
 
@@ -32,9 +40,9 @@ def headers_of(name: str, groups: str = "", **more: str) -> dict[str, str]:
 
 
 def team_of(root: Path) -> Team:
-    """A team of Ada, who owns, Bob, who reviews, and the groups of ROLES."""
+    """A team of Ada, who owns, Bob, who reviews, and the groups of TEAM."""
     path = root / "team.toml"
-    path.write_text(ROLES, encoding="utf-8")
+    path.write_text(TEAM, encoding="utf-8")
     return Team.read(path)
 
 

@@ -25,7 +25,7 @@ def review(
     ] = None,
     team: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Serve a team behind its reverse proxy: a TOML file of its people and roles."),
+        typer.Option(metavar="FILE", help="Serve a team behind a reverse proxy: a TOML file of its people and roles."),
     ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: AsJson = False,

@@ -125,8 +125,9 @@ def _serve_list(app: FastAPI, review: Review, claims: Claims) -> None:
     def overview(request: Request) -> Response:
         who = person_of(request.scope, review.who)
         person = {"who": who.name, "role": who.role.name.lower(), "alone": who.alone}
-        held = [{"document": one, "schema": schema, "who": by} for (one, schema), by in claims.of_others(who.name).items()]
-        return as_json({**review.overview(), **person, "claims": held})
+        held = claims.of_others(who.name).items()
+        claimed = [{"document": document, "schema": schema, "who": other} for (document, schema), other in held]
+        return as_json({**review.overview(), **person, "claims": claimed})
 
     @app.get("/api/list")
     def sort(

@@ -89,7 +89,7 @@ def _listening(port: int, host: str) -> Iterator[socket.socket]:
         try:
             listener.bind((host, port))
         except OSError as error:
-            raise UsageError(f"--port {port} of {host}: cannot be used ({error.strerror}); name another, or none") from error
+            raise UsageError(f"--port {port} of {host}: cannot be used ({error.strerror}); name another") from error
         yield listener
 
 

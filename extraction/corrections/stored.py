@@ -37,8 +37,7 @@ from cinnabar.extraction.store.stored_records import stored_of
 from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.automata.canonical import parse
 
-# Files of up to so many bytes are kept in memory, the last used ones: a folder that many people correct has dozens of
-# small ones, each look at a document reads all, and opening one takes 3 ms.
+# Files of so many bytes are kept in memory, the last used ones: each look reads dozens, and opening one takes 3 ms.
 _SMALL, _KEPT = 1 << 17, 256
 
 #: A document under one schema: its digest and the schema's name.
@@ -258,13 +257,12 @@ def _rows_in(path: Path, condition: pc.Expression | None) -> list[dict[str, Any]
         stat = path.stat()
         if stat.st_size > _SMALL:
             return pq.read_table(path, filters=condition).to_pylist()
-        kept = _kept(path, stat.st_ino, stat.st_mtime_ns)
+        kept = _kept(path, (stat.st_ino, stat.st_mtime_ns))
         return (kept if condition is None else kept.filter(condition)).to_pylist()
 
 
 @lru_cache(_KEPT)
-def _kept(path: Path, inode: int, changed: int) -> pa.Table:
-    """Returns the table of a file; `inode` and `changed` tell it from an earlier one of the same name."""
+def _kept(path: Path, _: tuple[int, int]) -> pa.Table:
     return pq.read_table(path)
 
 
@@ -333,12 +331,12 @@ def _outcomes(
                 if document not in latest or row["run_id"] >= latest[document][0]["run_id"]:
                     latest[document] = row, entry
     for document, (row, entry) in latest.items():
-        said = [row[column] for column in ("path", "schema_fingerprint", "engine_fingerprint", "run_id", "outcome")]
-        # Older files lack this column.
-        pointers = tuple(row.get("pointers") or ())
+        names = ("path", "schema_fingerprint", "engine_fingerprint", "run_id", "code", "detail")
+        said: dict[str, Any] = {one: row[one] or "" for one in names}
+        pointers = tuple(row.get("pointers") or ())  # older files lack it
         held = row["outcome"] == "quarantined"
         record = _held(row["record_json"], pointers) if held else _written(out, entry, document, row["run_id"])
-        yield CorrectedState(document, name, *said, row["code"] or "", row["detail"] or "", pointers, record)
+        yield CorrectedState(document, name, **said, status=row["outcome"], pointers=pointers, record=record)
 
 def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
     """Returns the record of a document in quarantine; nothing is stored of its values.

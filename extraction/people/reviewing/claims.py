@@ -1,7 +1,7 @@
 """Who works on which document: a courtesy for people who share one review, kept in memory.
 
-A claim ends by itself when its page goes on to another document or stops to renew it: a closed laptop holds nobody up. What two people do to one
-document all the same is decided by `corrections/conflicts.py`.
+A claim ends when its page goes on to another document or stops to renew it, so that a closed laptop holds nobody up.
+What two people do to one document all the same is decided by `corrections/conflicts.py`.
 """
 
 from __future__ import annotations

@@ -63,6 +63,7 @@ def test_a_team_at_work(chromium: Any, team: tuple[Path, str]) -> None:
     out, address = team
     with browsing(chromium, address, "Ada") as ada, browsing(chromium, address, HOSTILE) as other:
         open_row(ada, 1)
+        ada.wait_for_load_state("networkidle")  # her claim has arrived
         open_row(other, 1)
         assert "Ada has this document open" in other.locator(".notice.claimed").inner_text()
         other.wait_for_selector("#row-1 .holder")
