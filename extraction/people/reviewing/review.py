@@ -280,17 +280,17 @@ class Review:
         return {place: _marks(made) for place, made in by_document.items()}
 
     def _refresh(self) -> None:
-        rest = _REFRESH
-        while not self._ended.wait(rest):
-            begun = time.monotonic()
+        quiet_until = 0.0
+        while not self._ended.wait(_REFRESH):
             if self._team:
                 self._corrector.commit()
-            if self._listing.refresh():
+            begun = time.monotonic()
+            if begun >= quiet_until and self._listing.refresh():
                 self._listing.mark(self._stored_marks())
                 with self._lock:
                     self._states.clear()
-            # A large folder is not read again all the time while people correct it.
-            rest = max(_REFRESH, _RESTS * (time.monotonic() - begun))
+                # A large folder is not read again all the time while people correct it.
+                quiet_until = time.monotonic() + _RESTS * (time.monotonic() - begun)
 
 
 def _spans_of(document: Document, asked: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
