@@ -132,13 +132,15 @@ class _Overtaken(Exception):
 
 def _headers(name: str) -> dict[str, str]:
     public = {"x-forwarded-proto": "https", "x-forwarded-host": "review.example", "origin": "https://review.example"}
-    return {"x-forwarded-user": name, "x-role": "reviewer", **public}
+    return {"x-forwarded-user": name, "x-forwarded-groups": "clerks", **public}
 
 
 def start(out: Path, port: int) -> subprocess.Popen[str]:
     """Starts the team's review of a folder, and returns it once it answers."""
     command = [sys.executable, "-m", "cinnabar.apps.cli.main", "review", "--out", str(out), "--port", str(port)]
-    command += ["--proxy-header", "X-Forwarded-User", "--role-header", "X-Role", "--json"]
+    team = out.with_name("team.toml")
+    team.write_text('[groups]\nclerks = "reviewer"\n')
+    command += ["--team", str(team), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert process.stdout is not None
     if not process.stdout.readline():

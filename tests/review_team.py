@@ -15,7 +15,15 @@ from cinnabar.apps.review.team import Team, TeamAccess
 from cinnabar.extraction.people.reviewing.review import Review
 
 PUBLIC = "review.example"
-ROLES = '[names]\n"Ada" = "owner"\n"Bob" = "reviewer"\n[groups]\nguests = "reader"\nclerks = "reviewer"\n'
+TEAM = """
+proxies = ["10.0.0.2/32"]
+[names]
+Ada = "owner"
+Bob = "reviewer"
+[groups]
+guests = "reader"
+clerks = "reviewer"
+"""
 PROXY = ("10.0.0.2", 40000)
 
 
@@ -32,10 +40,10 @@ def headers_of(name: str, groups: str = "", **more: str) -> dict[str, str]:
 
 
 def team_of(root: Path) -> Team:
-    """A team of Ada, who owns, Bob, who reviews, and the groups of ROLES."""
-    path = root / "roles.toml"
-    path.write_text(ROLES, encoding="utf-8")
-    return Team.of("X-Forwarded-User", "X-Forwarded-Groups", path, ["10.0.0.2/32"])
+    """A team of Ada, who owns, Bob, who reviews, and the groups of TEAM."""
+    path = root / "team.toml"
+    path.write_text(TEAM, encoding="utf-8")
+    return Team.read(path)
 
 
 @contextmanager

@@ -116,11 +116,19 @@ def write_folder(root: Path) -> Path:
     return out
 
 
-def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: int = 0, audit: str = "") -> Path:
+def written(
+    root: Path,
+    count: int,
+    name: str = "doc",
+    held: int = 0,
+    broken: int = 0,
+    audit: str = "",
+    engine: str = "0123456789abcdef",
+) -> Path:
     """Adds texts to `root`/docs and their records to `root`/out, the less sure the later, and returns the latter.
 
     The first `held` are in quarantine for a guess. `broken` more files cannot be read. The run marks a share for an
-    `audit`.
+    `audit`. Another `engine` reads them anew.
     """
     docs, out = root / "docs", root / "out"
     docs.mkdir(parents=True, exist_ok=True)
@@ -145,7 +153,7 @@ def written(root: Path, count: int, name: str = "doc", held: int = 0, broken: in
     source = load_schema(SCHEMA)
     with Store.open(out) as store:
         arguments = {"model": "by hand"} | ({"audit": audit} if audit else {})
-        run = Run(store, source, compile_schema(source.schema), "0123456789abcdef", arguments)
+        run = Run(store, source, compile_schema(source.schema), engine, arguments)
         run.commit_batch(outcomes)
         run.finish()
     return out

@@ -17,7 +17,6 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed
 from cinnabar.extraction.corrections.conflicts import sight
-from cinnabar.extraction.corrections.history import ValueHistory
 from cinnabar.extraction.store.names import meant
 from cinnabar.extraction.store.reading import show
 from cinnabar.schemas.automata.canonical import json_text, parse
@@ -63,9 +62,6 @@ def correct(
         list[str] | None, typer.Option("--undo", metavar="ID", help="Take back this correction, or `all` of them.")
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="Only list the corrections.")] = False,
-    history: Annotated[
-        bool, typer.Option("--history", help="Tell what the model read at each place, and who changed it to what.")
-    ] = False,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -80,19 +76,14 @@ def correct(
       cinnabar correct mails/1042.txt --out tables --set '/number="R-17"' --absent /due_date
       cinnabar correct 9f86d081 --out tables --schema invoice --accept /
       cinnabar correct mails/1042.txt --out tables --list
-      cinnabar correct mails/1042.txt --out tables --history
       cinnabar correct mails/1042.txt --out tables --undo all
     """
     changes = _changes(values or (), absent or (), accept or (), other_kind, saw or ())
-    if bool(changes) + bool(undo) + list_them + history != 1:
-        wanted = "changes (--set, --absent, --accept, --other-kind), --undo, --list, or --history"
-        raise UsageError(f"correct: expected {wanted}")
+    if bool(changes) + bool(undo) + list_them != 1:
+        raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
     warn_of_unread(out)
     digest, name = _digest_and_schema(out, document, schema)
     corrector = Corrector(out)
-    if history:
-        _print_history(corrector.history(digest, name), as_json)
-        return
     if changes:
         reviewed = corrector.correct(digest, name, changes, who or getpass.getuser())
     elif undo:
@@ -177,26 +168,6 @@ def _row(one: Correction) -> dict[str, Any]:
         "made": one.made.isoformat(),
         "undone": None if one.undone is None else one.undone.isoformat(),
     }
-
-
-def _print_history(places: Sequence[ValueHistory], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps([one.as_json() for one in places], ensure_ascii=False))
-        return
-    rows: list[tuple[str, ...]] = []
-    for place in places:
-        if place.pointer:
-            sure = "" if place.confidence is None else f", {place.confidence:.2f} sure"
-            rows.append((place.pointer, f"the model{sure}", "read", "", _shortened(place.first), "", ""))
-        for one in place.steps:
-            gone = f"taken back by {one.undone_by}, {one.undone:%Y-%m-%d %H:%M}" if one.undone else ""
-            # A verdict is no value.
-            values = ("", "") if one.action == Action.AUDIT else (_shortened(one.before), _shortened(one.after))
-            rows.append((place.pointer or "/", one.who, one.action, *values, f"{one.made:%Y-%m-%d %H:%M:%S}", gone))
-    if not rows:
-        print("nobody has corrected or accepted a value of this document")
-        return
-    standard_output().print(table(("place", "who", "did", "from", "to", "when", ""), rows))
 
 
 def _shortened(text: str | None) -> str:

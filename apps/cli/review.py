@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
-from cinnabar.apps.review.server import HOST, serve_review
+from cinnabar.apps.review.server import serve_review
 from cinnabar.apps.review.team import Team
 from cinnabar.schemas.errors import UsageError
 
@@ -23,25 +23,10 @@ def review(
     who: Annotated[
         str | None, typer.Option(metavar="NAME", help="The name on corrections, if not that of the user.")
     ] = None,
-    proxy_header: Annotated[
-        str | None,
-        typer.Option(metavar="HEADER", help="For a team: the header in which a reverse proxy tells the person's name."),
-    ] = None,
-    role_header: Annotated[
-        str | None,
-        typer.Option(metavar="HEADER", help="The header with the person's role, or with their groups of --roles."),
-    ] = None,
-    roles: Annotated[
+    team: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A TOML file of names and groups that are reader, reviewer or owner."),
+        typer.Option(metavar="FILE", help="Serve a team behind a reverse proxy: a TOML file of its people and roles."),
     ] = None,
-    trusted_proxy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NETWORK", help="Whose headers are believed (127.0.0.1/32); may be given several times."),
-    ] = None,
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="With --proxy-header: the address that the proxy reaches.")
-    ] = HOST,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -54,13 +39,10 @@ def review(
     Examples:
       cinnabar review --out tables --open
       cinnabar review --out tables --who Ada
-      cinnabar review --out tables --port 8765 --proxy-header X-Forwarded-User --roles roles.toml
+      cinnabar review --out tables --port 8765 --team team.toml
     """
-    if proxy_header is None and (role_header or roles or trusted_proxy or host != HOST):
-        raise UsageError("--role-header, --roles, --trusted-proxy and --host: expected --proxy-header with them")
-    if proxy_header is not None and (open_browser or who):
-        raise UsageError("--proxy-header: expected neither --open nor --who with it; the proxy tells who it is")
-    team = None if proxy_header is None else Team.of(proxy_header, role_header, roles, trusted_proxy or ())
+    if team is not None and (open_browser or who):
+        raise UsageError("--team: expected neither --open nor --who with it; the proxy tells who it is")
 
     def show_address(address: str) -> None:
         if as_json:
@@ -71,4 +53,4 @@ def review(
         if open_browser:
             webbrowser.open(address)
 
-    serve_review(out, port, who, show_address, team, host)
+    serve_review(out, port, who, show_address, None if team is None else Team.read(team))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Collection
 
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,6 +31,8 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _MOST_BYTES = 4 << 20
+#: The address that only this machine reaches.
+HOST = "127.0.0.1"
 #: Methods that change nothing.
 READS = frozenset({"GET", "HEAD"})
 #: The header that has the key.
@@ -37,7 +40,7 @@ KEY = "x-cinnabar-key"
 
 
 class Guard:
-    """Lets a request through to the `app` if it is not `_refused`, and sets the headers of every answer."""
+    """Lets a request through to the `app` if it is not `refused`, and sets the headers of every answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -56,10 +59,11 @@ class Guard:
                 message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in given)]
             await send(message)
 
-        refused = self._refused(scope) or _too_long(scope)
+        headers = Headers(scope=scope)
+        refused = self.refused(scope, headers) or _malformed(scope["method"], headers)
         await (refused or self._app)(scope, receive, sending)
 
-    def _refused(self, scope: Scope) -> Response | None:
+    def refused(self, scope: Scope, headers: Headers) -> Response | None:
         """Returns the answer to a request that the app must not see; None if it may."""
         raise NotImplementedError
 
@@ -74,37 +78,29 @@ class Access(Guard):
         super().__init__(app)
         self._key, self._hosts = key, frozenset(hosts)
 
-    def _refused(self, scope: Scope) -> Response | None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    def refused(self, scope: Scope, headers: Headers) -> Response | None:
+        """Returns the answer to a request that does not come from the page that this server printed."""
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This address is not that of the review page.\n", 421)
-        if not (scope["method"] in READS and is_page(scope["path"])) and not self._known(headers):
+        known = hmac.compare_digest(headers.get(KEY, "").encode(), self._key.encode())
+        if not known and not (scope["method"] in READS and is_page(scope["path"])):
             return PlainTextResponse("Open the address that `cinnabar review` printed.\n", 403)
-        if scope["method"] not in READS and not self._own(headers):
+        origin = headers.get("origin", f"http://{headers['host']}").partition("://")[2].lower()
+        if scope["method"] not in READS and origin not in self._hosts:
             return PlainTextResponse("Changes come from the review page alone.\n", 403)
         return None
 
-    def _known(self, headers: dict[str, str]) -> bool:
-        return hmac.compare_digest(headers.get(KEY, "").encode(), self._key.encode())
 
-    def _own(self, headers: dict[str, str]) -> bool:
-        """Returns whether a change comes from the page itself: its origin is this host, and its body is JSON."""
-        origin = headers.get("origin")
-        near = headers.get("sec-fetch-site", "same-origin") == "same-origin"
-        ours = origin is None or origin.partition("://")[2].lower() in self._hosts
-        return is_json(headers.get("content-type", "")) and near and ours
-
-
-def is_json(content_type: str) -> bool:
-    """Returns whether a body of this type is JSON, which no form of another site can send."""
-    return content_type.partition(";")[0].strip().lower() == "application/json"
-
-
-def _too_long(scope: Scope) -> Response | None:
-    headers = dict(scope["headers"])
-    if _bounded(headers.get(b"content-length", b"0").decode("latin-1")) and b"transfer-encoding" not in headers:
-        return None
-    return PlainTextResponse("The request is too long.\n", 413)
+def _malformed(method: str, headers: Headers) -> Response | None:
+    """Returns the answer to a change that another site may have sent, and to a request that is too long."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    near = headers.get("sec-fetch-site", "same-origin") == "same-origin"
+    # No form of another site can send JSON.
+    if method not in READS and not (near and kind == "application/json"):
+        return PlainTextResponse("Changes come from the review page alone.\n", 403)
+    if not _bounded(headers.get("content-length", "0")) or "transfer-encoding" in headers:
+        return PlainTextResponse("The request is too long.\n", 413)
+    return None
 
 
 def is_page(path: str) -> bool:

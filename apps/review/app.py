@@ -18,7 +18,7 @@ from cinnabar.apps.review.improving import Improving
 from cinnabar.apps.review.messages import NEVER_KEPT, AskedDocument, Count, Name, Spans, as_json
 from cinnabar.apps.review.packets import serve_packets
 from cinnabar.apps.review.people import person_of
-from cinnabar.apps.review.team_routes import serve_audits, serve_claims, serve_ownership
+from cinnabar.apps.review.team_routes import serve_team
 from cinnabar.extraction.corrections import Refused
 from cinnabar.extraction.people.reviewing.claims import Claims
 from cinnabar.extraction.people.reviewing.listing import MOST_LISTED, ListGone, ListSelection
@@ -58,9 +58,9 @@ class _Improved(BaseModel):
     minutes: Annotated[float, Field(ge=0.1, le=600, allow_inf_nan=False)] | None = None
 
 
-def review_app(review: Review, improving: Improving, claims: Claims | None = None) -> FastAPI:
+def review_app(review: Review, improving: Improving) -> FastAPI:
     """Returns the application; `Access` or `TeamAccess` must stand before it."""
-    claims = claims or Claims()
+    claims = Claims()
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(GZipMiddleware, minimum_size=2048, compresslevel=1)
     _answer_errors(app)
@@ -68,9 +68,7 @@ def review_app(review: Review, improving: Improving, claims: Claims | None = Non
     _serve_list(app, review, claims)
     _serve_document(app, review)
     _serve_changes(app, review)
-    serve_claims(app, review, claims)
-    serve_audits(app, review, claims)
-    serve_ownership(app, review)
+    serve_team(app, review, claims)
     _serve_training(app, review, improving)
     serve_packets(app, review)
     return app
@@ -129,7 +127,9 @@ def _serve_list(app: FastAPI, review: Review, claims: Claims) -> None:
     def overview(request: Request) -> Response:
         who = person_of(request.scope, review.who)
         person = {"who": who.name, "role": who.role.name.lower(), "alone": who.alone}
-        return as_json({**review.overview(), **person, "claims": claims.as_json(who.name)})
+        held = claims.of_others(who.name).items()
+        claimed = [{"document": document, "schema": schema, "who": other} for (document, schema), other in held]
+        return as_json({**review.overview(), **person, "claims": claimed})
 
     @app.get("/api/list")
     def sort(
@@ -187,10 +187,6 @@ def _serve_document(app: FastAPI, review: Review) -> None:
     @app.get("/api/steps")
     def steps(document: Name, schema: Name) -> Response:
         return as_json({"steps": [asdict(one) for one in review.steps(document, schema)]})
-
-    @app.get("/api/history")
-    def history(document: Name, schema: Name) -> Response:
-        return as_json({"places": [one.as_json() for one in review.history(document, schema)]})
 
     @app.post("/api/readings")
     def readings(picked: _Picked) -> Response:

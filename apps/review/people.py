@@ -1,4 +1,4 @@
-"""Who asks, and what they may do: readers see, reviewers correct and audit, owners also release, forget and train."""
+"""Who asks, and what they may do: readers see, reviewers correct and audit, owners also train."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ class Role(IntEnum):
     OWNER = 3
 
 
-#: The roles by the names that headers and files have.
-ROLES = {role.name.lower(): role for role in Role}
 #: The key of the person in the scope of a request.
 PERSON = "cinnabar.person"
 # A request that changes something and is not named is for owners alone.
@@ -27,19 +25,11 @@ _LEAST = {
     "/api/undo": Role.REVIEWER,
     "/api/packet": Role.REVIEWER,
     "/api/claim": Role.REVIEWER,
-    "/api/leave": Role.REVIEWER,
     "/api/audit": Role.REVIEWER,
-    "/api/free": Role.OWNER,
-    "/api/release": Role.OWNER,
-    "/api/forget": Role.OWNER,
     "/api/improve": Role.OWNER,
 }
 # Reading is for all, but for what fills a document again, and what a second reader must not know beforehand.
-_LEAST_READING = {
-    "/api/steps": Role.REVIEWER,
-    "/api/audit/next": Role.REVIEWER,
-    "/api/audit/document": Role.REVIEWER,
-}
+_LEAST_READING = {"/api/steps": Role.REVIEWER, "/api/audit": Role.REVIEWER, "/api/audit/document": Role.REVIEWER}
 
 
 @dataclass(frozen=True, slots=True)

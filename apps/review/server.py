@@ -12,7 +12,7 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from cinnabar.apps.review.access import Access
+from cinnabar.apps.review.access import HOST, Access
 from cinnabar.apps.review.app import review_app
 from cinnabar.apps.review.improving import Improving
 from cinnabar.apps.review.team import Team, TeamAccess
@@ -21,14 +21,9 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.schemas.errors import UsageError
 
-#: The address that only this machine reaches.
-HOST = "127.0.0.1"
-
 
 @contextmanager
-def reviewing(
-    out: Path, port: int, who: str, team: Team | None = None, host: str = HOST
-) -> Iterator[tuple[ASGIApp, str]]:
+def reviewing(out: Path, port: int, who: str, team: Team | None = None) -> Iterator[tuple[ASGIApp, str]]:
     """Yields the guarded application over an output folder, and the address that opens it.
 
     That of a `team` is for its proxy. Raises UsageError if the folder holds no results.
@@ -39,29 +34,22 @@ def reviewing(
         app = review_app(review, improving)
         hosts = (f"{HOST}:{port}", f"localhost:{port}")
         guarded = Access(app, key, hosts) if team is None else TeamAccess(app, team)
-        shown = f"[{host}]" if ":" in host else host
         try:
-            yield guarded, f"http://{shown}:{port}/" + (f"#{key}" if team is None else "")
+            yield guarded, f"http://{HOST}:{port}/#{key}" if team is None else f"http://{team.host}:{port}/"
         finally:
             improving.stop()
 
 
 def serve_review(
-    out: Path,
-    port: int,
-    who: str | None,
-    show_address: Callable[[str], None],
-    team: Team | None = None,
-    host: str = HOST,
+    out: Path, port: int, who: str | None, show_address: Callable[[str], None], team: Team | None = None
 ) -> None:
     """Serves the page until SIGINT or SIGTERM; `show_address` gets its address once it answers.
 
-    A `port` of 0 takes a free one. Raises UsageError if the port or the `host` cannot be had, or the folder holds no
-    results.
+    A `port` of 0 takes a free one. Raises UsageError if the port cannot be had, or the folder holds no results.
     """
-    with _listening(port, host) as listener:
+    with _listening(port, HOST if team is None else team.host) as listener:
         number = listener.getsockname()[1]
-        with reviewing(out, number, who or _user(), team, host) as (app, address):
+        with reviewing(out, number, who or _user(), team) as (app, address):
             server = _Server(
                 uvicorn.Config(
                     app,
@@ -96,14 +84,12 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _listening(port: int, host: str) -> Iterator[socket.socket]:
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    with listener:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
         except OSError as error:
-            reason = f"--port {port} of {host}: cannot be used ({error.strerror}); name another, or none"
-            raise UsageError(reason) from error
+            raise UsageError(f"--port {port} of {host}: cannot be used ({error.strerror}); name another") from error
         yield listener
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from cinnabar.extraction.corrections.units import Unit
 from cinnabar.extraction.documents.content.document import Evidence, Span
@@ -89,6 +90,7 @@ class Reviewed:
     `corrections` are those in force and those taken back, oldest first. `outcome` is `written`, `quarantined` or
     `skipped`, with its `code`, `detail` and `pointers`. `guesses` are the places whose values nobody read or said.
     `seen` has the digests of all places (`seen.py`), `moved` those before and after the changes that led here.
+    `first` has the value of the model, as JSON text, and its confidence, of each place that a correction names.
     """
 
     document: str
@@ -105,15 +107,13 @@ class Reviewed:
     guesses: frozenset[str] = frozenset()
     seen: Mapping[str, str] = field(default_factory=dict)
     moved: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    first: Mapping[str, tuple[str | None, float | None]] = field(default_factory=dict)
 
 
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:
     """Returns these corrections, oldest first, with the times at which they were taken back, and by whom."""
-    gone = {one.undoes: one for one in undone}
-    dated = (
-        replace(one, undone=gone[one.identity].made, undone_by=gone[one.identity].who) if one.identity in gone else one
-        for one in corrections
-    )
+    gone: dict[str, dict[str, Any]] = {one.undoes: {"undone": one.made, "undone_by": one.who} for one in undone}
+    dated = (replace(one, **gone.get(one.identity, {})) for one in corrections)
     return tuple(sorted(dated, key=lambda one: one.identity))
 
 

@@ -5,26 +5,25 @@ The way of a correction: the state that is stored now, the entry of the changes,
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Action, Change, Correction, Reviewed, in_force
-from cinnabar.extraction.corrections.committing import Committer
 from cinnabar.extraction.corrections.conflicts import check_seen, sights
 from cinnabar.extraction.corrections.corrected_rows import check_stored
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
 from cinnabar.extraction.corrections.entries import Step, after_entry, after_waiting_entry
-from cinnabar.extraction.corrections.history import ValueHistory, histories_of
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.revising import guesses_of
+from cinnabar.extraction.corrections.revising import first_values, guesses_of
 from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import is_locked
-from cinnabar.schemas.errors import InUse, NotAccepted, NotStored, Refused, RunError, UsageError
+from cinnabar.schemas.errors import CinnabarError, InUse, NotAccepted, NotStored, Refused, RunError, UsageError
 
 # How often a commit is followed by a look for what others left to it.
 _LOOKS = 8
@@ -34,18 +33,19 @@ class Corrector:
     """Corrects the records of an output folder; threads may share it.
 
     It works while another process runs an extraction into the folder: that run commits the corrections. With `behind`
-    a thread of its own commits them within seconds, and calls return once they are durable; `close` ends it.
+    calls return once they are durable, and the caller commits them by `commit`, so that nobody waits for that.
     """
 
     def __init__(self, out: Path, behind: bool = False) -> None:
         self._out = out.absolute()
         self._mutex = threading.RLock()
-        self._committer = Committer(self._out) if behind else None
+        self._behind = behind
 
-    def close(self) -> None:
-        """Commits what waits, and ends the thread that does."""
-        if self._committer is not None:
-            self._committer.close()
+    def commit(self) -> None:
+        """Commits what waits, unless a run holds the folder; what cannot be committed now waits on."""
+        with contextlib.suppress(CinnabarError, OSError):
+            if journal.waiting(self._out) and not is_locked(self._out):
+                open_folder(self._out).close()
 
     def state(self, document: str, schema_name: str) -> Reviewed:
         """Returns the present record of this document (its digest), with corrections that still wait for their commit.
@@ -53,10 +53,6 @@ class Corrector:
         Raises UsageError if the folder has no outcome of the document under this schema.
         """
         return _reviewed(self._state(document, schema_name))
-
-    def history(self, document: str, schema_name: str) -> list[ValueHistory]:
-        """Returns the history of each place of a document that a correction names. Raises as `state`."""
-        return histories_of(self._state(document, schema_name))
 
     def correct(
         self, document: str, schema_name: str, changes: Sequence[Change], who: str, content: Document | None = None
@@ -143,11 +139,8 @@ class Corrector:
 
     def _commit(self, step: Step) -> Reviewed:
         """Commits and publishes what waits if no run holds the folder; else that run does it."""
-        if self._committer is not None:
-            self._committer.wake()
-            return _reviewed(step.after, step.before)
         # Who finds the folder locked by another correction leaves it to that one, which looks again when it is done.
-        for _ in range(_LOOKS):
+        for _ in range(0 if self._behind else _LOOKS):
             if not journal.waiting(self._out, step.entry) or is_locked(self._out):
                 break
             try:
@@ -186,4 +179,5 @@ def _reviewed(state: CorrectedState, before: CorrectedState | None = None) -> Re
         guesses_of(state),
         now,
         {pointer: pair for pointer, pair in moved.items() if pair[0] != pair[1]},
+        first_values(state),
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from cinnabar.extraction.corrections.carrying import Carried, carried
 from cinnabar.extraction.corrections.changes import Correction, concerned, counting_of
 from cinnabar.extraction.corrections.stored import Base, CorrectedState
-from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, RecordInWork, Unit, text_at
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import CODE as CHECK_FAILED
@@ -22,7 +22,7 @@ from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, LIST_INCOMPLE
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
-from cinnabar.schemas.automata.canonical import json_text
+from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import NotAccepted, RunError
 from cinnabar.schemas.pointers import lies_within
@@ -208,6 +208,21 @@ def guesses_of(state: CorrectedState) -> frozenset[str]:
     # Of a record in quarantine only the reasons tell what was guessed.
     guessed = base.pointers if base.code in _GUESSED else ()
     return frozenset(pointer for pointer in guessed if not is_settled(record, pointer))
+
+
+def first_values(state: CorrectedState) -> dict[str, tuple[str | None, float | None]]:
+    """Returns the model's value of each place that a correction names, as JSON text, with its confidence.
+
+    The value is None if the model left the place out, the confidence where it is not known.
+    """
+    base, pointers = state.outcome, {one.pointer for one in state.corrections if one.pointer}
+    if base is None or not pointers:
+        return {}
+    sure = {leaf.pointer: leaf.confidence for leaf in base.record.leaves if leaf.origin != HUMAN}
+    # Of a record in quarantine no confidence is stored.
+    known = {} if base.status == "quarantined" else {**base.record.lists, **sure}
+    record = parse(base.record.text)
+    return {pointer: (text_at(record, pointer), known.get(pointer)) for pointer in sorted(pointers)}
 
 
 def judged_again(outcome: Outcome, base: Base, rules: Rules) -> Outcome:

@@ -50,7 +50,7 @@ function App() {
     () => { api.forgetStates(); list.reload(); changes.renew(); },
     () => { if (changes.lost) changes.again(); },
   );
-  const claims = useClaims(at, facets, say);
+  const claims = useClaims(at, facets);
   useLayoutEffect(() => setDraft(null), [at]);
   useLayoutEffect(() => changes.looking(field.editing || draft !== null), [at, field.active, field.editing, draft]);
   const open = (wanted) => {
@@ -105,7 +105,7 @@ function App() {
           ${current && html`<span class="sum">${changes.saving > 0 ? html`<span class="quiet" role="status">Saving …</span>` : current.confidence === null ? "" : html`<span class=${`conf ${sureness({ confidence: current.confidence, origin: current.marks.reviewed ? "human" : "" }).level}`}>${current.marks.reviewed ? "✓ reviewed" : `least sure ${Math.floor(current.confidence * 100)}%`}</span>`}</span>
             <button type="button" onClick=${() => setPanel("history")}>History</button>
             ${mayCorrect(facets) && html`<button type="button" onClick=${() => act("steps")}>Steps</button>`}`}</div>
-        ${current && html`<${Claimed} claims=${claims} facets=${facets} />`}
+        ${current && html`<${Claimed} claims=${claims} />`}
         ${current && html`<${Notices} state=${current} pending=${pending} lost=${changes.lost} again=${changes.again} overtaken=${changes.overtaken} takeMine=${changes.takeMine} takeTheirs=${changes.takeTheirs} undo=${() => act("undo")} errors=${errors} stops=${stops} focusOn=${field.focusOn} />`}
         <div class="fields" tabindex="-1">${tree && html`<${Record} tree=${tree} page=${page} />`}</div>
         ${current && mayCorrect(facets) && html`<footer><button type="button" class="primary" disabled=${current.record === null} onClick=${() => act("done")}>Accept all, next <kbd>A</kbd></button>
@@ -116,7 +116,7 @@ function App() {
     ${panel === "help" && html`<${Help} close=${() => setPanel(null)} />`}
     ${panel === "improve" && html`<${Improve} facets=${facets} schema=${at?.schema} close=${() => setPanel(null)} />`}
     ${panel === "audit" && html`<${Audit} close=${() => setPanel(null)} say=${say} changed=${() => { api.forgetStates(); list.reload(); changes.renew(); }} />`}
-    ${panel === "history" && at && current && html`<${History} at=${at} state=${current} facets=${facets} stops=${stops} close=${() => setPanel(null)} say=${say} renew=${() => { api.forgetState(at); list.reload(); changes.renew(); }} />`}
+    ${panel === "history" && current && html`<${History} state=${current} stops=${stops} close=${() => setPanel(null)} />`}
     ${panel === "steps" && at && html`<${Steps} at=${at} close=${() => setPanel(null)} />`}
     <${Toast} toast=${toast} />
   </div>`;

@@ -43,7 +43,7 @@ function Verdict({ place, verdict, set }) {
 }
 
 export function Audit({ close, say, changed }) {
-  const [told, setTold] = useState(null);
+  const [left, setLeft] = useState(null);
   const [work, setWork] = useState(null);
   const [content, setContent] = useState(null);
   const [verdicts, setVerdicts] = useState({});
@@ -53,10 +53,10 @@ export function Audit({ close, say, changed }) {
   const load = async () => {
     try {
       setProblem("");
-      const [figures, { next, left }] = await Promise.all([api.get("/api/audit"), api.get("/api/audit/next")]);
+      const { next, left } = await api.get("/api/audit");
       const found = next && (await api.get("/api/audit/document", next));
       if (!alive.current) return;
-      setTold({ ...figures, mine: left });
+      setLeft(left);
       setVerdicts({});
       setContent(null);
       setWork(found && { at: next, found });
@@ -67,9 +67,7 @@ export function Audit({ close, say, changed }) {
   };
   useEffect(() => {
     load();
-    // A verdict counts in the figure once it is committed, seconds later; others judge, too.
-    const timer = setInterval(() => api.get("/api/audit").then((figures) => setTold((before) => before && { ...before, ...figures }), () => {}), 3000);
-    return () => { alive.current = false; clearInterval(timer); };
+    return () => { alive.current = false; };
   }, []);
   const places = work ? placesOf(work.found) : [];
   const open = places.filter((place) => !verdicts[place.pointer] || verdicts[place.pointer].problem);
@@ -82,10 +80,8 @@ export function Audit({ close, say, changed }) {
   };
   return html`<${Panel} title="Second reader" close=${close} wide=${true}>
     ${problem && html`<p class="error" role="alert">${problem}</p>`}
-    ${(told?.figures || []).slice(0, 6).map((one) => html`<p class="figure"><strong>${one.schema_name}</strong> <span class="quiet">${one.run_id}</span> ${one.sentence}</p>`)}
-    ${told && !told.figures.length && html`<p>No run has marked documents for a second reader. <code>cinnabar extract --audit 5%</code> marks a share of them at random.</p>`}
-    ${told?.figures.length > 0 && !work && html`<p role="status">Nothing is left for you to audit${told.left > 0 ? `; ${told.left} marked documents are for others, who have not corrected them` : ""}.</p>`}
-    ${work && html`<p role="status">${told.mine === 1 ? "1 document" : `${told.mine} documents`} to go. Compare each value with <bdi>${work.found.path.split("/").at(-1)}</bdi>.</p>
+    ${left !== null && !work && html`<p role="status">${left ? "Others have what is left for you to audit open." : "Nothing is left for you to audit."} <code>cinnabar extract --audit 5%</code> marks a share of the documents of a run at random, and the report of the run tells how many values are right.</p>`}
+    ${work && html`<p role="status">${left === 1 ? "1 document" : `${left} documents`} to go. Compare each value with <bdi>${work.found.path.split("/").at(-1)}</bdi>.</p>
       <div class="audit"><div class="paper"><${Viewer} at=${work.at} content=${content} marks=${[]} active=${null} choose=${nothing} pick=${nothing} picking=${false} zoom=${1} /></div>
       <div class="verdicts">${places.map((place) => html`<${Verdict} key=${place.pointer} place=${place} verdict=${verdicts[place.pointer]} set=${set(place.pointer)} />`)}
         <div class="ask"><button type="button" onClick=${() => setVerdicts((before) => ({ ...Object.fromEntries(places.map((place) => [place.pointer, { right: true }])), ...before }))}>The others are right</button>

@@ -1,9 +1,7 @@
-// The history of a document's values, and what only an owner does to it.
+// The history of a document's values: what the model read, and who changed it to what, when.
 
-import { html, useEffect, useState } from "./vendor/preact-htm.mjs";
-import * as api from "./api.js";
+import { html } from "./vendor/preact-htm.mjs";
 import { Panel } from "./panels.js";
-import { isOwner } from "./team.js";
 import { shown, titleAt } from "./values.js";
 
 const DID = { value: "said", absent: "said that it is not there", accept: "accepted", list: "gave the rows", other_kind: "said that it is not of this kind", audit: "audited" };
@@ -16,22 +14,15 @@ function Step({ step }) {
     ${step.undone && html`<span> (taken back by <bdi>${step.undone_by || "somebody"}</bdi>, ${when(step.undone)})</span>`}</li>`;
 }
 
-export function History({ at, state, facets, stops, close, say, renew }) {
-  const [places, setPlaces] = useState(null);
-  const [problem, setProblem] = useState("");
-  useEffect(() => { api.get("/api/history", at).then((found) => setPlaces(found.places), (error) => setProblem(error.message)); }, []);
-  const ask = (path, question, told) => {
-    if (!confirm(question)) return;
-    api.post(path, at).then(() => { say(told); close(); renew(); }, (error) => setProblem(error.message));
-  };
+export function History({ state, stops, close }) {
+  const places = [...new Set(state.corrections.map((one) => one.pointer))].sort();
   return html`<${Panel} title="History" close=${close} wide=${true}>
-    ${problem && html`<p class="error" role="alert">${problem}</p>`}
-    ${places?.length === 0 && html`<p>Nobody has looked at a value of this document yet.</p>`}
-    ${(places || []).map((place) => html`<section class="history"><h3>${place.pointer ? titleAt(stops, place.pointer) : "The whole record"}</h3>
-      ${place.pointer && html`<p class="quiet">The model read <bdi>${cut(place.first)}</bdi>${place.confidence === null ? "" : `, ${Math.floor(place.confidence * 100)}% sure`}.</p>`}
-      <ol>${place.steps.map((step) => html`<${Step} step=${step} />`)}</ol></section>`)}
-    ${isOwner(facets) && html`<div class="ask">
-      ${state.outcome === "quarantined" && html`<button type="button" onClick=${() => ask("/api/release", "Write the record of this document as it is?", "Released.")}>Release from quarantine</button>`}
-      <button type="button" onClick=${() => ask("/api/forget", "Remove all that is stored of this document? This cannot be taken back.", "Forgotten.")}>Forget this document</button></div>`}
+    ${places.length === 0 && html`<p>Nobody has looked at a value of this document yet.</p>`}
+    ${places.map((pointer) => {
+      const [first, sure] = state.first[pointer] || [];
+      return html`<section class="history" key=${pointer}><h3>${pointer ? titleAt(stops, pointer) : "The whole record"}</h3>
+      ${first !== undefined && html`<p class="quiet">The model read <bdi>${cut(first)}</bdi>${sure === null ? "" : `, ${Math.floor(sure * 100)}% sure`}.</p>`}
+      <ol>${state.corrections.filter((one) => one.pointer === pointer).map((step) => html`<${Step} key=${step.identity} step=${step} />`)}</ol></section>`;
+    })}
   <//>`;
 }

@@ -11,9 +11,9 @@ const keyOf = (document, schema) => `${schema}\n${document}`;
 export const mayCorrect = (facets) => facets?.role !== "reader";
 export const isOwner = (facets) => facets?.role === "owner";
 
-// Claims the document that is looked at, renews that while it is, and releases it when the page is left. Returns who has
+// Claims the document that is looked at, and renews that while it is. Returns who has
 // it, if that is somebody else, and the name of the holder of each row.
-export function useClaims(at, facets, say) {
+export function useClaims(at, facets) {
   const [holder, setHolder] = useState(null);
   const claims = useMemo(() => new Map((facets?.claims || []).map((one) => [keyOf(one.document, one.schema), one.who])), [facets?.claims]);
   const together = Boolean(facets) && !facets.alone && mayCorrect(facets);
@@ -26,20 +26,12 @@ export function useClaims(at, facets, say) {
     const timer = setInterval(claim, RENEW);
     return () => clearInterval(timer);
   }, [at, together]);
-  useEffect(() => {
-    if (!together) return undefined;
-    const leave = () => api.post("/api/leave", { tab: TAB }).catch(() => {});
-    addEventListener("pagehide", leave);
-    return () => removeEventListener("pagehide", leave);
-  }, [together]);
-  const free = () => api.post("/api/free", at).then(() => api.post("/api/claim", { ...at, tab: TAB })).then(({ held }) => setHolder(held), (error) => say(error.message, "bad"));
-  return { holder, free, of: (row) => claims.get(keyOf(row.document, row.schema_name)) };
+  return { holder, of: (row) => claims.get(keyOf(row.document, row.schema_name)) };
 }
 
-export function Claimed({ claims, facets }) {
+export function Claimed({ claims }) {
   if (!claims.holder) return null;
-  return html`<div class="notice claimed" role="status"><strong><bdi>${claims.holder}</bdi> has this document open.</strong> You can look at it; what you change all the same is kept, and told if both change one value.
-    ${isOwner(facets) && html` <button type="button" class="small" onClick=${claims.free}>Release it</button>`}</div>`;
+  return html`<div class="notice claimed" role="status"><strong><bdi>${claims.holder}</bdi> has this document open.</strong> You can look at it; what you change all the same is kept, and told if both change one value.</div>`;
 }
 
 // The sentences on why the document waits for a person.

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
-from cinnabar.extraction.corrections.history import ValueHistory
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.people.reviewing.blocks import block_text, blocks_of
@@ -28,8 +27,7 @@ from cinnabar.extraction.people.reviewing.listing import (
     SortedList,
 )
 from cinnabar.extraction.people.reviewing.picking import picked_values
-from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json
-from cinnabar.extraction.people.reviewing.stopping import why_stopped
+from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas.automata.canonical import json_text, parse
@@ -56,7 +54,7 @@ class AskedChange:
 
     action: str
     pointer: str
-    seen: str | None
+    seen: str
     after: str | None = None
     spans: Sequence[tuple[int, int]] = ()
 
@@ -64,15 +62,15 @@ class AskedChange:
 class Review:
     """An output folder under review. Threads may share it. A context manager.
 
-    `who` is the name that corrections carry. For a `team` they are committed behind the answers (`Corrector`). Raises
-    UsageError if the folder holds no results.
+    `who` is the name that corrections carry. For a `team` they are committed within seconds, behind the answers.
+    Raises UsageError if the folder holds no results.
     """
 
     def __init__(self, out: Path, who: str, settings: ParserSettings = DEFAULT, team: bool = False) -> None:
         self.out, self.who = out, who
         self._listing = Listing(out)
         self._contents = Contents(out, settings)
-        self._corrector = Corrector(out, behind=team)
+        self._team, self._corrector = team, Corrector(out, behind=team)
         self._forms: dict[str, dict[str, Any]] = {}
         self._states: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -93,7 +91,8 @@ class Review:
         """Ends the processes and threads of the review."""
         self._ended.set()
         self._refreshing.join()
-        self._corrector.close()
+        if self._team:
+            self._corrector.commit()
         self._contents.close()
         self._listing.close()
 
@@ -165,30 +164,15 @@ class Review:
         row = self._listing.row(document, schema)
         content = self._document(row) if any(one.spans for one in asked) else None
         changes = [self._change(row, one, content) for one in asked]
+        return self.apply(document, schema, changes, who, content)
+
+    def apply(
+        self, document: str, schema: str, changes: Sequence[Change], who: str = "", content: Document | None = None
+    ) -> dict[str, Any]:
+        """Applies changes in their stored form, as `correct` does; `content` is the document behind their spans."""
+        row = self._listing.row(document, schema)
         with self._forgetting_if_overtaken(row):
             return self._after(row, self._corrector.correct(document, schema, changes, who or self.who, content))
-
-    def judge(self, document: str, schema: str, asked: Sequence[AskedChange], who: str) -> None:
-        """Applies the corrections of a second reader together with their verdict. Raises the errors of `correct`."""
-        row = self._listing.row(document, schema)
-        changes = [Change(Action(one.action), one.pointer, one.after, (), one.seen) for one in asked]
-        with self._forgetting_if_overtaken(row):
-            self._after(row, self._corrector.correct(document, schema, changes, who))
-
-    def history(self, document: str, schema: str) -> list[ValueHistory]:
-        """Returns the history of each value of a document that a person looked at."""
-        row = self._listing.row(document, schema)
-        return self._corrector.history(document, schema) if row["opened"] else []
-
-    def has(self, document: str, schema: str) -> bool:
-        """Returns whether the folder has this document under this schema. Raises UsageError if not."""
-        return bool(self._listing.row(document, schema))
-
-    def forgotten(self, document: str, schema: str) -> None:
-        """Drops what is kept of a document that was forgotten or released, and reads the folder again."""
-        with self._lock:
-            self._states.pop((document, schema), None)
-        self._listing.refresh()
 
     def undo(
         self, document: str, schema: str, identities: Sequence[str] | None, seen: str, who: str = ""
@@ -263,6 +247,7 @@ class Review:
             "guesses": [] if reviewed is None else sorted(reviewed.guesses),
             "seen": {} if reviewed is None else dict(reviewed.seen),
             "marks": _marks_json(_marks(made)),
+            "first": {} if reviewed is None else dict(reviewed.first),
         }
         return state | {"why": why_stopped(state)}
 
@@ -295,15 +280,17 @@ class Review:
         return {place: _marks(made) for place, made in by_document.items()}
 
     def _refresh(self) -> None:
-        rest = _REFRESH
-        while not self._ended.wait(rest):
+        quiet_until = 0.0
+        while not self._ended.wait(_REFRESH):
+            if self._team:
+                self._corrector.commit()
             begun = time.monotonic()
-            if self._listing.refresh():
+            if begun >= quiet_until and self._listing.refresh():
                 self._listing.mark(self._stored_marks())
                 with self._lock:
                     self._states.clear()
-            # A large folder is not read again all the time while people correct it.
-            rest = max(_REFRESH, _RESTS * (time.monotonic() - begun))
+                # A large folder is not read again all the time while people correct it.
+                quiet_until = time.monotonic() + _RESTS * (time.monotonic() - begun)
 
 
 def _spans_of(document: Document, asked: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
@@ -344,4 +331,5 @@ def _correction(one: Correction) -> dict[str, Any]:
         "who": one.who,
         "made": one.made.isoformat(),
         "undone": None if one.undone is None else one.undone.isoformat(),
+        "undone_by": one.undone_by,
     }

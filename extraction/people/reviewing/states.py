@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from cinnabar.extraction.people.reviewing.listing import DOUBTFUL
+from cinnabar.extraction.run.report.report_page import MEANINGS
 from cinnabar.extraction.store.records import LeafRow, Record
+from cinnabar.schemas.wording import counted
 
 
 def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
@@ -52,3 +55,23 @@ def held_leaves_json(record: Record, missing: Collection[str]) -> list[dict[str,
         else {**leaf, "confidence": None}
         for leaf in leaves_json(record)
     ]
+
+
+def why_stopped(state: Mapping[str, Any]) -> list[str]:
+    """Returns the reasons why a state of `Review.state` needs a look, the gravest first; none after a review."""
+    if state["marks"]["reviewed"]:
+        return []
+    found = []
+    if state["outcome"] == "quarantined":
+        found.append(f"Held back: {MEANINGS.get(state['code'], state['code'].replace('_', ' ') + '.')}")
+    if failed := state["failed"]:
+        found.append(f"It fails {counted(len(failed), 'check')}: {', '.join(failed[:3])}{', …' * (len(failed) > 3)}.")
+    for leaf in state["leaves"]:
+        if (length := leaf.get("length")) and length["disagrees"]:
+            found.append(f"The list {leaf['pointer']} looks incomplete: {length['sentence']}")
+    doubted = [leaf for leaf in state["leaves"] if leaf["confidence"] is not None and leaf["confidence"] < DOUBTFUL]
+    if doubted:
+        least = min(doubted, key=lambda leaf: leaf["confidence"])
+        more = f" ({counted(len(doubted), 'place')} below {DOUBTFUL:.0%})" if len(doubted) > 1 else ""
+        found.append(f"The least sure is {least['pointer'] or '/'} with {int(least['confidence'] * 100)}%{more}.")
+    return found

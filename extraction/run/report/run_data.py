@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from cinnabar.extraction.run.report.audit import AuditFigure, audit_figures, audit_runs
+from cinnabar.extraction.run.report.audit import AuditFigure, audit_figure
 from cinnabar.extraction.run.report.drift import (
     LEAST_DISTANCE,
     LEAST_SHARE,
@@ -139,7 +139,8 @@ def gather_run(out: Path, run_id: str, stages: Mapping[str, float]) -> RunData:
     out = out.absolute()
     committed = manifests.read_live(out)
     with connect(out, views=("runs", "outcomes", "records", "documents", "corrections")) as connection:
-        return _Gathering(connection, run_id, files_as_table(out, committed, "fields")).data(stages)
+        data = _Gathering(connection, run_id, files_as_table(out, committed, "fields")).data(stages)
+        return replace(data, audit=audit_figure(connection, out, run_id, data.schema_name))
 
 
 class _Gathering:
@@ -224,13 +225,7 @@ class _Gathering:
             stages=stages,
             empty=self._empty(),
             incomplete=self._incomplete(),
-            audit=self._audit(),
         )
-
-    def _audit(self) -> AuditFigure | None:
-        share = audit_runs(self._connection).get(self._run)
-        figures = audit_figures(self._connection, {self._run: share}) if share else []
-        return next((one for one in figures if one.schema_name == self._schema), None)
 
     def _outcomes(self) -> tuple[dict[str, int], dict[str, int]]:
         outcomes: dict[str, int] = {}

@@ -14,7 +14,7 @@ from reviewed_folder import written
 
 from cinnabar.extraction.people.reviewing.auditing import Auditing, Judged
 from cinnabar.extraction.people.reviewing.review import AskedChange, Review
-from cinnabar.extraction.run.report.audit import audit_runs, marked_documents
+from cinnabar.extraction.run.report.audit import audit_figure, drawn_documents
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.reading import connect, query
 from cinnabar.schemas.errors import Overtaken, UsageError
@@ -32,10 +32,15 @@ def audited(marked: Path, tmp_path: Path) -> Iterator[tuple[Review, Auditing]]:
         yield review, Auditing(review)
 
 
-def drawn(out: Path, share: float | None = None) -> list[str]:
+def drawn(out: Path) -> list[str]:
     with connect(out, views=("runs", "outcomes")) as connection:
-        runs = audit_runs(connection)
-        return [row[1] for row in marked_documents(connection, {run: share or own for run, own in runs.items()})]
+        return [document for document, _ in drawn_documents(connection)]
+
+
+def figure_of(out: Path) -> Any:
+    (run_id,) = query(out, "SELECT run_id FROM runs WHERE arguments ->> 'audit' IS NOT NULL ORDER BY run_id").rows[0]
+    with connect(out, views=("runs", "outcomes")) as connection:
+        return audit_figure(connection, out, run_id, "parcel")
 
 
 def verdicts(shown: dict[str, Any], **wrong: str | None) -> list[Judged]:
@@ -50,16 +55,12 @@ def settle(review: Review) -> None:
     review._listing.refresh()
 
 
-def test_the_draw_is_the_same_each_time_and_a_larger_one_has_the_smaller(tmp_path: Path) -> None:
-    out = written(tmp_path, 60, audit="30%")
-    some = drawn(out)
-    assert some == drawn(out) and 5 < len(some) < 35
-    assert drawn(out, 0.6)[: len(some)] == some and len(drawn(out, 1.0)) == 60
-
-
-def test_another_run_over_the_same_documents_draws_others(tmp_path: Path) -> None:
-    first, second = (drawn(written(tmp_path / name, 40, audit="50%")) for name in "ab")
-    assert first != second
+def test_the_draw_is_the_same_each_time_and_each_run_draws_anew(tmp_path: Path) -> None:
+    first = drawn(written(tmp_path, 40, audit="50%"))
+    assert first == drawn(tmp_path / "out") and 5 < len(first) < 35
+    second = drawn(written(tmp_path, 40, audit="50%", engine="f" * 16))
+    assert first != second and figure_of(tmp_path / "out").marked == len(first), "each figure is that of its run"
+    assert drawn(written(tmp_path, 40, engine="e" * 16)) == [], "read again by a run without an audit"
 
 
 def test_the_second_reader_sees_no_trace_of_a_correction_or_of_confidence(
@@ -83,7 +84,7 @@ def test_who_corrected_a_document_is_not_its_second_reader(audited: tuple[Review
     settle(review)
     assert auditing.following("Bob")["next"] != at and auditing.following("Bob")["left"] == 5
     assert auditing.following("Ada")["next"] == at
-    assert auditing.following("Bob", alone=True)["next"] == at
+    assert auditing.following("")["next"] == at, "who is alone"
 
 
 def test_a_claimed_document_is_left_to_its_holder(audited: tuple[Review, Auditing]) -> None:
@@ -103,15 +104,15 @@ def test_a_verdict_is_stored_with_its_corrections_and_counts_once(audited: tuple
     with pytest.raises(UsageError, match="audited meanwhile"):
         auditing.judge(**at, seen=shown["seen"], judged=judged, who="Eve")
     settle(review)
-    assert auditing.following("Ada")["left"] == 5 and auditing.overview()["left"] == 5
+    assert auditing.following("Ada")["left"] == 5
     rows = query(review.out, "SELECT action, pointer, who, after FROM corrections ORDER BY identity").rows
     assert [row[:3] for row in rows] == [("value", "/parcels", "Ada"), ("audit", "", "Ada")]
     verdict = json.loads(rows[-1][3])
     # Of 14 places five are rightly empty, and two are wrong.
     assert (verdict["right"], [one["pointer"] for one in verdict["wrong"]]) == (7, ["/parcels", "/lines"])
-    (figure,) = auditing.overview()["figures"]
-    assert (figure["audited"], figure["values"], figure["right"], figure["written"]) == (1, 9, 7, 6)
-    assert "audit of 1 document, 9 values" in figure["sentence"]
+    figure = figure_of(review.out)
+    assert (figure.audited, figure.values, figure.written) == (1, 9, 6) and figure.low < 7 / 9 < figure.high
+    assert "audit of 1 document, 9 values" in figure.sentence
 
 
 def test_a_document_that_is_right_is_reviewed_thereby(audited: tuple[Review, Auditing]) -> None:
@@ -122,7 +123,7 @@ def test_a_document_that_is_right_is_reviewed_thereby(audited: tuple[Review, Aud
     state = review.state(**at)
     assert state["marks"] == {"reviewed": True, "corrected": 0, "other_kind": False} and state["why"] == []
     assert {leaf["origin"] for leaf in state["leaves"] if leaf["origin"] != "list"} == {"human"}
-    assert [one.action for one in review.history(**at)[0].steps][-1] == "audit"
+    assert state["corrections"][-1]["action"] == "audit"
 
 
 def test_a_record_that_changed_meanwhile_is_judged_again(audited: tuple[Review, Auditing]) -> None:
@@ -132,7 +133,7 @@ def test_a_record_that_changed_meanwhile_is_judged_again(audited: tuple[Review, 
     review.correct(**at, asked=[AskedChange("value", "/note", None, '"late"')])
     with pytest.raises(Overtaken):
         auditing.judge(**at, seen=shown["seen"], judged=verdicts(shown), who="Ada")
-    assert auditing.overview()["left"] == 6
+    assert auditing.following("Ada")["left"] == 6
 
 
 def test_an_audit_without_a_verdict_on_each_place_is_refused(audited: tuple[Review, Auditing]) -> None:
@@ -148,7 +149,7 @@ def test_an_audit_without_a_verdict_on_each_place_is_refused(audited: tuple[Revi
 def test_a_document_that_nobody_drew_is_not_shown(tmp_path: Path) -> None:
     with Review(written(tmp_path, 2), "Bob") as review:
         auditing = Auditing(review)
-        assert auditing.overview() == {"left": 0, "figures": []} and auditing.following("Ada")["next"] is None
+        assert auditing.following("Ada") == {"left": 0, "next": None}
         row = review.documents(review.sort(_everything()).name, 0, 1).rows[0]
         assert row is not None
         with pytest.raises(UsageError, match="not drawn"):
@@ -157,7 +158,7 @@ def test_a_document_that_nobody_drew_is_not_shown(tmp_path: Path) -> None:
 
 def test_the_report_of_the_run_has_the_figure(audited: tuple[Review, Auditing]) -> None:
     review, auditing = audited
-    (run_id,) = {one["run_id"] for one in auditing.overview()["figures"]}
+    run_id = review.state(**auditing.following("Ada")["next"])["run"]
     assert "Not audited yet: 6 of 6 written documents marked." in write_report(review.out, run_id).path.read_text()
     for _ in range(5):
         at = auditing.following("Ada")["next"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.extraction.people.reviewing.stopping import why_stopped
+from cinnabar.extraction.people.reviewing.states import why_stopped
 
 CALM: dict[str, Any] = {"marks": {"reviewed": False}, "outcome": "written", "code": "", "failed": [], "leaves": []}
 
@@ -21,13 +21,13 @@ def leaf(pointer: str, confidence: float | None, **more: Any) -> dict[str, Any]:
         ({}, []),
         (
             {"outcome": "quarantined", "code": "missing"},
-            ["Held back: the document lacks a value that the schema demands."],
+            ["Held back: The document lacks a value that the schema demands."],
         ),
         ({"outcome": "quarantined", "code": "of_tomorrow"}, ["Held back: of tomorrow."]),
         ({"failed": ["sum", "dates"]}, ["It fails 2 checks: sum, dates."]),
         (
             {"leaves": [leaf("/total", 0.434), leaf("/day", 0.7)]},
-            ["The least sure is /total with 43%, and 1 other place below 80%."],
+            ["The least sure is /total with 43% (2 places below 80%)."],
         ),
         ({"leaves": [leaf("/total", 0.9), leaf("/day", None)]}, []),
         (
