@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from itertools import chain
 from typing import Any
@@ -18,13 +18,10 @@ from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, 
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 _PAGE = 1000
-_ENDPOINTS = re.compile(r"(AWS_ENDPOINT.*|AZURE_.*ENDPOINT|GOOGLE_BASE_URL)", re.IGNORECASE)
-_CLIENT = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "15m"}
-_RETRY = {
-    "max_retries": 4,
-    "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=5), "base": 2},
-    "retry_timeout": timedelta(seconds=60),
-}
+# obstore's own limit for a whole answer is 30 s, too short for a large object. An endpoint without encryption is a
+# choice that its setting in the environment already made.
+_CLIENT = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "15m", "allow_http": True}
+_RETRY = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
 # The permissions that an answer may lack, and what gives credentials, by scheme.
 _PERMISSIONS = {
     "s3": "s3:ListBucket and s3:GetObject",
@@ -80,10 +77,9 @@ class ObjectBackend:
         """Does nothing: obstore closes its connections."""
 
     def _at(self, key: str) -> list[Any]:
-        try:
+        with suppress(FileNotFoundError):
             return [self._store.head(key)] if key else []
-        except FileNotFoundError:
-            return []
+        return []
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -123,10 +119,7 @@ def _opened(address: StoreAddress) -> Any:
     # Extra: stores.
     from obstore.store import from_url
 
-    # An endpoint without encryption is a choice that its setting already made.
-    plain = any(_ENDPOINTS.fullmatch(name) and text.startswith("http://") for name, text in os.environ.items())
-    client = _CLIENT | ({"allow_http": True} if plain else {})
-    settings: dict[str, Any] = {"client_options": client, "retry_config": _RETRY}
+    settings: dict[str, Any] = {"client_options": _CLIENT, "retry_config": _RETRY}
     if address.scheme == "s3" and "AWS_PROFILE" in os.environ:
         # boto3 is no part of the extra: only profiles need it, which may lead to a single sign-on.
         from obstore.auth.boto3 import Boto3CredentialProvider

@@ -92,7 +92,7 @@ def _asked(call: Callable[[], _T]) -> _T:
             raise
         status = getattr(getattr(error, "response", None), "status_code", 0)
         if status == 404:
-            raise FileNotFoundError from None
+            raise FileNotFoundError("no such site, user or item") from None
         if status == 403:
             raise Denied("access is denied; the application needs Files.Read.All, and Sites.Read.All") from None
         if not status or status in _TEMPORARY or status >= 500:

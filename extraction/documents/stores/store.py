@@ -56,15 +56,11 @@ class StoreItem(Elsewhere):
 
     def hashed(self) -> str:
         """Returns the SHA-256 of its bytes, which are read if they are not known. Raises the errors of `read`."""
-        if self.problem is not None:
-            raise self.problem
-        return self.digest or self.store.hashed(self.object)
+        return self.digest or self.store.hashed(self)
 
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if they cannot be read, RunError if nothing can."""
-        if self.problem is not None:
-            raise self.problem
-        return self.store.inside(self.object, self.inner) if self.inner else self.store.data(self.object)
+        return self.store.data(self)
 
 
 class Store:
@@ -78,9 +74,7 @@ class Store:
         self.address, self._opened = address, opened
         try:
             self._backend = _BACKENDS[address.scheme](address)
-        except FileNotFoundError:
-            raise UsageError(f"{address}: no such site, drive or user") from None
-        except (Denied, Refused) as error:
+        except (FileNotFoundError, Denied, Refused) as error:
             raise UsageError(f"{address}: {error}") from None
         self._memory, self._kept = StoreMemory(out), Kept()
         self._ahead = FetchAhead(self._fetched, self._backend.threads)
@@ -143,25 +137,27 @@ class Store:
                 yield from items if end < len(key) else [next(items, self._item(one))]
                 return
 
-    def hashed(self, one: StoredObject) -> str:
+    def hashed(self, item: StoreItem) -> str:
         """Returns the hash of an object, which is fetched, remembered and kept for its parser."""
-        data, version = self._taken(one)
+        if item.problem is not None:
+            raise item.problem
+        data, version = self._taken(item.object)
         digest = hashlib.sha256(data).hexdigest()
-        self._memory.remember(self._path_of(one.key), version, [("", digest)])
+        self._memory.remember(self._path_of(item.object.key), version, [("", digest)])
         return digest
 
-    def data(self, one: StoredObject) -> bytes:
-        """Returns the bytes of an object, kept ones or those that it has now."""
-        kept = self._kept.get(one.key)
-        return self._ahead.take(one)[0] if kept is None else kept
-
-    def inside(self, one: StoredObject, inner: str) -> bytes:
-        """Returns the bytes of a file or mail in an object. Raises DocumentError if it is not there any more."""
+    def data(self, item: StoreItem) -> bytes:
+        """Returns the bytes of an item, kept ones or those that it has now."""
+        if item.problem is not None:
+            raise item.problem
+        if not item.inner:
+            kept = self._kept.get(item.object.key)
+            return self._ahead.take(item.object)[0] if kept is None else kept
         with self._unpacking:
-            item = self._open(one, None).get(inner)
-            if item is None or isinstance(item, Path):
+            found = self._open(item.object, None).get(item.inner)
+            if found is None or isinstance(found, Path):
                 raise DocumentError("unreadable", "the object has changed since it was listed")
-            return item.read()
+            return found.read()
 
     def _open(self, one: StoredObject, data: bytes | None) -> dict[str, Path | Message]:
         """Returns what is in an object by the ends of the paths; one object at a time lies in a temporary file."""
@@ -170,7 +166,7 @@ class Store:
         if self._unfolded is None or self._unfolded[0] != file:
             if self._unfolded is not None:
                 self._unfolded[0].unlink(missing_ok=True)
-            file.write_bytes(self.data(one) if data is None else data)
+            file.write_bytes(self.data(self._item(one)) if data is None else data)
             found = [(str(item if isinstance(item, Path) else item.path), item) for item in self._opened(file)]
             self._unfolded = file, {path[len(str(file)) :]: item for path, item in found}
         return self._unfolded[1]
