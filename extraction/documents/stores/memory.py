@@ -22,7 +22,7 @@ Contents = Sequence[tuple[str, str]]
 _Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 _LINE = TypeAdapter(tuple[str, str, list[tuple[str, _Digest]]])
 # Entries that a crash may lose, and lines that count no more which are left in the file.
-_ENTRIES, _STALE = 200, 10_000
+_ENTRIES, _STALE = 50, 10_000
 
 
 class StoreMemory:
