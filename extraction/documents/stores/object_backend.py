@@ -121,7 +121,7 @@ def _opened(address: StoreAddress) -> Any:
 
     settings: dict[str, Any] = {"client_options": _CLIENT, "retry_config": _RETRY}
     if address.scheme == "s3" and "AWS_PROFILE" in os.environ:
-        # boto3 is no part of the extra: only profiles need it, which may lead to a single sign-on.
+        # Extra: stores; boto3 is no part of it, only profiles need it, which may lead to a single sign-on.
         from obstore.auth.boto3 import Boto3CredentialProvider
 
         settings["credential_provider"] = Boto3CredentialProvider()
