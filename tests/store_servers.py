@@ -8,6 +8,7 @@ import json
 import random
 import threading
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -269,8 +270,8 @@ def graph() -> Iterator[Graph]:
 
         def do_POST(self) -> None:
             asked = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            basic = self.headers.get("Authorization", "")
-            if asked.get("client_secret") != [SECRET] and not basic.startswith("Basic "):
+            basic = b64decode(self.headers.get("Authorization", "").removeprefix("Basic ")).decode()
+            if asked.get("client_secret") != [SECRET] and not basic.endswith(f":{SECRET}"):
                 self._json(401, {"error": "invalid_client"})
             else:
                 self._json(200, {"access_token": "t0ken", "token_type": "Bearer", "expires_in": 3600})

@@ -8,7 +8,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Self
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.inputs import Elsewhere
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
@@ -102,9 +101,6 @@ class BatchReader:
             return [kept]
         started = time.perf_counter()
         coming: dict[str, Future[_Found]] = {}
-        for item in items:
-            if isinstance(item.content, Elsewhere) and item.path not in self._late:
-                item.content.expect()
         for item in items:
             begun = self._late.pop(item.path, None)
             coming[item.path] = self.pool.submit(item.content) if begun is None else begun

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Message(Protocol):
@@ -29,34 +28,22 @@ class Message(Protocol):
         ...
 
 
-class Elsewhere(ABC):
-    """A file, or a mail in one, that lies on another machine; it is a `Message` with a name and a time of its own."""
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A file, or a mail in one, that lies on another machine: a `Message` with the name that it is parsed under.
 
+    `modified` is the time of the file's last change in seconds since 1970, None for a mail and if nobody knows.
+    """
+
+    path: str
+    name: PurePath
+    modified: float | None
     #: The path may name other bytes at another time.
-    lasting = False
+    lasting: ClassVar[bool] = False
 
-    @property
-    @abstractmethod
-    def path(self) -> str:
-        """Returns its address."""
-
-    @property
-    @abstractmethod
-    def name(self) -> PurePath:
-        """Returns the name that it is parsed under."""
-
-    @property
-    @abstractmethod
-    def modified(self) -> float | None:
-        """Returns the time of its last change in seconds since 1970, None for a mail and if nobody knows."""
-
-    @abstractmethod
-    def expect(self) -> None:
-        """Begins to fetch its bytes, which will be asked for soon."""
-
-    @abstractmethod
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if they cannot be read, RunError if nothing can."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

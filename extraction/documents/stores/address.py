@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from cinnabar.schemas.errors import UsageError
 
 _BUCKET = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-# By scheme: the form of an address for its error, and of its first part, which names the store.
+# By scheme: the form of an address for its error, and of the part that names the store.
 _FORMS = {
     "s3": ("s3://BUCKET/PREFIX", _BUCKET),
     "gs": ("gs://BUCKET/PREFIX", _BUCKET),
     "az": ("az://CONTAINER/PREFIX", _BUCKET),
-    "sftp": ("sftp://USER@HOST[:PORT]/PATH", r"[^\s:@]+@(?:\[[0-9A-Fa-f:.]+\]|[^\s:@\[\]]+)(?::\d{1,5})?"),
-    "sharepoint": ("sharepoint://SITE/DRIVE/PATH", r"[^:@]+"),
-    "onedrive": ("onedrive://USER/PATH", r"[^:\s]+"),
+    "sftp": ("sftp://USER@HOST[:PORT]/PATH", r"[^\s:@/]+@(?:\[[0-9A-Fa-f:.]+\]|[^\s:@\[\]/]+)(?::\d{1,5})?"),
+    "sharepoint": ("sharepoint://SITE/DRIVE/PATH", r"[^:@/\x00-\x1f\x7f]+/[^/\x00-\x1f\x7f]+"),
+    "onedrive": ("onedrive://USER/PATH", r"[^:/\s]+"),
 }
-_ADDRESS = re.compile(rf"({'|'.join(_FORMS)})://([^/]*)/*(.*)", re.IGNORECASE | re.DOTALL)
+_ADDRESS = re.compile(rf"({'|'.join(_FORMS)})://(.*)", re.IGNORECASE | re.DOTALL)
 _SIGNED = re.compile(r"[?&](?:sig|signature|[a-z-]*-signature|awsaccesskeyid)=", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +51,16 @@ def parse_store_address(text: str) -> StoreAddress:
     match = _ADDRESS.fullmatch(text)
     if match is None:
         raise UsageError(f"expected an address like {', '.join(form for form, _ in _FORMS.values())}")
-    scheme, place, key = match[1].lower(), match[2], match[3].rstrip("/")
-    form, pattern = _FORMS[scheme]
-    user = place.rpartition("@")[0]
-    if ":" in user or (user and scheme not in ("sftp", "onedrive")) or _SIGNED.search(key):
+    scheme, rest = match[1].lower(), match[2]
+    form, place = _FORMS[scheme]
+    user = rest.partition("/")[0].rpartition("@")[0]
+    if ":" in user or (user and scheme not in ("sftp", "onedrive")) or _SIGNED.search(rest):
         advice = "an address may not hold a password, key or signature: they come from the environment (docs/stores.md)"
         raise UsageError(f"{scheme}://…: expected {form}; {advice}")
-    if re.fullmatch(pattern, place) is None or _CONTROL.search(place):
-        raise UsageError(f"expected {form}, got {scheme}://{place}/…")
-    if scheme == "sharepoint":
-        drive, _, key = key.partition("/")
-        if not drive:
-            raise UsageError(f"expected {form}, got no drive in {scheme}://{place}")
-        place = f"{place}/{drive}"
-    if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
-        raise UsageError(f"expected {form} without empty parts, . and .. in it, got {scheme}://{place}/{key}")
-    return StoreAddress(scheme, place, key)
+    parts = re.fullmatch(rf"({place})(?:/+(.*))?", rest, re.DOTALL)
+    key = (parts[2] or "").rstrip("/") if parts else ""
+    if parts is None or (key and not {"", ".", ".."}.isdisjoint(key.split("/"))):
+        # What is no address of a store may hold a password in any place.
+        shown = f"{scheme}://{rest}" if parts else f"another form of {scheme}://"
+        raise UsageError(f"expected {form} without empty parts, . and .. in it, got {shown}")
+    return StoreAddress(scheme, parts[1], key)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 
 from cinnabar.extraction.documents.stores.backend import StoredObject
 
@@ -28,13 +28,14 @@ class FetchAhead:
         self._fetch, self._threads = fetch, ThreadPoolExecutor(threads, thread_name_prefix="store")
         self._lock = threading.Lock()
         self._queue: deque[StoredObject] = deque()
-        self._coming: dict[str, tuple[Future[Fetched], int]] = {}
+        self._coming: dict[StoredObject, Future[Fetched]] = {}
         self._bytes = 0
 
     def expect(self, objects: Iterable[StoredObject]) -> None:
         """Begins to fetch these objects as there is room."""
         with self._lock:
-            self._queue += objects
+            known = {*self._queue, *self._coming}
+            self._queue.extend(one for one in objects if one not in known)
             self._fill()
 
     def take(self, one: StoredObject) -> Fetched:
@@ -43,16 +44,16 @@ class FetchAhead:
         Raises the errors of `fetch`.
         """
         with self._lock:
-            coming = self._coming.pop(one.key, None)
+            coming = self._coming.pop(one, None)
             if coming is None and one in self._queue:
                 self._queue.remove(one)
         if coming is None:
             return self._fetch(one)
         try:
-            return coming[0].result()
+            return coming.result()
         finally:
             with self._lock:
-                self._bytes -= coming[1]
+                self._bytes -= one.size
                 self._fill()
 
     def close(self) -> None:
@@ -63,45 +64,34 @@ class FetchAhead:
 
     def _fill(self) -> None:
         while self._queue and len(self._coming) < _OBJECTS:
-            size = self._queue[0].size
-            if self._bytes and self._bytes + size > _WAITING:
+            if self._bytes and self._bytes + self._queue[0].size > _WAITING:
                 return
             one = self._queue.popleft()
-            if one.key not in self._coming:
-                self._coming[one.key] = self._threads.submit(self._fetch, one), size
-                self._bytes += size
+            self._coming[one] = self._threads.submit(self._fetch, one)
+            self._bytes += one.size
 
 
 class Kept:
-    """Bytes by key in a file without a name, which goes with the process, up to a bound. Threads may share it."""
+    """Bytes by key on disk, up to a bound. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._file = tempfile.TemporaryFile(prefix="cinnabar-", buffering=0)  # noqa: SIM115 (closed by `close`)
-        self._places: dict[str, tuple[int, int]] = {}
-        self._end = 0
+        # The database without a name has a file without a name, which goes with the process.
+        self._data = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self._data.execute(f"PRAGMA max_page_count = {_KEPT >> 12}")
+        self._data.execute("CREATE TABLE kept (key TEXT PRIMARY KEY, data BLOB)")
 
     def keep(self, key: str, data: bytes) -> None:
         """Keeps these bytes if there is room."""
-        with self._lock:
-            if key in self._places or self._end + len(data) > _KEPT:
-                return
-            try:
-                written = os.pwrite(self._file.fileno(), data, self._end)
-            except OSError:  # a full disk: the object is fetched twice
-                return
-            if written == len(data):
-                self._places[key] = self._end, written
-                self._end += written
+        with self._lock, suppress(sqlite3.OperationalError):
+            self._data.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (key, data))
 
     def get(self, key: str) -> bytes | None:
         """Returns the bytes under this key, None if they were not kept."""
-        place = self._places.get(key)
-        return None if place is None else os.pread(self._file.fileno(), place[1], place[0])
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._places
+        with self._lock:
+            found = self._data.execute("SELECT data FROM kept WHERE key = ?", (key,)).fetchone()
+        return found and bytes(found[0])
 
     def close(self) -> None:
         """Lets go of all bytes."""
-        self._file.close()
+        self._data.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -42,27 +42,30 @@ class StoredObject:
     id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder, or a prefix; without an `id` it is one that the user named, and may be an object."""
+
+    key: str
+    id: str = ""
+
+
 class Backend(Protocol):
     """A store. Threads may share it. Its methods raise Fault, Denied, Refused, and FileNotFoundError of what is gone.
 
-    `fetch` raises DocumentError of an object that has become too large.
-
-    `threads` is how many objects may be fetched at a time. `in_order` is true of a store that lists by key, as UTF-8
+    `threads` is how many objects may be fetched at a time; `in_order` is true of a store that lists by key, as UTF-8
     sorts.
     """
 
     threads: int
     in_order: bool
 
-    def objects(self, key: str, after: str | None) -> Iterator[StoredObject]:
-        """Yields the object with this key and all below it ("" for all), page by page.
-
-        With `after` those that sort behind this key are enough.
-        """
+    def entries(self, folder: Folder, after: str) -> Iterable[StoredObject | Folder]:
+        """Yields the object with this key, and what is below it; with `after` less is enough: what sorts behind it."""
         ...
 
     def fetch(self, one: StoredObject) -> tuple[bytes, str]:
-        """Returns the bytes of an object now, and their version, "" if it is unknown."""
+        """Returns the bytes of an object now, and their version, "" if it is unknown; too many are a DocumentError."""
         ...
 
     def close(self) -> None:
@@ -72,45 +75,44 @@ class Backend(Protocol):
 
 def patiently(call: Callable[[], _T], where: str) -> _T:
     """Returns the result of a call that is tried again after faults. Raises RunError if they do not end."""
-    for wait in _WAITS:
-        try:
-            return call()
-        except Fault:
-            time.sleep(wait * random.uniform(0.5, 1.5))
-    try:
-        return call()
-    except Fault as fault:
-        raise given_up(where, fault) from None
-
-
-def listed(backend: Backend, where: str, key: str) -> Iterator[StoredObject]:
-    """Yields the objects at and below a key, each once; a listing that breaks off goes on behind its last key.
-
-    A store that does not list by key is listed from the beginning again. Raises RunError if faults do not end,
-    UsageError if the store refuses.
-    """
-    seen: set[str] = set()
-    last, in_order, faults = None, backend.in_order, 0
+    waits = iter(_WAITS)
     while True:
         try:
-            for one in backend.objects(key, last if in_order else None):
-                faults = 0
-                if one.key not in seen:
-                    # A server that breaks its promise is listed from the beginning, too.
-                    in_order = in_order and (last is None or last.encode() < one.key.encode())
-                    seen.add(one.key)
-                    last = one.key
-                    yield one
-            return
+            return call()
         except Fault as fault:
-            if faults == len(_WAITS):
-                raise given_up(where, fault) from None
-            time.sleep(_WAITS[faults] * random.uniform(0.5, 1.5))
-            faults += 1
+            _pause(waits, where, fault)
+
+
+def listed(backend: Backend, where: str, key: str) -> list[StoredObject]:
+    """Returns the objects at and below a key by their keys, each once, without hidden ones.
+
+    After a fault a listing goes on behind its last key, or begins its folder again. Raises RunError if faults do not
+    end, UsageError if the store refuses.
+    """
+    found: dict[str, StoredObject] = {}
+    waiting, waits = [Folder(key)], iter(_WAITS)
+    after, in_order = "", backend.in_order
+    while waiting:
+        folder, more = waiting[-1], []
+        try:
+            for one in backend.entries(folder, after if in_order else ""):
+                waits = iter(_WAITS)
+                # A server that breaks its promise is listed from the beginning, too.
+                in_order = in_order and after.encode() < one.key.encode()
+                after = one.key
+                if one.key == key or "/." not in f"/{one.key[len(key) :].lstrip('/')}":
+                    more += [one] if isinstance(one, Folder) else []
+                    found |= {one.key: one} if isinstance(one, StoredObject) else {}
+            waiting[-1:] = more
+        except Fault as fault:
+            _pause(waits, where, fault)
         except FileNotFoundError:
-            raise UsageError(f"{where}: no such file or folder") from None
+            if len(waiting) == 1 and not folder.id:
+                raise UsageError(f"{where}: no such file or folder") from None
+            waiting.pop()  # A folder that went while its store was listed.
         except (Denied, Refused) as error:
             raise UsageError(f"{where}: {error}") from None
+    return [found[name] for name in sorted(found)]
 
 
 def check_size(size: int) -> None:
@@ -119,6 +121,8 @@ def check_size(size: int) -> None:
         raise DocumentError("too_large", f"{size} bytes, at most {MAX_FILE} are read")
 
 
-def given_up(where: str, fault: Fault) -> RunError:
-    """Returns the error of a store whose faults do not end."""
-    return RunError(f"{where}: the store does not answer ({fault}); run the same command again")
+def _pause(waits: Iterator[float], where: str, fault: Fault) -> None:
+    """Waits before the next try. Raises RunError if there is none."""
+    if (wait := next(waits, None)) is None:
+        raise RunError(f"{where}: the store does not answer ({fault}); run the same command again") from None
+    time.sleep(wait * random.uniform(0.5, 1.5))

@@ -8,39 +8,37 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Refused, StoredObject, check_size
+from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, check_size
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 _PAGE = 1000
-_ENDPOINTS = re.compile(r"(AWS_ENDPOINT.*|AZURE_.*ENDPOINT|GOOGLE_BASE_URL)", re.IGNORECASE)
-_CLIENT = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "15m"}
-_RETRY = {
-    "max_retries": 4,
-    "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=5), "base": 2},
-    "retry_timeout": timedelta(seconds=60),
-}
-# The permissions that an answer may lack, by scheme.
+# obstore's own limit for a whole answer is 30 s, too short for a large object. An endpoint without encryption is a
+# choice that its setting in the environment already made.
+_CLIENT = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "15m", "allow_http": True}
+_RETRY = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
+# The permissions that an answer may lack, and what gives credentials, by scheme.
 _PERMISSIONS = {
     "s3": "s3:ListBucket and s3:GetObject",
     "gs": "storage.objects.list and storage.objects.get",
     "az": "the role Storage Blob Data Reader",
 }
 _ADVICE = {
-    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; AWS_SKIP_SIGNATURE=true for a public one",
-    "gs": "set GOOGLE_APPLICATION_CREDENTIALS; GOOGLE_SKIP_SIGNATURE=true for a public one",
+    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE (which needs boto3)",
+    "gs": "set GOOGLE_APPLICATION_CREDENTIALS",
     "az": "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
 }
 _STATUS, _CODE = re.compile(r"status code: (\d{3})"), re.compile(r"<Code>(\w+)</Code>")
 # Codes of a 403 that say that the credentials are wrong or old; others say what they may not do.
 _WRONG = re.compile(r"Expired|Invalid|Signature|Authentication|Skewed|Malformed")
-_NO_STORE = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+_NO_STORE = re.compile(r"NoSuchBucket|ContainerNotFound|The specified bucket does not exist")
 _METADATA = re.compile(r"169\.254\.|metadata\.google|/token\b|credential", re.IGNORECASE)
-_TEMPORARY = (408, 429)
+_INVALID = re.compile(r'Error parsing Path "(.*?)"')
 
 
 class ObjectBackend:
@@ -49,7 +47,7 @@ class ObjectBackend:
     threads = 16
 
     def __init__(self, address: StoreAddress) -> None:
-        self._address = address
+        self._scheme = address.scheme
         # Azure's folders and Amazon's directory buckets are not listed by key.
         self.in_order = address.scheme == "gs" or (address.scheme == "s3" and not address.place.endswith("--x-s3"))
         try:
@@ -58,100 +56,78 @@ class ObjectBackend:
             what = f"the settings in the environment are not usable ({type(error).__name__})"
             raise UsageError(f"{address}: {what}; {_ADVICE[address.scheme]}") from None
 
-    def objects(self, key: str, after: str | None) -> Iterator[StoredObject]:
+    def entries(self, folder: Folder, after: str) -> Iterator[StoredObject]:
         """Yields the object with this key and all below it, without markers of empty folders."""
-        try:
-            if key and after is None and (one := self._at(key)) is not None and not _is_marker(one):
-                yield one
-            for page in self._store.list(f"{key}/" if key else None, offset=after, chunk_size=_PAGE):
-                # A marker `x/` is listed as `x`, like an empty file.
-                yield from (one for one in map(_stored, page) if not _is_marker(one))
-        except Exception as error:
-            raise self._told(error) from None
+        with self._told():
+            pages = self._store.list(f"{folder.key}/" if folder.key else None, offset=after or None, chunk_size=_PAGE)
+            for meta in chain([] if after else self._at(folder.key), chain.from_iterable(pages)):
+                # A marker `x/` is listed as `x`, like an empty object; names of folders have no suffix.
+                name = meta["path"].rpartition("/")[2]
+                if meta["size"] or ("." in name and not name.endswith("_$folder$")):
+                    yield _stored(meta)
 
     def fetch(self, one: StoredObject) -> tuple[bytes, str]:
         """Returns the bytes of an object now, and their version."""
-        try:
+        with self._told():
             answer = self._store.get(one.key)
             check_size(answer.meta["size"])
             return bytes(answer.bytes()), _stored(answer.meta).version
-        except DocumentError:
-            raise
-        except Exception as error:
-            raise self._told(error) from None
 
     def close(self) -> None:
         """Does nothing: obstore closes its connections."""
 
-    def _at(self, key: str) -> StoredObject | None:
-        try:
-            return _stored(self._store.head(key))
-        except FileNotFoundError:
-            return None
+    def _at(self, key: str) -> list[Any]:
+        with suppress(FileNotFoundError):
+            return [self._store.head(key)] if key else []
+        return []
 
-    def _told(self, error: Exception) -> Exception:
-        """Returns our error for one of obstore, whose text may hold a signed URL: only its codes are told."""
-        text, scheme = str(error).partition("\n\nDebug")[0], self._address.scheme
-        status = int(found[1]) if (found := _STATUS.search(text)) else 0
-        code = found[1] if (found := _CODE.search(text)) else ""
-        said = " ".join(filter(None, (str(status or ""), code))) or "no answer"
-        if any(name in text for name in _NO_STORE):
-            return Refused("no such bucket or container")
-        if isinstance(error, FileNotFoundError):
-            return error
-        if "invalid path" in text:
-            named = found[1] if (found := re.search(r'Error parsing Path "(.*?)"', text)) else ""
-            return Refused(f"the key {named} has an empty part, . or ..; rename it, or read the folders beside it")
-        if _METADATA.search(text.partition("<")[0]) and not code:
-            return Refused(f"no credentials; {_ADVICE[scheme]}")
-        if status == 401 or (status == 403 and _WRONG.search(code)):
-            return Refused(f"the credentials are not accepted ({said}); {_ADVICE[scheme]}")
-        if status == 403:
-            return Denied(f"access is denied ({said}); needed: {_PERMISSIONS[scheme]}")
-        if 300 <= status < 500 and status not in _TEMPORARY:
-            return Refused(f"the store refuses ({said}); check region and endpoint in the environment")
-        return Fault(said)
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except DocumentError:
+            raise
+        except Exception as error:
+            raise _our_error(error, self._scheme) from None
+
+
+def _our_error(error: Exception, scheme: str) -> Exception:
+    """Returns our error for one of obstore, whose text may hold a signed URL: only its codes are told."""
+    text = str(error).partition("\n\nDebug")[0]
+    status = int(found[1]) if (found := _STATUS.search(text)) else 0
+    code = found[1] if (found := _CODE.search(text)) else ""
+    said = " ".join(filter(None, (str(status or ""), code))) or "no answer"
+    if _NO_STORE.search(text):
+        return Refused("no such bucket or container")
+    if isinstance(error, FileNotFoundError):
+        return error
+    if "invalid path" in text:
+        named = found[1] if (found := _INVALID.search(text)) else ""
+        return Refused(f"the key {named} has an empty part, . or ..; rename it, or read the folders beside it")
+    if _METADATA.search(text.partition("<")[0]) and not code:
+        return Refused(f"no credentials; {_ADVICE[scheme]}")
+    if status == 401 or (status == 403 and _WRONG.search(code)):
+        return Refused(f"the credentials are not accepted ({said}); {_ADVICE[scheme]}")
+    if status == 403:
+        return Denied(f"access is denied ({said}); needed: {_PERMISSIONS[scheme]}")
+    if 300 <= status < 500 and status not in (408, 429):
+        return Refused(f"the store refuses ({said}); check region and endpoint in the environment")
+    return Fault(said)
 
 
 def _opened(address: StoreAddress) -> Any:
     # Extra: stores.
-    from obstore.store import AzureStore, GCSStore, S3Store
+    from obstore.store import from_url
 
-    # An endpoint without encryption is a choice that its setting already made.
-    plain = any(_ENDPOINTS.fullmatch(name) and text.startswith("http://") for name, text in os.environ.items())
-    client: Any = {**_CLIENT, **({"allow_http": True} if plain else {})}
-    retry: Any = _RETRY
-    if address.scheme == "gs":
-        return GCSStore(address.place, client_options=client, retry_config=retry)
-    if address.scheme == "az":
-        return AzureStore(address.place, client_options=client, retry_config=retry)
-    return S3Store(address.place, client_options=client, retry_config=retry, **_profile(address))
-
-
-def _profile(address: StoreAddress) -> dict[str, Any]:
-    """Returns the credentials of an AWS profile by boto3, {} where obstore finds them itself."""
-    file = Path(os.environ.get("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials")).expanduser()
-    named = "AWS_PROFILE" in os.environ
-    if "AWS_ACCESS_KEY_ID" in os.environ or not (named or file.is_file()):
-        return {}
-    try:
-        # Extra: stores; boto3 is no part of it, and only profiles need it, which may lead to a single sign-on.
-        from boto3 import Session
+    settings: dict[str, Any] = {"client_options": _CLIENT, "retry_config": _RETRY}
+    if address.scheme == "s3" and "AWS_PROFILE" in os.environ:
+        # Extra: stores; boto3 is no part of it, only profiles need it, which may lead to a single sign-on.
         from obstore.auth.boto3 import Boto3CredentialProvider
-    except ImportError:
-        if not named:
-            return {}
-        raise UsageError(f"{address}: AWS_PROFILE needs the package boto3: pip install boto3") from None
-    session = Session()
-    region = {"region": session.region_name} if session.region_name else {}
-    return {"credential_provider": Boto3CredentialProvider(session), **region}
+
+        settings["credential_provider"] = Boto3CredentialProvider()
+    return from_url(address.root, **settings)
 
 
 def _stored(meta: Any) -> StoredObject:
     modified, tag = meta["last_modified"].timestamp(), meta["version"] or meta["e_tag"]
     return StoredObject(meta["path"], meta["size"], f"{tag} {meta['size']}" if tag else "", modified)
-
-
-def _is_marker(one: StoredObject) -> bool:
-    """Returns True for an empty object that stands for a folder; such names have no suffix."""
-    return not one.size and ("." not in one.key.rpartition("/")[2] or one.key.endswith("_$folder$"))

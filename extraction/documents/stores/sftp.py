@@ -10,13 +10,12 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Refused, StoredObject, check_size
-from cinnabar.extraction.documents.stores.folders import Folder, walked
+from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, check_size
 
 if TYPE_CHECKING:
     import paramiko
@@ -42,57 +41,41 @@ class SftpBackend:
         self._lock, self._own = threading.Lock(), threading.local()
         self._client: paramiko.SSHClient | None = None
 
-    def objects(self, key: str, after: str | None) -> Iterator[StoredObject]:  # noqa: ARG002 (folders have no order)
-        """Yields the file with this key, or all in the folder there."""
-        status = self._asked(lambda sftp: sftp.stat(f"/{key}"))
-        if not stat.S_ISDIR(status.st_mode or 0):
-            yield _stored(key, status)
-            return
-        top = self._asked(lambda sftp: sftp.normalize(f"/{key}"))
-        yield from walked(lambda folder: self._entries(folder, top), Folder(key), str(self._address))
+    def entries(self, folder: Folder, after: str) -> list[StoredObject | Folder]:  # noqa: ARG002 (folders have no order)
+        """Returns the file with this key, or the files and folders there; links are left out."""
+
+        def listed(sftp: paramiko.SFTPClient) -> list[StoredObject | Folder]:
+            if not folder.id and not stat.S_ISDIR((one := sftp.stat(f"/{folder.key}")).st_mode or 0):
+                return [_stored(folder.key, one)]
+            found: list[StoredObject | Folder] = []
+            for one in sftp.listdir_attr(f"/{folder.key}"):
+                key = f"{folder.key}/{one.filename}".lstrip("/")
+                if stat.S_ISDIR(one.st_mode or 0):
+                    found.append(Folder(key, "folder"))
+                elif stat.S_ISREG(one.st_mode or 0):
+                    found.append(_stored(key, one))
+            return found
+
+        return self._asked(listed)
 
     def fetch(self, one: StoredObject) -> tuple[bytes, str]:
         """Returns the bytes of a file now, and their version if nobody wrote to it meanwhile or just before."""
 
-        def read(sftp: paramiko.SFTPClient) -> tuple[bytes, Any, Any]:
+        def read(sftp: paramiko.SFTPClient) -> tuple[bytes, StoredObject, StoredObject]:
             with sftp.open(f"/{one.key}", "rb") as file:
-                before = file.stat()
-                check_size(before.st_size)
-                file.prefetch(before.st_size)
-                data = file.read()
-                return data, before, file.stat()
+                before = _stored(one.key, file.stat())
+                check_size(before.size)
+                file.prefetch(before.size)
+                return file.read(), before, _stored(one.key, file.stat())
 
-        data, before, after = self._asked(read)
-        still = _version(before) == _version(after) and len(data) == before.st_size
-        return data, _version(after) if still and after.st_mtime < time.time() - _SETTLED else ""
+        data, before, now = self._asked(read)
+        settled = before == now and len(data) == now.size and (now.modified or 0) < time.time() - _SETTLED
+        return data, now.version if settled else ""
 
     def close(self) -> None:
         """Ends the connection."""
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-                self._client = None
-
-    def _entries(self, folder: Folder, top: str) -> list[StoredObject | Folder]:
-        def listed(sftp: paramiko.SFTPClient) -> list[StoredObject | Folder]:
-            found: list[StoredObject | Folder] = []
-            for entry in sftp.listdir_attr(f"/{folder.key}"):
-                key, mode = f"{folder.key}/{entry.filename}".lstrip("/"), entry.st_mode or 0
-                if stat.S_ISDIR(mode):
-                    found.append(Folder(key))
-                elif stat.S_ISREG(mode):
-                    found.append(_stored(key, entry))
-                # A link counts if it leads to a file within the folder.
-                elif stat.S_ISLNK(mode) and sftp.normalize(f"/{key}").startswith(f"{top.rstrip('/')}/"):
-                    try:
-                        status = sftp.stat(f"/{key}")
-                    except FileNotFoundError:
-                        continue
-                    if stat.S_ISREG(status.st_mode or 0):
-                        found.append(_stored(key, status))
-            return found
-
-        return self._asked(listed)
+        if self._client is not None:
+            self._client.close()
 
     def _asked(self, call: Callable[[paramiko.SFTPClient], _T]) -> _T:
         # Extra: stores.
@@ -104,67 +87,66 @@ class SftpBackend:
             raise
         except PermissionError:
             raise Denied("access is denied; the user needs to read files and folders there") from None
+        except UnicodeDecodeError as error:
+            raise Refused(f"the name {error.object!r} is not in UTF-8; rename it on the server") from None
         except (OSError, EOFError, SSHException) as error:
             self._own.channel = None
-            raise Fault(getattr(error, "strerror", None) or type(error).__name__) from None
+            raise _fault(error) from None
 
     def _channel(self) -> paramiko.SFTPClient:
         """Returns this thread's channel; the first call, and one after a fault, opens it."""
         with self._lock:
-            transport = None if self._client is None else self._client.get_transport()
+            transport = self._client and self._client.get_transport()
             if self._client is None or transport is None or not transport.is_active():
-                self._client = self._connected()
-            own = getattr(self._own, "channel", None)
-            if own is not None and own[0] is self._client:
-                return own[1]
-            sftp = self._client.open_sftp()
-            sftp.get_channel().settimeout(_TIMEOUT)
-            self._own.channel = self._client, sftp
-            return sftp
-
-    def _connected(self) -> paramiko.SSHClient:
-        # Extra: stores.
-        import paramiko
-
-        user, _, host = self._address.place.rpartition("@")
-        name, _, port = host.rpartition(":") if not host.endswith("]") and ":" in host else (host, "", "22")
-        client = paramiko.SSHClient()
-        client.load_system_host_keys()
-        client.set_missing_host_key_policy(paramiko.RejectPolicy())
-        try:
-            if known := os.environ.get(KNOWN_HOSTS):
-                client.load_system_host_keys(known)
-            client.connect(
-                name.strip("[]"), int(port), unquote(user), os.environ.get(PASSWORD), timeout=_TIMEOUT,
-                key_filename=os.environ.get(KEY_FILE), banner_timeout=_TIMEOUT, auth_timeout=_TIMEOUT,
-            )  # fmt: skip
-        except (OSError, EOFError, paramiko.SSHException) as error:
-            client.close()
-            raise _refusal(error, name, port) from None
-        return client
+                self._client = _connected(self._address)
+            client, channel = getattr(self._own, "channel", None) or (None, None)
+            if channel is None or client is not self._client:
+                channel = self._client.open_sftp()
+                channel.get_channel().settimeout(_TIMEOUT)
+                self._own.channel = self._client, channel
+            return channel
 
 
-def _refusal(error: Exception, name: str, port: str) -> Exception:
-    """Returns our error for a connection that failed."""
+def _connected(address: StoreAddress) -> paramiko.SSHClient:
     # Extra: stores.
     import paramiko
 
-    if isinstance(error, paramiko.BadHostKeyException):
-        return Refused("the server's key is not the known one: somebody may listen; ask its owner")
-    if isinstance(error, (paramiko.AuthenticationException, paramiko.PasswordRequiredException)):
+    user, _, host = address.place.rpartition("@")
+    name, _, port = host.rpartition(":") if not host.endswith("]") and ":" in host else (host, "", "22")
+    client = paramiko.SSHClient()
+    client.load_system_host_keys()
+    client.set_missing_host_key_policy(paramiko.RejectPolicy())
+    try:
+        if known := os.environ.get(KNOWN_HOSTS):
+            client.load_system_host_keys(known)
+        client.connect(
+            name.strip("[]"), int(port), unquote(user), os.environ.get(PASSWORD), timeout=_TIMEOUT,
+            key_filename=os.environ.get(KEY_FILE), banner_timeout=_TIMEOUT, auth_timeout=_TIMEOUT,
+        )  # fmt: skip
+    except paramiko.BadHostKeyException:
+        client.close()
+        raise Refused("the server's key is not the known one: somebody may listen; ask its owner") from None
+    except (paramiko.AuthenticationException, paramiko.PasswordRequiredException):
+        client.close()
         how = f"an agent, a key in ~/.ssh or {KEY_FILE}, or a password in {PASSWORD}"
-        return Refused(f"the server did not let the user in; expected {how}")
-    if "known_hosts" in str(error):
+        raise Refused(f"the server did not let the user in; expected {how}") from None
+    except (socket.gaierror, FileNotFoundError, PermissionError) as error:
+        where = f"{name}:{port} ({error.strerror})"
+        raise Refused(f"no connection to {where}; are host, {KEY_FILE}, {KNOWN_HOSTS} right?") from None
+    except (OSError, EOFError, paramiko.SSHException) as error:
+        client.close()
+        if "known_hosts" not in str(error):
+            raise _fault(error) from None
         line = f"ssh-keyscan -p {port} {name} >> ~/.ssh/known_hosts"
-        return Refused(f"the server's key is not known; check it, and add it ({line}) or name a file by {KNOWN_HOSTS}")
-    if isinstance(error, (socket.gaierror, FileNotFoundError, PermissionError)):
-        return Refused(f"no connection to {name}:{port} ({error.strerror}); are host, {KEY_FILE}, {KNOWN_HOSTS} right?")
+        what = f"the server's key is not known; check it, and add it ({line}) or name a file by {KNOWN_HOSTS}"
+        raise Refused(what) from None
+    return client
+
+
+def _fault(error: Exception) -> Fault:
     return Fault(getattr(error, "strerror", None) or type(error).__name__)
 
 
 def _stored(key: str, status: paramiko.SFTPAttributes) -> StoredObject:
-    return StoredObject(key, status.st_size or 0, _version(status), float(status.st_mtime or 0))
-
-
-def _version(status: paramiko.SFTPAttributes) -> str:
-    return f"{status.st_mtime} {status.st_size}"
+    size, modified = status.st_size or 0, status.st_mtime or 0
+    return StoredObject(key, size, f"{modified} {size}", float(modified))

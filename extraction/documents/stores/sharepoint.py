@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.backend import Denied, Fault, Refused, StoredObject, patiently
-from cinnabar.extraction.documents.stores.folders import Folder, walked
+from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, patiently
 
 _T = TypeVar("_T")
 #: The environment variable with another root of Graph, for example that of a national cloud.
 GRAPH = "CINNABAR_GRAPH_URL"
 _NAMES = ("CLIENT_ID", "CLIENT_SECRET", "TENANT_ID")
-# The properties that name a site.
-_SITE = ("name", "displayName")
 _TEMPORARY = (408, 409, 423, 429, 509)
 
 
@@ -33,33 +30,20 @@ class SharePointBackend:
     in_order = False
 
     def __init__(self, address: StoreAddress) -> None:
-        self._address = address
         self._graph = os.environ.get(GRAPH, "https://graph.microsoft.com/v1.0").rstrip("/")
-        self._drive = self._opened()
-        drive = patiently(self._drive_id, str(address))
+        self._drive = _opened(self._graph)
+        drive = patiently(lambda: self._drive_id(address), str(address))
         self._drive.drive_id, self._drive.drive_url = drive, f"{self._graph}/drives/{drive}"
 
-    def objects(self, key: str, after: str | None) -> Iterator[StoredObject]:  # noqa: ARG002 (folders have no order)
-        """Yields the file with this key, or all in the folder there."""
-        item = self._asked(lambda: self._drive.info(quote(f"/{key}"))["item_info"])
-        if "file" in item:
-            yield _stored(key, item)
-            return
-        yield from walked(self._entries, Folder(key, item["id"]), str(self._address))
-
-    def fetch(self, one: StoredObject) -> tuple[bytes, str]:
-        """Returns the bytes of a file now, and their version if it is the one that was listed."""
-        data = self._asked(lambda: self._drive.cat_file("/", item_id=one.id))
-        now = self._asked(lambda: self._drive.info("/", item_id=one.id)["item_info"])
-        return bytes(data), one.version if _stored(one.key, now).version == one.version else ""
-
-    def close(self) -> None:
-        """Does nothing: msgraphfs closes its connections."""
-
-    def _entries(self, folder: Folder) -> list[StoredObject | Folder]:
-        items = self._asked(lambda: self._drive.ls("/", item_id=folder.id))
+    def entries(self, folder: Folder, after: str) -> list[StoredObject | Folder]:  # noqa: ARG002 (folders have no order)
+        """Returns the file with this key, or the files and folders there."""
+        if not folder.id:
+            item = _asked(lambda: self._drive.info(quote(f"/{folder.key}"))["item_info"])
+            if "file" in item:
+                return [_stored(folder.key, item)]
+            folder = Folder(folder.key, item["id"])
         found: list[StoredObject | Folder] = []
-        for item in (one["item_info"] for one in items):
+        for item in (one["item_info"] for one in _asked(lambda: self._drive.ls("/", item_id=folder.id))):
             key = f"{folder.key}/{item['name']}".lstrip("/")
             if "folder" in item:
                 found.append(Folder(key, item["id"]))
@@ -67,14 +51,22 @@ class SharePointBackend:
                 found.append(_stored(key, item))
         return found
 
-    def _drive_id(self) -> str:
-        scheme, place = self._address.scheme, self._address.place
-        if scheme == "onedrive":
-            return str(self._got(f"/users/{quote(place)}/drive")["id"])
-        site, _, drive = place.rpartition("/")
+    def fetch(self, one: StoredObject) -> tuple[bytes, str]:
+        """Returns the bytes of a file now, and their version if it is the one that was listed."""
+        data = _asked(lambda: self._drive.cat_file("/", item_id=one.id))
+        now = _asked(lambda: self._drive.info("/", item_id=one.id)["item_info"])
+        return bytes(data), one.version if _stored(one.key, now).version == one.version else ""
+
+    def close(self) -> None:
+        """Does nothing: msgraphfs closes its connections."""
+
+    def _drive_id(self, address: StoreAddress) -> str:
+        if address.scheme == "onedrive":
+            return str(self._got(f"/users/{quote(address.place)}/drive")["id"])
+        site, _, drive = address.place.partition("/")
         sites = self._got(f"/sites?search={quote(site, safe='')}").get("value", [])
-        same = (one for one in sites if site.casefold() in (str(one.get(name)).casefold() for name in _SITE))
-        ids = [one["id"] for one in same]
+        named = ((one["id"], {str(one.get(name)).casefold() for name in ("name", "displayName")}) for one in sites)
+        ids = [number for number, names in named if site.casefold() in names]
         if len(ids) != 1:
             raise Refused(f"expected one site of this name, got {len(ids)}")
         drives = {one["name"]: one["id"] for one in self._got(f"/sites/{ids[0]}/drives").get("value", [])}
@@ -83,54 +75,53 @@ class SharePointBackend:
         return str(drives[drive])
 
     def _got(self, path: str) -> Any:
-        return self._asked(lambda: self._drive.call_msgraph("GET", f"{self._graph}{path}").json())
+        return _asked(lambda: self._drive.call_msgraph("GET", f"{self._graph}{path}").json())
 
-    def _asked(self, call: Callable[[], _T]) -> _T:
-        # Extra: stores. msgraphfs depends on it.
-        from authlib.integrations.base_client import OAuthError
 
-        try:
-            return call()
-        except OAuthError as error:
-            raise Refused(f"no token for the application ({error.error})") from None
-        except Exception as error:
-            # authlib brings httpx or its successor, whose errors msgraphfs does not know.
-            if not type(error).__module__.startswith("httpx"):
-                raise
-            status = getattr(getattr(error, "response", None), "status_code", 0)
-            if not status:
-                raise Fault(type(error).__name__) from None
-            if status == 404:
-                raise FileNotFoundError from None
-            if status == 403:
-                raise Denied("access is denied; the application needs Files.Read.All, and Sites.Read.All") from None
-            if status in _TEMPORARY or status >= 500:
-                raise Fault(f"HTTP {status}") from None
-            raise Refused(f"Microsoft Graph refuses (HTTP {status})") from None
+def _asked(call: Callable[[], _T]) -> _T:
+    # Extra: stores. msgraphfs depends on it.
+    from authlib.integrations.base_client import OAuthError
 
-    def _opened(self) -> Any:
-        # Extra: stores.
-        from msgraphfs import MSGDriveFS
+    try:
+        return call()
+    except OAuthError as error:
+        raise Refused(f"no token for the application ({error.error})") from None
+    except Exception as error:
+        # authlib brings httpx or its successor, whose errors msgraphfs does not know.
+        if not type(error).__module__.startswith("httpx"):
+            raise
+        status = getattr(getattr(error, "response", None), "status_code", 0)
+        if status == 404:
+            raise FileNotFoundError("no such site, user or item") from None
+        if status == 403:
+            raise Denied("access is denied; the application needs Files.Read.All, and Sites.Read.All") from None
+        if not status or status in _TEMPORARY or status >= 500:
+            raise Fault(f"HTTP {status}" if status else type(error).__name__) from None
+        raise Refused(f"Microsoft Graph refuses (HTTP {status})") from None
 
-        # It logs answers that we report ourselves.
-        logging.getLogger("msgraphfs").addHandler(logging.NullHandler())
-        found = {name: os.environ.get(f"MSGRAPHFS_{name}") or os.environ.get(f"AZURE_{name}") for name in _NAMES}
-        if missing := [f"MSGRAPHFS_{name}" for name, text in found.items() if not text]:
-            raise Refused(f"no credentials; set {', '.join(missing)}")
-        authority = os.environ.get("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.com").rstrip("/")
-        graph = urlsplit(self._graph)
-        return MSGDriveFS(
-            drive_id="none yet",
-            skip_instance_cache=True,
-            oauth2_client_params={
-                "client_id": found["CLIENT_ID"],
-                "client_secret": found["CLIENT_SECRET"],
-                "token_endpoint": f"{authority}/{found['TENANT_ID']}/oauth2/v2.0/token",
-                "scope": f"{graph.scheme}://{graph.netloc}/.default",
-                "grant_type": "client_credentials",
-                "timeout": 60.0,
-            },
-        )
+
+def _opened(root: str) -> Any:
+    # Extra: stores.
+    from msgraphfs import MSGDriveFS
+
+    # It logs answers that we report ourselves.
+    logging.getLogger("msgraphfs").addHandler(logging.NullHandler())
+    found = {name: os.environ.get(f"MSGRAPHFS_{name}") or os.environ.get(f"AZURE_{name}") for name in _NAMES}
+    if missing := [f"MSGRAPHFS_{name}" for name, text in found.items() if not text]:
+        raise Refused(f"no credentials; set {', '.join(missing)}")
+    authority = os.environ.get("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.com").rstrip("/")
+    return MSGDriveFS(
+        drive_id="none yet",
+        skip_instance_cache=True,
+        oauth2_client_params={
+            "client_id": found["CLIENT_ID"],
+            "client_secret": found["CLIENT_SECRET"],
+            "token_endpoint": f"{authority}/{found['TENANT_ID']}/oauth2/v2.0/token",
+            "scope": f"{urlsplit(root)._replace(path='').geturl()}/.default",
+            "grant_type": "client_credentials",
+            "timeout": 60.0,
+        },
+    )
 
 
 def _stored(key: str, item: Any) -> StoredObject:

@@ -154,7 +154,7 @@ class DocumentLookup:
     def inside(self, file: Content) -> list[tuple[str, ArchiveMember | StoreItem]]:
         """Returns the files in an archive with the ends of their paths, none if the file is no archive."""
         if isinstance(file, StoreItem):
-            return [] if file.inner else [(one.inner, one) for one in file.store.items(file.object.key) if one.inner]
+            return [(one.inner, one) for one in file.store.items_of(file.object) if one.inner and not file.inner]
         if not isinstance(file, Path):
             return []
         items = gather([file], None, self._connections)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import traceback
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -154,16 +156,49 @@ def test_an_object_that_changes_after_its_listing_is_read_as_it_is_then(bucket: 
 def test_a_version_that_comes_back_is_known_only_as_the_last(bucket: Bucket, tmp_path: Path) -> None:
     for name, reads in (("A", 1), ("B", 2), ("A", 3)):
         bucket.put_at("a.txt", note(name))
-        extracted(tmp_path / "out", "s3://bucket")
+        found("s3://bucket", out=tmp_path)
         assert bucket.count["get"] == reads
 
 
 def test_a_broken_memory_costs_only_reading(bucket: Bucket, tmp_path: Path) -> None:
     bucket.put_at("a.txt", note("A"))
-    extracted(tmp_path / "out", "s3://bucket")
+    expected = found("s3://bucket")[0].digest
     for broken in (b"\x00\xff", b"[", b'["s3://bucket/a.txt","x",[["","no hash"]]]\n[1,2]\n{}', b""):
-        (tmp_path / "out" / FILE).write_bytes(broken)
-        assert extracted(tmp_path / "out", "s3://bucket").skipped == 1
+        (tmp_path / FILE).write_bytes(broken)
+        reads = bucket.count["get"]
+        assert [found("s3://bucket", out=tmp_path)[0].digest for _ in range(2)] == [expected] * 2
+        assert bucket.count["get"] == reads + 1
+
+
+@pytest.mark.parametrize("status", [400, 403])
+def test_an_error_tells_no_signature_of_a_request(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Refusing(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            self.send_header("Location", self.path)
+            self.end_headers()
+            self.wfile.write(f"<Error><Message>{self.path}</Message></Error>".encode())
+
+    with store_servers.served(Refusing) as url:
+        for name, value in (("ACCOUNT_NAME", "a"), ("ENDPOINT", url), ("SAS_TOKEN", f"sv=1&sig={SECRET}")):
+            monkeypatch.setenv(f"AZURE_STORAGE_{name}", value)
+        with pytest.raises(UsageError) as refused:
+            found("az://box")
+    assert SECRET in asked[0]
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
+
+
+def test_an_object_in_a_store_keeps_the_name_of_its_kind(bucket: Bucket) -> None:
+    bucket.put(**{"a.pdf": "%PDF-1.7 no", "m.mbox": MBOX, "p.zip": packed(x=note("X"))})
+    contents = [one.content for one in found("s3://bucket")]
+    assert [sandbox.name_of(one).suffix for one in contents] == [".pdf", ".eml", ".eml", ".txt"]
+    assert "Store " not in repr(contents)
 
 
 def test_what_is_gone_denied_empty_or_too_large_is_a_problem_of_its_own(
@@ -184,7 +219,7 @@ def test_what_is_gone_denied_empty_or_too_large_is_a_problem_of_its_own(
         "s3://bucket/gone.txt": "unreadable",
         "s3://bucket/large.txt": "too_large",
     }
-    assert bucket.count["get"] == 2
+    assert bucket.count["get"] == 3
     assert sandbox.MAX_FILE > 1000
 
 
@@ -229,9 +264,10 @@ def store_retries() -> dict[str, object]:
         ("az://box/x?sv=1&sig=abc", "may not hold a password"),
         ("s3:///x", "expected s3://BUCKET/PREFIX"),
         ("s3://bucket/a//b", "empty parts"),
-        ("sharepoint://site", "no drive"),
+        ("sharepoint://site", "expected sharepoint://SITE/DRIVE"),
         ("sftp://host/x", "expected sftp://USER@HOST"),
         ("sftp://u:secret@host/x", "may not hold a password"),
+        ("sftp://u:secret/1@host/x", "another form"),
     ],
 )
 def test_what_cannot_work_is_refused_before_the_run(bucket: Bucket, tmp_path: Path, address: str, said: str) -> None:  # noqa: ARG001

@@ -36,7 +36,7 @@ def test_a_drive_is_listed_over_pages_and_read_once(graph: Graph, tmp_path: Path
     for name in [*names, "in/.hidden", "elsewhere.txt"]:
         graph.put(name, name.encode())
     address = "sharepoint://Team/Documents/in"
-    graph.busy = 2
+    graph.busy = 1
     first = found(address, tmp_path)
     assert [one.path for one in first] == [f"sharepoint://Team/Documents/{name}" for name in names]
     assert len({one.digest for one in first}) == 5
@@ -66,3 +66,7 @@ def test_missing_and_wrong_credentials_are_told(graph: Graph, monkeypatch: pytes
     monkeypatch.delenv("AZURE_CLIENT_SECRET", raising=False)
     with pytest.raises(UsageError, match="set MSGRAPHFS_CLIENT_SECRET"):
         found("sharepoint://Team/Documents")
+    monkeypatch.setenv("MSGRAPHFS_CLIENT_SECRET", "wr0ng")
+    with pytest.raises(UsageError, match="no token for the application") as refused:
+        found("sharepoint://Team/Documents")
+    assert "wr0ng" not in str(refused.value)
