@@ -22,7 +22,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "replies": (11, "c24f8cc6286c739d"),
     "language": (13, "e782cb4dbff6d213"),
     "remote": (11, "f5f85898a680c1ba"),
-    "parsing": (11, "7432c9c64ccf4460"),
+    "parsing": (11, "92847bacfde16070"),
     "merging": (15, "146dc2d19277fc19"),
     "routing": (11, "f88b3bbfac4cfbb6"),
     "plain": (11, "61a9f2e37f1b465c"),
