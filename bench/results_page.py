@@ -22,9 +22,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Speed and size": ("rate", "volume", "cold_start", "long_texts", "long_file", "stored", "ray"),
     "Language models": ("engine", "own_model", "batches", "streams", "diffusion_gemma", "gpu"),
     "The server and servers": ("server", "clients", "hostile_requests", "remote"),
-    "People and broken runs": (
-        "review", "two_people", "corrections", "hostile_folders", "queries", "faults", "readers",
-    ),
+    "Owners, people and broken runs": ("owners", "review", "two_people", "hostile_folders", "faults", "readers"),
 }  # fmt: skip
 
 _HEAD = """\
