@@ -37,8 +37,8 @@ from cinnabar.extraction.store.stored_records import stored_of
 from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.automata.canonical import parse
 
-# Files of so many bytes are kept in memory, the last used ones: each look reads dozens, and opening one takes 3 ms.
-_SMALL, _KEPT = 1 << 17, 256
+# Files of so many bytes are kept in memory, the last used ones: each look reads hundreds; opening one takes 3 ms.
+_SMALL, _KEPT = 1 << 17, 2048
 
 #: A document under one schema: its digest and the schema's name.
 Pair = tuple[str, str]
