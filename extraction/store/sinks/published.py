@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import obstore
 import orjson
@@ -29,41 +30,43 @@ from cinnabar.schemas.automata.cache import cache_folder
 from cinnabar.schemas.errors import RunError, UsageError
 
 MANIFESTS, DATA = "manifests", "data"
+#: Seconds that files which the newest manifest does not name stay for readers, and for writers under way.
+GRACE = 86_400.0
 _FORMAT = 1
-_NAME = re.compile(rf"{MANIFESTS}/(\d{{8}})\.json")
 # Names in a manifest are followed only if Cinnabar gives such names.
 _PATH = re.compile(r"[a-z]+(/[A-Za-z0-9_]{1,61}){0,2}/[A-Za-z0-9-]+\.(json|parquet)")
 _KEY = re.compile(rf"{DATA}/([0-9a-f]{{64}})-[0-9a-f]{{8}}")
-# Seconds that files in the cache of a reader stay which the newest manifest does not name.
-_KEPT = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedFile:
-    """A file of the folder by its path (posix), the key of its object, and its bytes."""
-
-    path: str
-    key: str
-    bytes: int
-
-    @property
-    def sha256(self) -> str:
-        """Returns the digest of the content, which the key begins with."""
-        return sha256_in(self.key)
+_NAME = re.compile(rf"{MANIFESTS}/\d{{8}}\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedManifest:
-    """One state of the copy: its number, who made it (`id`, new each time), where the folder stood, and its files."""
+    """One state of the copy: its number, who made it (`id`, new each time), and where the folder stood.
+
+    `files` has the key of each file of the folder by its path (posix), `dropped` the objects that are none of these,
+    with the seconds of the epoch, in the store's time, when a manifest was the first not to name them.
+    """
 
     number: int
     id: str
     position: Position
-    files: tuple[PublishedFile, ...]
+    files: dict[str, str]
+    dropped: dict[str, float]
+
+    @property
+    def name(self) -> str:
+        """Returns its key; keys sort like numbers."""
+        return f"{MANIFESTS}/{self.number:08d}.json"
 
     def content(self) -> bytes:
         """Returns the JSON of this manifest."""
         return orjson.dumps({"format": _FORMAT, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def keys_in(store: ObjectStore, folder: str) -> list[str]:
+    """Returns the keys of our objects in a folder of the store, in order."""
+    keys = (one["path"] for some in obstore.list(store, folder) for one in some)
+    return sorted(key for key in keys if _KEY.fullmatch(key) or _NAME.fullmatch(key))
 
 
 def sha256_in(key: str) -> str:
@@ -73,44 +76,27 @@ def sha256_in(key: str) -> str:
     return match[1]
 
 
-def manifest_name(number: int) -> str:
-    """Returns the key of a manifest; keys sort like numbers."""
-    return f"{MANIFESTS}/{number:08d}.json"
-
-
-def numbers(store: ObjectStore) -> dict[int, float]:
-    """Returns the numbers of the manifests with the time of each, in seconds, in order."""
-    found = {}
-    for one in (one for some in obstore.list(store, MANIFESTS) for one in some):
-        if match := _NAME.fullmatch(one["path"]):
-            found[int(match[1])] = one["last_modified"].timestamp()
-    return dict(sorted(found.items()))
-
-
-def read_manifest(store: ObjectStore, number: int) -> PublishedManifest:
-    """Returns the manifest with this number. Raises FileNotFoundError if it has gone, RunError if it is no manifest."""
-    name = manifest_name(number)
-    data = bytes(obstore.get(store, name).bytes())
-    try:
-        content = orjson.loads(data)
-        if content.pop("format") != _FORMAT:
-            raise UsageError(f"{name}: written by another version of Cinnabar")
-        files = tuple(PublishedFile(**one) for one in content["files"])
-        for file in files:
-            sha256_in(file.key)
-            if not _PATH.fullmatch(file.path):
-                raise ValueError(f"expected a path of Cinnabar, got {file.path[:120]!r}")
-        return PublishedManifest(content["number"], content["id"], Position(**content["position"]), files)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise RunError(f"{name}: expected a manifest of Cinnabar, got something else ({error})") from error
-
-
 def newest(store: ObjectStore) -> PublishedManifest | None:
-    """Returns the manifest that counts, None if there is none yet."""
-    while there := numbers(store):
+    """Returns the manifest that counts, None if there is none yet. Raises RunError if it is no manifest of ours."""
+    while there := keys_in(store, MANIFESTS):
         with suppress(FileNotFoundError):  # swept since it was listed: there is a newer one
-            return read_manifest(store, max(there))
+            data = bytes(obstore.get(store, there[-1]).bytes())
+            try:
+                return _read(orjson.loads(data))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise RunError(f"{there[-1]}: expected a manifest of Cinnabar, got something else ({error})") from error
     return None
+
+
+def _read(content: dict[str, Any]) -> PublishedManifest:
+    if content.pop("format") != _FORMAT:
+        raise ValueError("written by another version of Cinnabar")
+    manifest = PublishedManifest(**content | {"position": Position(**content["position"])})
+    for path, key in manifest.files.items():
+        sha256_in(key)
+        if not _PATH.fullmatch(path):
+            raise ValueError(f"expected a path of Cinnabar, got {path[:120]!r}")
+    return manifest
 
 
 @contextmanager
@@ -126,40 +112,30 @@ def local_copy(address: str) -> Iterator[Path]:
         cache = (Path(temporary) if base is None else base) / "published" / named
         folder = Path(temporary) / "results"
         try:
-            manifest = newest(store)
-            if manifest is None:
+            if (manifest := newest(store)) is None:
                 raise UsageError(f"{address}: nothing is published there")
             with failures(f"{address}: could not be copied"):
-                for file in manifest.files:
-                    _link(_fetched(store, file, cache), folder / file.path)
+                for path, key in manifest.files.items():
+                    _fetch(store, key, cache / sha256_in(key), folder / path)
         except BaseError as error:
             raise RunError(f"{address}: could not be read: {told(error)}") from error
-        _prune(cache, {file.sha256 for file in manifest.files})
+        for path in cache.glob("*"):
+            with suppress(FileNotFoundError):  # another reader was faster
+                if time.time() - path.stat().st_mtime > GRACE:
+                    path.unlink()
         yield folder
 
 
-def _fetched(store: ObjectStore, file: PublishedFile, cache: Path) -> Path:
-    """Returns the file in the cache with this content."""
-    path = cache / file.sha256
-    if not path.is_file() or path.stat().st_size != file.bytes:
-        data = bytes(obstore.get(store, file.key).bytes())
-        if hashlib.sha256(data).hexdigest() != file.sha256:
-            raise RunError(f"{file.key}: its bytes are not those of its SHA-256; publish the folder elsewhere anew")
-        write_bytes(path, data)
-    return path
-
-
-def _link(path: Path, to: Path) -> None:
+def _fetch(store: ObjectStore, key: str, cached: Path, to: Path) -> None:
+    """Puts the content of an object at a path, from the cache if it is there."""
+    if not cached.is_file():
+        data = bytes(obstore.get(store, key).bytes())
+        if hashlib.sha256(data).hexdigest() != cached.name:
+            raise RunError(f"{key}: its bytes are not those of its SHA-256; publish the folder elsewhere anew")
+        write_bytes(cached, data)
+    os.utime(cached)
     to.parent.mkdir(parents=True, exist_ok=True)
     try:
-        os.link(path, to)
+        os.link(cached, to)
     except OSError:  # another file system, or one without links
-        shutil.copyfile(path, to)
-
-
-def _prune(cache: Path, named: set[str]) -> None:
-    """Removes what the manifest does not name and no reader has fetched for a day."""
-    for path in cache.iterdir():
-        with suppress(FileNotFoundError):
-            if path.name not in named and time.time() - path.stat().st_mtime > _KEPT:
-                path.unlink()
+        shutil.copyfile(cached, to)

@@ -5,43 +5,37 @@ who commits. A writer reads the newest manifest first and the folder afterwards.
 its own manifest is refused, and it begins again. So nobody undoes newer content, however late they write, and there is
 no lease to expire.
 
-Files that no manifest names go after a day. None of them can come back: a writer takes an object that the newest
-manifest does not name only if it is younger than half a day, else it uploads the content under a new key.
+A manifest notes since when objects are named by none, and after a day a writer that has committed removes them. No
+manifest names them again: a writer takes an object that is not noted, else it uploads the content under a new key.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import obstore
-import pyarrow.parquet as pq
 from obstore.exceptions import AlreadyExistsError, BaseError
-from obstore.store import ObjectStore
 
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.files import reading
-from cinnabar.extraction.store.held_snapshots import hold
-from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.sinks.object_store import check_store, open_store, told
 from cinnabar.extraction.store.sinks.published import (
     DATA,
-    PublishedFile,
+    GRACE,
+    MANIFESTS,
     PublishedManifest,
-    manifest_name,
+    keys_in,
     newest,
-    numbers,
-    read_manifest,
     sha256_in,
 )
-from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
-from cinnabar.schemas.errors import RunError, UsageError
+from cinnabar.extraction.store.sinks.sink import Delivered, check_follows
+from cinnabar.extraction.store.sinks.tables import views_of
+from cinnabar.schemas.errors import RunError
 
-#: Seconds that replaced manifests, and files that none names, stay for readers and for writers under way.
-GRACE = 86_400.0
 # How often a writer begins again because another one has committed.
 _TRIES = 20
 # Files that are sent at a time.
@@ -65,116 +59,70 @@ class PublishedCopy:
         """Publishes the folder; see `Sink`."""
         try:
             for _ in range(_TRIES):
-                if (done := self._published(out)) is not None:
-                    return done
+                if (sent := self._published(out)) is not None:
+                    return Delivered(self.address, sent, "file")
         except (BaseError, OSError) as error:
             raise RunError(f"{self.address}: could not be published: {told(error)}") from error
         raise RunError(f"{self.address}: others published {_TRIES} times meanwhile")
 
-    def _published(self, out: Path) -> Delivered | None:
-        """Publishes the folder once; None if another writer was faster, or files of the folder have gone meanwhile."""
+    def _published(self, out: Path) -> int | None:
+        """Publishes the folder once, and returns how many files were sent; None if another writer was faster."""
         now = check_store(self._store, self.address).timestamp()
-        # In this order: the folder is read as it is at least since the newest manifest.
-        there = _listed(self._store)
+        # In this order: what the newest manifest does not note, nobody removes before there is a newer one, and the
+        # folder is read as it is at least since then.
         head = newest(self._store)
-        committed = manifests.read_live(out)
-        if not committed:
-            raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
-        batch = max(entry.number for entry in committed)
-        with hold(out, batch):
-            try:
-                runs = _runs(out, committed)
-                position = Position(batch, max(runs, default=""))
-                check_follows(self.address, None if head is None else head.position, position, runs)
-                # What is to be swept asks for a new manifest, after which no writer can still want it.
-                if head is not None and head.position == position and not _loose(there, head.files, now):
-                    return Delivered(self.address, 0, "file")
-                known = _reusable(head, there, now)
-                files, sent = self._uploaded(out, _paths(out, committed), known)
-            except (FileNotFoundError, RunError):
-                if max((entry.number for entry in manifests.read_live(out)), default=0) == batch:
-                    raise
+        dropped = {} if head is None else head.dropped
+        there = keys_in(self._store, DATA)
+        expired = [key for key in there if now - dropped.get(key, now) > GRACE]
+        with views_of(out) as views:
+            check_follows(self.address, head and head.position, views.position, views.runs)
+            # What is to be removed asks for a new manifest, after which no writer can still want it.
+            if head is not None and head.position == views.position and not expired:
+                return 0
+            if (paths := _paths(out, views.position.batch)) is None:
                 return None
+            known = {sha256_in(key): key for key in there if key not in dropped}
+            files = self._uploaded(out, paths, known)
         number = 1 if head is None else head.number + 1
-        if not self._committed(PublishedManifest(number, secrets.token_hex(8), position, files)):
+        left = {key: dropped.get(key, now) for key in there if key not in files.values()}
+        manifest = PublishedManifest(number, secrets.token_hex(8), views.position, files, left)
+        # A store may have created it, and its answer was lost. A number that was removed can be created again: newer
+        # ones count. So what is there now tells who has committed.
+        with suppress(AlreadyExistsError):
+            obstore.put(self._store, manifest.name, manifest.content(), mode="create")
+        if (last := newest(self._store)) is None or last.id != manifest.id:
             return None
-        self._sweep(there, files, now)
-        return Delivered(self.address, sent, "file")
+        old = [name for name in keys_in(self._store, MANIFESTS) if head is not None and name < head.name]
+        if gone := [*old, *expired]:
+            with suppress(FileNotFoundError):  # another writer was faster
+                obstore.delete(self._store, gone)
+        return len({*files.values()} - {*known.values()})
 
-    def _uploaded(
-        self, out: Path, paths: Mapping[str, str | None], known: Mapping[str, str]
-    ) -> tuple[tuple[PublishedFile, ...], int]:
-        """Returns the objects of these files, and how many of them were sent; `known` are objects by their content."""
+    def _uploaded(self, out: Path, paths: Mapping[str, str | None], known: Mapping[str, str]) -> dict[str, str]:
+        """Returns the keys of these files after all were sent; `known` are objects by their content."""
 
-        def upload(path: str) -> tuple[PublishedFile, bool]:
+        def upload(path: str) -> str:
             with (out / path).open("rb") as stream:
-                size, digest = (out / path).stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest()
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
             if paths[path] not in (None, digest):
                 raise RunError(f"{out / path}: its bytes have changed; `cinnabar verify` sets its batch aside")
-            key = known.get(digest)
-            if key is None:
-                obstore.put(self._store, new := f"{DATA}/{digest}-{secrets.token_hex(4)}", out / path)
-            return PublishedFile(path, key or new, size), key is None
+            if digest in known:
+                return known[digest]
+            obstore.put(self._store, new := f"{DATA}/{digest}-{secrets.token_hex(4)}", out / path)
+            return new
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            done = [*pool.map(upload, paths)]
-        return tuple(file for file, _ in done), sum(sent for _, sent in done)
-
-    def _committed(self, manifest: PublishedManifest) -> bool:
-        """Creates the manifest, and returns True if it is the one that counts now."""
-        try:
-            obstore.put(self._store, manifest_name(manifest.number), manifest.content(), mode="create")
-        except AlreadyExistsError:
-            # Also if the store had created it, and its answer was lost: then it is ours.
-            try:
-                if read_manifest(self._store, manifest.number).id != manifest.id:
-                    return False
-            except FileNotFoundError:
-                return False
-        # A number that was swept can be created again: newer ones count.
-        return max(numbers(self._store)) == manifest.number
-
-    def _sweep(self, there: Mapping[str, float], files: Sequence[PublishedFile], now: float) -> None:
-        """Removes what no reader needs: manifests that were replaced a day ago, and files that no other one names.
-
-        `there` has the objects that lay there before the newest manifest, with their times.
-        """
-        times = numbers(self._store)
-        replaced = dict(zip(times, [*times.values()][1:], strict=False))
-        old = [number for number, at in replaced.items() if now - at > GRACE]
-        if loose := _loose(there, files, now):
-            for number in times.keys() - set(old):
-                loose -= {file.key for file in read_manifest(self._store, number).files}
-        # The manifests first, so that none names a file that has gone.
-        for names in ([manifest_name(number) for number in old], sorted(loose)):
-            if names:
-                obstore.delete(self._store, names)
+            return dict(zip(paths, pool.map(upload, paths), strict=True))
 
 
-def _listed(store: ObjectStore) -> dict[str, float]:
-    """Returns the objects that hold files, and what a killed check has left, with their times in seconds."""
-    return {
-        one["path"]: one["last_modified"].timestamp()
-        for folder in (DATA, "probes")
-        for some in obstore.list(store, folder)
-        for one in some
-    }
+def _paths(out: Path, batch: int) -> dict[str, str | None] | None:
+    """Returns the files of the commits up to this one and of their schemas, with the SHA-256 of those that have one.
 
-
-def _loose(there: Mapping[str, float], files: Sequence[PublishedFile], now: float) -> set[str]:
-    """Returns the objects that are none of these files, and old."""
-    named = {file.key for file in files}
-    return {key for key, at in there.items() if key not in named and now - at > GRACE}
-
-
-def _reusable(head: PublishedManifest | None, there: Mapping[str, float], now: float) -> dict[str, str]:
-    """Returns the objects that a new manifest may name, by their content."""
-    young = [key for key, at in there.items() if key.startswith(f"{DATA}/") and now - at < GRACE / 2]
-    return {sha256_in(key): key for key in (*young, *(file.key for file in (head.files if head else ())))}
-
-
-def _paths(out: Path, committed: Sequence[Manifest]) -> dict[str, str | None]:
-    """Returns the files of these commits and of their schemas with the SHA-256 of those that have one."""
+    None if there are newer commits.
+    """
+    committed = manifests.read_live(out)
+    if max((entry.number for entry in committed), default=0) != batch:
+        return None
     paths: dict[str, str | None] = {}
     for entry in committed:
         paths |= {file.path: file.sha256 for file in entry.files}
@@ -183,12 +131,3 @@ def _paths(out: Path, committed: Sequence[Manifest]) -> dict[str, str | None]:
         if (out / schema).is_file():
             paths[schema] = None
     return paths
-
-
-def _runs(out: Path, committed: Sequence[Manifest]) -> set[str]:
-    """Returns the ids of the runs in these commits."""
-    runs: set[str] = set()
-    for path in (out / file.path for entry in committed for file in entry.files if file.table == "runs"):
-        with reading(path):
-            runs.update(map(str, pq.read_table(path, columns=["run_id"])["run_id"].to_pylist()))
-    return runs

@@ -51,15 +51,9 @@ def check_follows(address: str, before: Position | None, here: Position, runs: C
 
     `before` is where the sink stands, None if it is empty; `runs` are the runs of the folder.
     """
-    if before is None:
-        return
-    if before.run and before.run not in runs:
+    if before is not None and (before.batch > here.batch or (before.run and before.run not in runs)):
         raise UsageError(
-            f"{address}: holds results with the run {before.run}, which this folder does not have; expected an earlier"
-            " state of this folder; give another address, or bring the results from the folder that has this run"
-        )
-    if before.batch > here.batch:
-        raise UsageError(
-            f"{address}: holds results up to commit {before.batch}, and this folder ends with commit {here.batch};"
-            " expected an earlier state of this folder; is this an older copy of it?"
+            f"{address}: holds results up to commit {before.batch} and run {before.run}, expected an earlier state of"
+            f" this folder, which ends with commit {here.batch} and run {here.run}; name another address, or the folder"
+            " that those came from"
         )

@@ -82,6 +82,7 @@ def test_each_state_of_a_folder_is_published_once(out: Path, published: str) -> 
         assert manifests_of(published)[-1] == f"{number:08d}.json"
 
 
+@pytest.mark.slow
 def test_a_killed_publisher_loses_nothing_and_shows_nothing_half(
     tmp_path: Path, out: Path, published: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +119,7 @@ def test_uploads_of_a_killed_publisher_are_taken_up(
     assert there <= named_by_newest(published)
 
 
-@pytest.mark.parametrize("later", [1, 3])
+@pytest.mark.parametrize("later", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_an_expired_writer_undoes_nothing(
     out: Path, published: str, monkeypatch: pytest.MonkeyPatch, later: int
 ) -> None:
@@ -141,6 +142,7 @@ def test_an_expired_writer_undoes_nothing(
     assert shows(published, out)
 
 
+@pytest.mark.slow
 def test_a_late_writer_whose_number_was_swept_begins_again(
     out: Path, published: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +180,7 @@ def test_a_commit_whose_answer_was_lost_is_known_as_own(
     assert manifests_of(published) == ["00000001.json"]
 
 
+@pytest.mark.slow
 def test_only_what_no_manifest_needs_is_swept(out: Path, published: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bring(out, published)
     run(out, "e22")
