@@ -11,12 +11,6 @@ from cinnabar.schemas.errors import CinnabarError, RunError
 from cinnabar.schemas.wording import counted
 
 
-def check_sinks(sinks: Sequence[Sink]) -> None:
-    """Raises UsageError if one of these places cannot be reached, or cannot do what a sink needs."""
-    for sink in sinks:
-        sink.check()
-
-
 def deliver(out: Path, sinks: Sequence[Sink], note: Callable[[str], object]) -> None:
     """Brings the committed results of this folder to each sink; a folder without results is brought nowhere.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import obstore
@@ -61,36 +62,22 @@ class DeltaSink:
         """Brings the tables to what the folder holds, and yields the number of rows sent to each."""
         # The tables first and the folder afterwards: a commit fails if somebody else's came in between, so the folder
         # is read as it is at least after the last one.
-        tables = self._tables()
+        tables: dict[str, DeltaTable] = {}
+        for name in obstore.list_with_delimiter(self._store)["common_prefixes"]:
+            with suppress(TableNotFoundError):
+                tables[name] = DeltaTable(f"{self._root}/{name}", storage_options=_OPTIONS)
         ours = {name: table for name, table in tables.items() if table.transaction_version(_APP) is not None}
         with views_of(out) as views:
             check_follows(self.address, _position(ours), views.position, views.runs)
             there = {view.name: view for view in views.all()}
             if taken := tables.keys() & there.keys() - ours.keys():
-                raise UsageError(
-                    f"{self.address}: there is a table {min(taken)} already, which Cinnabar has not made; name another"
-                    " place"
-                )
+                said = f"there is a table {min(taken)} already, which Cinnabar has not made; name another place"
+                raise UsageError(f"{self.address}: {said}")
             for name, view in there.items():
                 yield self._sync(ours.get(name), views, view)
-            for table in (ours[name] for name in ours.keys() - there.keys()):
-                if table.count():
-                    write_deltalake(
-                        table,
-                        table.to_pyarrow_table().slice(0, 0),
-                        mode="overwrite",
-                        commit_properties=_properties(views.position),
-                    )
-
-    def _tables(self) -> dict[str, DeltaTable]:
-        """Returns the Delta tables of the place, ours and others."""
-        tables = {}
-        for folder in obstore.list_with_delimiter(self._store)["common_prefixes"]:
-            try:
-                tables[folder] = DeltaTable(f"{self._root}/{folder}", storage_options=_OPTIONS)
-            except TableNotFoundError:
-                continue
-        return tables
+            for name in ours.keys() - there.keys():
+                if ours[name].count():
+                    ours[name].delete(commit_properties=_properties(views.position))
 
     def _sync(self, table: DeltaTable | None, views: Views, view: View) -> int:
         """Has a table hold the rows of a view, and returns how many were sent.

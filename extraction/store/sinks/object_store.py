@@ -29,7 +29,7 @@ def open_store(address: str) -> ObjectStore:
         )
     try:
         return from_url(address, mkdir=True) if address.startswith("file:") else from_url(address)
-    except (BaseError, ValueError) as error:
+    except (BaseError, OSError, ValueError) as error:
         raise UsageError(f"{address}: could not be opened: {told(error)}") from error
 
 

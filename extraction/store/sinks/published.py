@@ -14,14 +14,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import obstore
-import orjson
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
+from pydantic import BaseModel, Field
 
 from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.sinks.object_store import open_store, told
@@ -32,48 +31,41 @@ from cinnabar.schemas.errors import RunError, UsageError
 MANIFESTS, DATA = "manifests", "data"
 #: Seconds that files which the newest manifest does not name stay for readers, and for writers under way.
 GRACE = 86_400.0
-_FORMAT = 1
 # Names in a manifest are followed only if Cinnabar gives such names.
-_PATH = re.compile(r"[a-z]+(/[A-Za-z0-9_]{1,61}){0,2}/[A-Za-z0-9-]+\.(json|parquet)")
-_KEY = re.compile(rf"{DATA}/([0-9a-f]{{64}})-[0-9a-f]{{8}}")
-_NAME = re.compile(rf"{MANIFESTS}/\d{{8}}\.json")
+_Path = Annotated[str, Field(pattern=r"^[a-z]+(/[A-Za-z0-9_]{1,61}){0,2}/[A-Za-z0-9-]+\.(json|parquet)$")]
+_Key = Annotated[str, Field(pattern=rf"^{DATA}/[0-9a-f]{{64}}-[0-9a-f]{{8}}$")]
+_OURS = re.compile(rf"{MANIFESTS}/\d{{8}}\.json|{DATA}/[0-9a-f]{{64}}-[0-9a-f]{{8}}")
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedManifest:
+class PublishedManifest(BaseModel, frozen=True):
     """One state of the copy: its number, who made it (`id`, new each time), and where the folder stood.
 
     `files` has the key of each file of the folder by its path (posix), `dropped` the objects that are none of these,
     with the seconds of the epoch, in the store's time, when a manifest was the first not to name them.
     """
 
+    format: Literal[1] = 1
     number: int
     id: str
     position: Position
-    files: dict[str, str]
-    dropped: dict[str, float]
+    files: dict[_Path, _Key]
+    dropped: dict[_Key, float]
 
     @property
     def name(self) -> str:
         """Returns its key; keys sort like numbers."""
         return f"{MANIFESTS}/{self.number:08d}.json"
 
-    def content(self) -> bytes:
-        """Returns the JSON of this manifest."""
-        return orjson.dumps({"format": _FORMAT, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
-
 
 def keys_in(store: ObjectStore, folder: str) -> list[str]:
     """Returns the keys of our objects in a folder of the store, in order."""
     keys = (one["path"] for some in obstore.list(store, folder) for one in some)
-    return sorted(key for key in keys if _KEY.fullmatch(key) or _NAME.fullmatch(key))
+    return sorted(filter(_OURS.fullmatch, keys))
 
 
 def sha256_in(key: str) -> str:
-    """Returns the SHA-256 in the key of an object. Raises ValueError if it is no key of ours."""
-    if (match := _KEY.fullmatch(key)) is None:
-        raise ValueError(f"expected a key of Cinnabar, got {key[:120]!r}")
-    return match[1]
+    """Returns the SHA-256 in the key of an object in `data/`."""
+    return key.removeprefix(f"{DATA}/").partition("-")[0]
 
 
 def newest(store: ObjectStore) -> PublishedManifest | None:
@@ -82,21 +74,11 @@ def newest(store: ObjectStore) -> PublishedManifest | None:
         with suppress(FileNotFoundError):  # swept since it was listed: there is a newer one
             data = bytes(obstore.get(store, there[-1]).bytes())
             try:
-                return _read(orjson.loads(data))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise RunError(f"{there[-1]}: expected a manifest of Cinnabar, got something else ({error})") from error
+                return PublishedManifest.model_validate_json(data)
+            except ValueError as error:
+                told_of = " ".join(str(error).split())[:300]
+                raise RunError(f"{there[-1]}: expected a manifest of this version of Cinnabar: {told_of}") from error
     return None
-
-
-def _read(content: dict[str, Any]) -> PublishedManifest:
-    if content.pop("format") != _FORMAT:
-        raise ValueError("written by another version of Cinnabar")
-    manifest = PublishedManifest(**content | {"position": Position(**content["position"])})
-    for path, key in manifest.files.items():
-        sha256_in(key)
-        if not _PATH.fullmatch(path):
-            raise ValueError(f"expected a path of Cinnabar, got {path[:120]!r}")
-    return manifest
 
 
 @contextmanager
@@ -135,7 +117,4 @@ def _fetch(store: ObjectStore, key: str, cached: Path, to: Path) -> None:
         write_bytes(cached, data)
     os.utime(cached)
     to.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(cached, to)
-    except OSError:  # another file system, or one without links
-        shutil.copyfile(cached, to)
+    shutil.copyfile(cached, to)

@@ -83,20 +83,25 @@ class PublishedCopy:
                 return None
             known = {sha256_in(key): key for key in there if key not in dropped}
             files = self._uploaded(out, paths, known)
-        number = 1 if head is None else head.number + 1
-        left = {key: dropped.get(key, now) for key in there if key not in files.values()}
-        manifest = PublishedManifest(number, secrets.token_hex(8), views.position, files, left)
+        named = {*files.values()}
+        manifest = PublishedManifest(
+            number=1 if head is None else head.number + 1,
+            id=secrets.token_hex(8),
+            position=views.position,
+            files=files,
+            dropped={key: dropped.get(key, now) for key in there if key not in named},
+        )
         # A store may have created it, and its answer was lost. A number that was removed can be created again: newer
         # ones count. So what is there now tells who has committed.
         with suppress(AlreadyExistsError):
-            obstore.put(self._store, manifest.name, manifest.content(), mode="create")
+            obstore.put(self._store, manifest.name, manifest.model_dump_json(indent=2).encode(), mode="create")
         if (last := newest(self._store)) is None or last.id != manifest.id:
             return None
         old = [name for name in keys_in(self._store, MANIFESTS) if head is not None and name < head.name]
         if gone := [*old, *expired]:
             with suppress(FileNotFoundError):  # another writer was faster
                 obstore.delete(self._store, gone)
-        return len({*files.values()} - {*known.values()})
+        return len(named - {*known.values()})
 
     def _uploaded(self, out: Path, paths: Mapping[str, str | None], known: Mapping[str, str]) -> dict[str, str]:
         """Returns the keys of these files after all were sent; `known` are objects by their content."""
