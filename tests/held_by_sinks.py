@@ -19,7 +19,7 @@ from cinnabar.extraction.store.names import quoted
 from cinnabar.extraction.store.reading import connect, views_in
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.sinks.object_store import open_store
-from cinnabar.extraction.store.sinks.published import local_copy
+from cinnabar.extraction.store.sinks.publishing import local_copy
 from cinnabar.extraction.store.sinks.sink import Delivered, Sink
 
 Held = dict[str, Counter[str]]

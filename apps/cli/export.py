@@ -16,7 +16,6 @@ from cinnabar.extraction.store.exporting import export as write
 from cinnabar.extraction.store.exporting import format_of
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.sinks.addresses import is_sink, sink_of
-from cinnabar.extraction.store.sinks.delivery import words
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -76,7 +75,7 @@ def export(
             raise UsageError(f"--to {sink.address}: expected no view and no format; all results go there")
         sink.check()
         sent = sink.bring(out)
-        print(json.dumps(asdict(sent)) if as_json else harmless(words(sent)))
+        print(json.dumps(asdict(sent)) if as_json else harmless(str(sent)))
         return
     path = None if to is None else Path(to)
     check_local(path or "", "--to")

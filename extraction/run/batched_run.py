@@ -28,7 +28,7 @@ from cinnabar.extraction.run.stored_run import Run, RunSummary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome
-from cinnabar.extraction.store.sinks.delivery import deliver
+from cinnabar.extraction.store.sinks.sink import deliver
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import OTHER_KIND
 

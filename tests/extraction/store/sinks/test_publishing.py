@@ -19,7 +19,7 @@ from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.sinks import publishing
 from cinnabar.extraction.store.sinks.addresses import sink_of
-from cinnabar.extraction.store.sinks.published import local_copy
+from cinnabar.extraction.store.sinks.publishing import local_copy
 from cinnabar.schemas.errors import RunError, UsageError
 
 
@@ -70,6 +70,7 @@ def dying_at(monkeypatch: pytest.MonkeyPatch, step: int) -> Iterator[list[int]]:
         yield seen
 
 
+@pytest.mark.slow
 def test_each_state_of_a_folder_is_published_once(out: Path, published: str) -> None:
     bring(out, published)
     assert shows(published, out)
