@@ -128,7 +128,7 @@ class PublishedCopy:
         there = _keys_in(self._store, _DATA)
         expired = [key for key in there if now - dropped.get(key, now) > GRACE]
         with views_of(out) as views:
-            check_follows(self.address, head and head.position, views.position, views.runs)
+            check_follows(self.address, None if head is None else head.position, views.position, views.runs)
             # What is to be removed asks for a new manifest, after which no writer can still want it.
             if head is not None and head.position == views.position and not expired:
                 return 0
@@ -211,10 +211,10 @@ def local_copy(address: str) -> Iterator[Path]:
                     _fetch(store, key, cache / _sha256_in(key), folder / path)
         except BaseError as error:
             raise RunError(f"{address}: could not be read: {told(error)}") from error
-        for path in cache.glob("*"):
+        for cached in cache.glob("*"):
             with suppress(FileNotFoundError):  # another reader was faster
-                if time.time() - path.stat().st_mtime > GRACE:
-                    path.unlink()
+                if time.time() - cached.stat().st_mtime > GRACE:
+                    cached.unlink()
         yield folder
 
 
