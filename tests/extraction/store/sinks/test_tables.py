@@ -15,6 +15,7 @@ from held_by_sinks import CHANGES, bring, correct, differing, held_by
 
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.store.sinks import delta, postgresql
+from cinnabar.extraction.store.sinks import tables as tables_module
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import UsageError
@@ -184,6 +185,16 @@ def test_tables_of_others_and_an_older_folder_are_refused(tmp_path: Path, out: P
     with pytest.raises(UsageError, match="expected an earlier state of this folder"):
         bring(older, address)
     assert differing(out, address) == []
+
+
+def test_a_table_whose_view_has_gone_holds_nothing(out: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(out, address)
+    assert held_by(address)["lists"]
+    every = tables_module.Views.all
+    monkeypatch.setattr(tables_module.Views, "all", lambda self: [one for one in every(self) if one.name != "lists"])
+    correct(out)
+    bring(out, address)
+    assert not held_by(address).get("lists")
 
 
 def test_a_delta_table_that_is_not_ours_is_left_alone(out: Path, tables: str) -> None:
