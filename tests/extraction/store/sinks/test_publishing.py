@@ -197,6 +197,7 @@ def test_only_what_no_manifest_needs_is_swept(out: Path, published: str, monkeyp
     assert bring(out, published).sent == 0 and manifests_of(published) == last and len(last) <= 2
 
 
+@pytest.mark.slow
 def test_other_results_and_an_older_copy_are_refused(tmp_path: Path, out: Path, published: str) -> None:
     older, other = tmp_path / "older", tmp_path / "other"
     shutil.copytree(out, older)

@@ -187,6 +187,7 @@ def test_tables_of_others_and_an_older_folder_are_refused(tmp_path: Path, out: P
     assert differing(out, address) == []
 
 
+@pytest.mark.slow
 def test_a_table_whose_view_has_gone_holds_nothing(out: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bring(out, address)
     assert held_by(address)["lists"]
