@@ -52,6 +52,7 @@ EXTRAS = {
             "adbc_driver_manager": "adbc-driver-manager",
             "adbc_driver_postgresql": "adbc-driver-postgresql",
             "deltalake": "deltalake",
+            "obstore": "obstore",
         },
     ),
     "traces": Extra(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import obstore
 from corrected_folder import DOCUMENTS, LATER, digest_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
@@ -17,7 +18,8 @@ from cinnabar.extraction.store.exporting import json_line
 from cinnabar.extraction.store.names import quoted
 from cinnabar.extraction.store.reading import connect, views_in
 from cinnabar.extraction.store.sinks.addresses import sink_of
-from cinnabar.extraction.store.sinks.published import local_copy
+from cinnabar.extraction.store.sinks.object_store import open_store
+from cinnabar.extraction.store.sinks.publishing import local_copy
 from cinnabar.extraction.store.sinks.sink import Delivered, Sink
 
 Held = dict[str, Counter[str]]
@@ -100,9 +102,9 @@ def _held_by_delta(root: str) -> Held:
     from deltalake import DeltaTable
 
     options = {"aws_conditional_put": "etag"}
-    names = DeltaTable(f"{root}/cinnabar_tables", storage_options=options).to_pyarrow_table()["name"].to_pylist()
+    store = open_store(root if "://" in root else Path(root).absolute().as_uri())
     held = {}
-    for name in names:
+    for name in obstore.list_with_delimiter(store)["common_prefixes"]:
         rows = DeltaTable(f"{root}/{name}", storage_options=options).to_pyarrow_table()
         table = _table(rows.column_names, [*zip(*(c.to_pylist() for c in rows.columns), strict=True)])
         held[name] = table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,6 @@ from cinnabar.extraction.store.exporting import export as write
 from cinnabar.extraction.store.exporting import format_of
 from cinnabar.extraction.store.local_paths import check_local
 from cinnabar.extraction.store.sinks.addresses import is_sink, sink_of
-from cinnabar.extraction.store.sinks.delivery import words
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
 
@@ -70,13 +70,15 @@ def export(
     does the same after each run.
     """
     if to is not None and is_sink(to):
+        sink = sink_of(to, out)
         if view is not None or sql is not None or form is not None or formulas or record_json:
-            raise UsageError(f"--to {to.partition('?')[0]}: expected no view and no format; all results go there")
-        _bring(out, to, as_json)
+            raise UsageError(f"--to {sink.address}: expected no view and no format; all results go there")
+        sink.check()
+        sent = sink.bring(out)
+        print(json.dumps(asdict(sent)) if as_json else harmless(str(sent)))
         return
     path = None if to is None else Path(to)
-    if path is not None:
-        check_local(path, "--to")
+    check_local(path or "", "--to")
     if (view is None) == (sql is None):
         raise UsageError("expected the name of a view, or --sql with a query")
     if as_json and to is None:
@@ -92,13 +94,3 @@ def export(
         print(json.dumps({"file": str(to), "rows": done.rows, "notes": list(done.notes)}, ensure_ascii=False))
     elif to is not None:
         print(harmless(f"{counted(done.rows, 'row')}: {to}"))
-
-
-def _bring(out: Path, address: str, as_json: bool) -> None:
-    sink = sink_of(address, out)
-    sink.check()
-    done = sink.bring(out)
-    if as_json:
-        print(json.dumps({"sink": done.address, "sent": done.sent, "unit": done.unit}))
-    else:
-        print(harmless(words(done)))

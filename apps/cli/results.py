@@ -71,7 +71,7 @@ def _folder(out: str) -> AbstractContextManager[Path]:
         return nullcontext(Path(out))
     check_extra("stores", "sql")
     # Extra: stores.
-    from cinnabar.extraction.store.sinks.published import local_copy
+    from cinnabar.extraction.store.sinks.publishing import local_copy
 
     return local_copy(out)
 

@@ -28,7 +28,7 @@ from cinnabar.extraction.run.stored_run import Run, RunSummary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome
-from cinnabar.extraction.store.sinks.delivery import check_sinks, deliver
+from cinnabar.extraction.store.sinks.sink import deliver
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import OTHER_KIND
 
@@ -303,7 +303,8 @@ class BatchedRun:
         """Returns the run in the store; the first call begins it."""
         if self._run is None:
             opening, assignment = self._opening, self.assignment
-            check_sinks(assignment.sinks)
+            for sink in assignment.sinks:
+                sink.check()
             arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
             arguments |= named_folder(assignment.model)
             retry = assignment.options.retry_quarantined

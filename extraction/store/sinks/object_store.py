@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from datetime import datetime
-from urllib.parse import urlsplit
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
@@ -12,8 +12,8 @@ from obstore.store import ObjectStore, from_url
 
 from cinnabar.schemas.errors import UsageError
 
-#: The schemes of object stores; `file` is a folder, of a network disk for example.
-SCHEMES = ("s3", "gs", "az", "file")
+# An address without credentials: those would stand before an @, or in parameters.
+_ADDRESS = re.compile(r"(?:s3|gs|az)://[^/?#@:\s]+(?:/[^?#]*)?|file:///[^?#]+")
 
 
 def open_store(address: str) -> ObjectStore:
@@ -22,22 +22,15 @@ def open_store(address: str) -> ObjectStore:
     Credentials come from the environment and the machine (`AWS_…`, `GOOGLE_…`, `AZURE_…`). Raises UsageError if the
     address is wrong or holds credentials.
     """
-    try:
-        parts = urlsplit(address)
-    except ValueError as error:
-        raise UsageError(f"expected an address such as s3://bucket/prefix, got another ({error})") from None
-    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-    if "@" in parts.netloc or parts.query or parts.fragment:
+    if _ADDRESS.fullmatch(address) is None:
         raise UsageError(
-            f"{shown}: expected an address without credentials and without ? or #; set them as environment variables,"
-            " such as AWS_ACCESS_KEY_ID"
+            "expected s3://BUCKET/PREFIX, gs://…, az://… or file:///FOLDER, without credentials and without ? or #; set"
+            " them as environment variables, such as AWS_ACCESS_KEY_ID"
         )
-    if parts.scheme not in SCHEMES or not (parts.netloc or (parts.scheme == "file" and len(parts.path) > 1)):
-        raise UsageError(f"{shown}: expected s3://BUCKET/PREFIX, gs://…, az://… or file:///FOLDER")
     try:
-        return from_url(address, mkdir=True) if parts.scheme == "file" else from_url(address)
-    except (BaseError, ValueError) as error:
-        raise UsageError(f"{shown}: {told(error)}") from error
+        return from_url(address, mkdir=True) if address.startswith("file:") else from_url(address)
+    except (BaseError, OSError, ValueError) as error:
+        raise UsageError(f"{address}: could not be opened: {told(error)}") from error
 
 
 def told(error: Exception) -> str:
@@ -50,7 +43,7 @@ def check_store(store: ObjectStore, address: str) -> datetime:
 
     Raises UsageError if it cannot be reached, or cannot do that.
     """
-    name = f"probes/{secrets.token_hex(8)}"
+    name = f"cinnabar-probe-{secrets.token_hex(8)}"
     try:
         obstore.put(store, name, b"", mode="create")
         made = obstore.head(store, name)["last_modified"]

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from adbc_driver_manager import Error
 from adbc_driver_manager.dbapi import Connection, Cursor
 from adbc_driver_postgresql import dbapi
 
+from cinnabar.extraction.store.exporting import json_line
 from cinnabar.extraction.store.names import literal, quoted
-from cinnabar.extraction.store.sinks.postgresql_columns import Column, columns_of, fitting, sent_batches
 from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
-from cinnabar.extraction.store.sinks.tables import KEYS, View, Views, views_of
+from cinnabar.extraction.store.sinks.tables import DIGEST, GONE, View, Views, views_of
 from cinnabar.schemas.errors import RunError, UsageError
 
-# Our own tables: where the sink stands, its tables with their columns, and the digest of each key of a table.
-_STATE = {
-    "cinnabar_sink": "batch bigint NOT NULL, run_id text NOT NULL, synced timestamptz NOT NULL DEFAULT now()",
-    "cinnabar_tables": "name text PRIMARY KEY, columns text NOT NULL",
-    "cinnabar_keys": "name text, key text, digest bigint NOT NULL, PRIMARY KEY (name, key)",
-}
-# The lock of one writer at a time, with the schema's name; it ends with the transaction.
+# An address without a password: no colon but that of a port, and no @ in a parameter.
+_ADDRESS = re.compile(
+    r"(postgres(?:ql)?://(?:[^:/?#@\s]*@)?(?:\[[0-9a-f:]+\]|[^:/?#@\s]*)(?::\d+)?(?:/[^:/?#@\s]*)?)(?:\?([^#@\s]*))?"
+)
+# The comment of our tables begins like this; their columns with their types follow as JSON.
+_OURS = "Kept by Cinnabar: "
+# One writer at a time and schema; the lock ends with the transaction.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('cinnabar'), hashtext($1))"
-# What libpq takes in an address and nobody should see.
-_SECRETS = {"password", "sslpassword"}
+_TABLES = (
+    "SELECT relname::text, coalesce(obj_description(oid, 'pg_class'), '') FROM pg_class"
+    " WHERE relnamespace = quote_ident($1)::regnamespace"
+)
+_STATE = "batch bigint NOT NULL, run_id text NOT NULL, synced timestamptz NOT NULL DEFAULT now()"
+# DuckDB's types that PostgreSQL calls otherwise.
+_TYPES = {"VARCHAR": "text", "DOUBLE": "double precision", "FLOAT": "real", "TINYINT": "smallint"}
+# The most bytes of a name, and the names of columns that every table has already.
+_LONGEST, _SYSTEM = 63, {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
+# PostgreSQL has no text with NUL. In JSON: a backslash that stands for itself, or a NUL; and what stands for it.
+_NUL_IN_JSON, _NUL = re.compile(r"(\\\\)|\\u0000"), "\u2400"
 
 
 class PostgresqlSink:
@@ -38,24 +51,16 @@ class PostgresqlSink:
     """
 
     def __init__(self, address: str) -> None:
-        shown = address.partition("?")[0]
-        scheme, _, rest = shown.partition("://")
-        shown = f"{scheme}://{rest.rpartition('@')[0].partition(':')[0]}@{rest.rpartition('@')[2]}"
-        shown = shown.replace("://@", "://")
-        try:
-            parts = urlsplit(address)
-            asked = dict(parse_qsl(parts.query, keep_blank_values=True))
-            secret = parts.password is not None or not _SECRETS.isdisjoint(asked)
-        except ValueError:
-            raise UsageError(f"{shown}: expected postgresql://USER@HOST/DATABASE, got another address") from None
-        if secret:
+        match = _ADDRESS.fullmatch(address)
+        asked = dict(parse_qsl(match[2] or "", keep_blank_values=True)) if match else {}
+        if match is None or any("password" in name for name in asked):
             raise UsageError(
-                f"{shown}: expected an address without a password; set PGPASSWORD, or put it into ~/.pgpass"
+                "--sink postgresql://…: expected postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME, without a"
+                " password; set PGPASSWORD, or put it into ~/.pgpass"
             )
         self._schema = asked.pop("schema", None)
-        query = urlencode(asked, quote_via=quote)
-        self._uri = urlunsplit(("postgresql", parts.netloc, parts.path, query, ""))
-        self.address = shown if self._schema is None else f"{shown}?schema={self._schema}"
+        self._uri = f"{match[1]}?{urlencode(asked, quote_via=quote)}"
+        self.address = match[1] if self._schema is None else f"{match[1]}?schema={self._schema}"
 
     def check(self) -> None:
         """Raises UsageError if the database cannot be reached."""
@@ -67,19 +72,24 @@ class PostgresqlSink:
 
     def bring(self, out: Path) -> Delivered:
         """Has the tables hold the rows of the folder's views; see `Sink`."""
-        sent = 0
         with self._connected() as connection, connection.cursor() as cursor:
-            target = _Schema(cursor, self._schema)
+            tables = _begun(cursor, self._schema)
             # The database first and the folder afterwards, so that the folder is read as it is at least then.
-            before = target.position()
+            stood = _ask(cursor, "SELECT batch, run_id FROM cinnabar_sink")
+            before = Position(*stood[0]) if stood else None
             with views_of(out) as views:
                 check_follows(self.address, before, views.position, views.runs)
-                if views.position == before:
-                    return Delivered(self.address, 0, "row")
-                names = target.names(views)
-                for view in views.all:
-                    sent += target.sync(views, view, names[view.name], self.address)
-                target.finish(set(names.values()), views.position)
+                sent = 0
+                if views.position != before:
+                    for view in views.all():
+                        comment = tables.pop(_fitting(view.name), None)
+                        if comment is not None and not comment.startswith(_OURS):
+                            raise UsageError(
+                                f"{self.address}: there is a table {view.name} already, which Cinnabar has not made;"
+                                " give another schema with ?schema=NAME"
+                            )
+                        sent += _sync(cursor, views, view, comment)
+                    _finish(cursor, [name for name, it in tables.items() if it.startswith(_OURS)], views.position)
             connection.commit()
         return Delivered(self.address, sent, "row")
 
@@ -94,120 +104,80 @@ class PostgresqlSink:
             raise RunError(f"{self.address}: {' '.join(told.split())[:500]}") from error
 
 
-class _Schema:
-    """One schema of a database within a transaction that has it to itself."""
-
-    def __init__(self, cursor: Cursor, name: str | None) -> None:
-        self._cursor = cursor
-        if name is None:
-            (row,) = self._ask("SELECT current_schema()")
-            name = row[0] or "public"
-        self._ask(_LOCK, name)
-        if not self._ask("SELECT 1 FROM pg_namespace WHERE nspname = $1", name):
-            cursor.execute(f"CREATE SCHEMA {quoted(name)}")
-        self._name = name
-        for table, columns in _STATE.items():
-            if not self._there(table):
-                cursor.execute(f"CREATE TABLE {self._of(table)} ({columns})")
-        self._tables: dict[str, str] = dict(self._ask(f"SELECT name, columns FROM {self._of('cinnabar_tables')}"))
-
-    def _ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        self._cursor.execute(sql, values or None)
-        return self._cursor.fetchall()
-
-    def _of(self, table: str) -> str:
-        return f"{quoted(self._name)}.{quoted(table)}"
-
-    def _there(self, table: str) -> bool:
-        return bool(self._ask("SELECT 1 FROM pg_class WHERE oid = to_regclass($1)", self._of(table)))
-
-    def position(self) -> Position | None:
-        """Returns where the tables stand, None if there are none yet."""
-        rows = self._ask(f"SELECT batch, run_id FROM {self._of('cinnabar_sink')}")
-        return Position(*rows[0]) if rows else None
-
-    def names(self, views: Views) -> dict[str, str]:
-        """Returns the table of each view."""
-        taken = set(_STATE)
-        return {view.name: fitting(view.name, taken) for view in views.all}
-
-    def sync(self, views: Views, view: View, table: str, address: str) -> int:
-        """Has a table hold the rows of a view, and returns how many were sent.
-
-        Raises UsageError if there is a table of this name that is not ours.
-        """
-        columns = columns_of(views.schema(view))
-        wanted = "; ".join(f"{column.name} {column.type}" for column in columns)
-        place, keys = self._of(table), self._of("cinnabar_keys")
-        if table not in self._tables:
-            if self._there(table):
-                raise UsageError(
-                    f"{address}: there is a table {table} already, which Cinnabar has not made; give another schema"
-                    " with ?schema=NAME"
-                )
-            self._cursor.execute(f"CREATE TABLE {place} ({_defined(columns)})")
-            if len(view.columns) == 1:
-                self._cursor.execute(f"CREATE INDEX ON {place} ({quoted(view.columns[0])})")
-        elif self._tables[table] != wanted:
-            self._alter(place, columns)
-        if self._tables.get(table) != wanted:
-            # Digests do not tell types: every row is sent again.
-            self._cursor.execute(f"DELETE FROM {keys} WHERE name = {literal(table)}")
-            self._cursor.execute(f"DELETE FROM {place}")
-            self._keep(table, wanted)
-        self._cursor.execute(f"SELECT key, digest FROM {keys} WHERE name = {literal(table)}")
-        changed = views.changed(view, self._cursor.fetch_arrow_table().cast(KEYS))
-        if not changed.num_rows:
-            return 0
-        self._take("cinnabar_changed", changed)
-        self._cursor.execute(f"DELETE FROM {place} AS t USING cinnabar_changed AS c WHERE {view.key('t')} = c.key")
-        sent = self._take("cinnabar_new", sent_batches(views.rows(view)))
-        casts = ", ".join(f"c{number}::{column.type}" for number, column in enumerate(columns))
-        listed = ", ".join(quoted(column.name) for column in columns)
-        self._cursor.execute(f"INSERT INTO {place} ({listed}) SELECT {casts} FROM cinnabar_new")
-        self._cursor.execute(
-            f"DELETE FROM {keys} AS k USING cinnabar_changed AS c WHERE k.name = {literal(table)} AND k.key = c.key"
-        )
-        self._cursor.execute(
-            f"INSERT INTO {keys} SELECT {literal(table)}, key, digest FROM cinnabar_changed WHERE digest IS NOT NULL"
-        )
-        self._cursor.execute("DROP TABLE cinnabar_changed, cinnabar_new")
-        return sent
-
-    def finish(self, tables: set[str], position: Position) -> None:
-        """Drops the tables whose views are gone, and keeps where the others stand now."""
-        for table in self._tables.keys() - tables:
-            self._cursor.execute(f"DROP TABLE {self._of(table)}")
-            for state in ("cinnabar_tables", "cinnabar_keys"):
-                self._cursor.execute(f"DELETE FROM {self._of(state)} WHERE name = {literal(table)}")
-        place = self._of("cinnabar_sink")
-        self._cursor.execute(f"DELETE FROM {place}")
-        self._cursor.execute(f"INSERT INTO {place} (batch, run_id) VALUES ({position.batch}, {literal(position.run)})")
-
-    def _alter(self, place: str, columns: list[Column]) -> None:
-        """Gives an existing table these columns; one with another type is made anew."""
-        sql = (
-            "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute"
-            " WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped"
-        )
-        old: dict[str, str] = dict(self._ask(sql, place))
-        new = {column.name: column.type for column in columns}
-        changes = [f"DROP COLUMN {quoted(name)}" for name, kind in old.items() if new.get(name) != kind]
-        changes += [f"ADD COLUMN {quoted(name)} {kind}" for name, kind in new.items() if old.get(name) != kind]
-        if changes:
-            self._cursor.execute(f"ALTER TABLE {place} {', '.join(changes)}")
-
-    def _keep(self, table: str, columns: str) -> None:
-        place = self._of("cinnabar_tables")
-        self._cursor.execute(f"DELETE FROM {place} WHERE name = {literal(table)}")
-        self._cursor.execute(f"INSERT INTO {place} VALUES ({literal(table)}, {literal(columns)})")
-        self._tables[table] = columns
-
-    def _take(self, table: str, rows: pa.Table | pa.RecordBatchReader) -> int:
-        """Sends rows into a new temporary table of this name, and returns their number."""
-        self._cursor.adbc_ingest(table, rows, mode="create", temporary=True)
-        return int(self._ask(f"SELECT count(*) FROM {table}")[0][0])
+def _ask(cursor: Cursor, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    cursor.execute(sql, values or None)
+    return cursor.fetchall()
 
 
-def _defined(columns: list[Column]) -> str:
-    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+def _begun(cursor: Cursor, schema: str | None) -> dict[str, str]:
+    """Has the transaction work in this schema alone, and returns what is there with its comments."""
+    name = schema or _ask(cursor, "SELECT current_schema()")[0][0] or "public"
+    _ask(cursor, _LOCK, name)
+    if not _ask(cursor, "SELECT 1 FROM pg_namespace WHERE nspname = $1", name):
+        cursor.execute(f"CREATE SCHEMA {quoted(name)}")
+    cursor.execute(f"SET LOCAL search_path TO {quoted(name)}")
+    cursor.execute(f"CREATE TABLE IF NOT EXISTS cinnabar_sink ({_STATE})")
+    return dict(_ask(cursor, _TABLES, name))
+
+
+def _sync(cursor: Cursor, views: Views, view: View, comment: str | None) -> int:
+    """Has a table hold the rows of a view, and returns how many were sent; `comment` is None if there is no table."""
+    table = quoted(_fitting(view.name))
+    columns = {_fitting(name): _type(kind) for name, kind in view.types.items()} | {DIGEST: "bigint"}
+    if comment is None:
+        cursor.execute(f"CREATE TABLE {table} ()")
+    if comment != (wanted := _OURS + json.dumps(columns)):
+        old = json.loads(comment.removeprefix(_OURS)) if comment else {}
+        changes = [f"DROP COLUMN {quoted(name)}" for name, kind in old.items() if columns.get(name) != kind]
+        changes += [f"ADD COLUMN {quoted(name)} {kind}" for name, kind in columns.items() if old.get(name) != kind]
+        # Digests do not tell types: every row is sent again.
+        cursor.execute(f"DELETE FROM {table}")
+        cursor.execute(f"ALTER TABLE {table} {', '.join(changes)}")
+        cursor.execute(f"COMMENT ON TABLE {table} IS {literal(wanted)}")
+    cursor.execute(f"SELECT DISTINCT {', '.join(view.keys)}, {DIGEST} FROM {table}")
+    keys, rows = views.changed(view, cursor.fetch_arrow_table())
+    if keys:
+        new = _sendable(views.rows(view, gone=True), [*columns, GONE])
+        cursor.adbc_ingest("cinnabar_new", new, mode="create", temporary=True)
+        cursor.execute(f"DELETE FROM {table} AS t USING cinnabar_new AS n WHERE {view.key('t')} = n.{GONE}")
+        cast = ", ".join(f"{quoted(name)}::{kind}" for name, kind in columns.items())
+        listed = ", ".join(map(quoted, columns))
+        cursor.execute(f"INSERT INTO {table} ({listed}) SELECT {cast} FROM cinnabar_new WHERE {GONE} IS NULL")
+        cursor.execute("DROP TABLE cinnabar_new")
+    return rows
+
+
+def _finish(cursor: Cursor, without_view: Sequence[str], position: Position) -> None:
+    """Drops the tables whose views are gone, and keeps where the others stand now."""
+    for table in without_view:
+        cursor.execute(f"DROP TABLE {quoted(table)}")
+    cursor.execute("DELETE FROM cinnabar_sink")
+    cursor.execute(f"INSERT INTO cinnabar_sink VALUES ({position.batch}, {literal(position.run)})")
+
+
+def _fitting(name: str) -> str:
+    """Returns the name as PostgreSQL can have it: one that it cannot is cut and ends with the start of its SHA-256."""
+    plain = name.replace("\0", _NUL)
+    if len(plain.encode()) <= _LONGEST and plain not in _SYSTEM:
+        return plain
+    tail = f"_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return plain.encode()[: _LONGEST - len(tail)].decode("utf-8", "ignore") + tail
+
+
+def _type(kind: str) -> str:
+    return "jsonb" if kind.endswith("]") or kind.startswith(("STRUCT(", "MAP(")) else _TYPES.get(kind, kind)
+
+
+def _sendable(rows: pa.RecordBatchReader, names: Sequence[str]) -> pa.RecordBatchReader:
+    """Returns rows under these names, with lists and objects as JSON."""
+    kinds = [pa.string() if pa.types.is_nested(kind) else kind for kind in rows.schema.types]
+    schema = pa.schema([*zip(names, kinds, strict=True)])
+    batches = (pa.RecordBatch.from_arrays([*map(_column, batch.columns)], schema=schema) for batch in rows)
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _column(column: pa.Array[Any]) -> pa.Array[Any]:
+    if pa.types.is_nested(column.type):
+        texts = (None if value is None else json_line(value) for value in column.to_pylist())
+        return pa.array([text and _NUL_IN_JSON.sub(lambda m: m[1] or _NUL, text) for text in texts], pa.string())
+    return pc.replace_substring(column, "\0", _NUL) if column.type == pa.string() else column

@@ -1,13 +1,15 @@
-"""What a sink is, and whether what it holds comes from an earlier state of the same folder."""
+"""What a sink is, whether it holds an earlier state of the same folder, and how a run brings its results there."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from cinnabar.schemas.errors import UsageError
+from cinnabar.extraction.store import manifest as manifests
+from cinnabar.schemas.errors import CinnabarError, RunError, UsageError
+from cinnabar.schemas.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,9 @@ class Delivered:
     address: str
     sent: int
     unit: str
+
+    def __str__(self) -> str:
+        return f"{self.address}: {f'{counted(self.sent, self.unit)} sent' if self.sent else 'nothing new'}"
 
 
 class Sink(Protocol):
@@ -51,15 +56,29 @@ def check_follows(address: str, before: Position | None, here: Position, runs: C
 
     `before` is where the sink stands, None if it is empty; `runs` are the runs of the folder.
     """
-    if before is None:
-        return
-    if before.run and before.run not in runs:
+    if before is not None and (before.batch > here.batch or (before.run and before.run not in runs)):
         raise UsageError(
-            f"{address}: holds results with the run {before.run}, which this folder does not have; expected an earlier"
-            " state of this folder; give another address, or bring the results from the folder that has this run"
+            f"{address}: holds results up to commit {before.batch} and run {before.run}, expected an earlier state of"
+            f" this folder, which ends with commit {here.batch} and run {here.run}; name another address, or the folder"
+            " that those came from"
         )
-    if before.batch > here.batch:
-        raise UsageError(
-            f"{address}: holds results up to commit {before.batch}, and this folder ends with commit {here.batch};"
-            " expected an earlier state of this folder; is this an older copy of it?"
+
+
+def deliver(out: Path, sinks: Sequence[Sink], note: Callable[[str], object]) -> None:
+    """Brings the committed results of this folder to each sink; a folder without results is brought nowhere.
+
+    Every sink is tried. Raises RunError if one fails.
+    """
+    if not sinks or not manifests.read_live(out):
+        return
+    failed = []
+    for sink in sinks:
+        try:
+            note(str(sink.bring(out)))
+        except CinnabarError as error:
+            failed.append(str(error))
+    if failed:
+        raise RunError(
+            f"{'; '.join(failed)}; the records are safe in {out}; run the same command again, or"
+            f" `cinnabar export --out {out} --to ADDRESS`"
         )

@@ -1,8 +1,8 @@
 """The views of a folder as tables of a sink: which rows belong together, and which have changed.
 
-Rows are sent by key: all rows of a document, or of a run. A digest for each key tells whether they differ from those
-that the sink has, so it does not matter how a row came to change: a run, a correction, another version of the schema,
-or a document that was forgotten.
+Rows are sent by key: all rows of a document, or of a run. Each row has the digest of all rows of its key, which tells
+whether they differ from those that the sink has. So it does not matter how a row came to change: a run, a correction,
+another version of the schema, or a document that was forgotten.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from cinnabar.extraction.store.names import quoted
 from cinnabar.extraction.store.reading import connect, views_in
 from cinnabar.extraction.store.sinks.sink import Position
 
-_KEY_COLUMNS: dict[str, pa.DataType] = {"key": pa.string(), "digest": pa.int64()}
-#: The columns of a table of keys: `digest` is that of all rows of the key, null if there is none any more.
-KEYS = pa.schema(_KEY_COLUMNS)
 # How rows of a view belong together: by the first of these columns that is not null.
-_BY_DOCUMENT = ("document",)
 _BY = {"runs": ("run_id",), "outcomes": ("run_id",), "quarantine": ("document", "path")}
-#: The last column of the rows that are sent: the digest of their key.
+#: The last column of each table: the digest of all rows of the row's key.
 DIGEST = "cinnabar_digest"
+#: A row in which only this column has a value takes away the rows of that key.
+GONE = "cinnabar_key"
 # An alias that no column has: DuckDB takes it for the whole row.
 _ROW = "_cinnabar_row"
 _ROWS = 10_000
@@ -34,15 +32,20 @@ _ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of a folder; its rows belong together by the first of these columns that is not null."""
+    """A view of a folder: the types of its columns as DuckDB spells them, and the columns of its key."""
 
     name: str
-    columns: tuple[str, ...]
+    types: dict[str, str]
+    keys: tuple[str, ...]
 
     def key(self, alias: str) -> str:
         """Returns the key of a row of the table with this alias, in SQL that every sink reads."""
-        columns = [f"{alias}.{quoted(column)}" for column in self.columns]
+        columns = [f"{alias}.{quoted(column)}" for column in self.keys]
         return columns[0] if len(columns) == 1 else f"coalesce({', '.join(columns)})"
+
+    def listed(self) -> str:
+        """Returns its columns for a query of DuckDB that calls the view `v`."""
+        return ", ".join(f"v.{quoted(name)}::{kind} AS {quoted(name)}" for name, kind in self.types.items())
 
 
 class Views:
@@ -53,43 +56,51 @@ class Views:
         (batch,) = connection.execute("SELECT batch FROM _snapshot").fetchall()[0]
         self.runs = {str(row[0]) for row in connection.execute("SELECT run_id FROM runs").fetchall()}
         self.position = Position(batch, max(self.runs, default=""))
-        self.all = [View(name, _BY.get(name, _BY_DOCUMENT)) for name in views_in(connection)]
+
+    def all(self) -> list[View]:
+        """Returns the views, `runs` first."""
+        found = []
+        for name in sorted(views_in(self._connection), key=lambda name: name != "runs"):
+            rows = self._connection.sql(f"FROM {quoted(name)} LIMIT 0")
+            # A column without any value is one of texts.
+            kinds = ("VARCHAR" if str(kind) == '"NULL"' else str(kind) for kind in rows.types)
+            found.append(View(name, dict(zip(rows.columns, kinds, strict=True)), _BY.get(name, ("document",))))
+        return found
 
     def schema(self, view: View) -> pa.Schema:
-        """Returns the columns of a view."""
-        none: pa.Table = self._connection.sql(f"FROM {quoted(view.name)} LIMIT 0").to_arrow_table()
-        return none.schema
+        """Returns the columns of `rows`."""
+        none = f"SELECT {view.listed()}, 0::BIGINT AS {DIGEST} FROM {quoted(view.name)} AS v LIMIT 0"
+        schema: pa.Schema = self._connection.sql(none).to_arrow_table().schema
+        return schema
 
-    def changed(self, view: View, before: pa.Table) -> pa.Table:
-        """Returns the keys of which the sink has other rows, or rows that are gone; `before` are its keys, as `KEYS`.
+    def changed(self, view: View, held: pa.Table | None) -> tuple[int, int]:
+        """Returns how many keys have other rows than the sink, or none any more, and how many rows they have now.
 
-        Their rows are the answer of `rows` until the next call.
+        `held` has the columns `view.keys` and `DIGEST` of the rows in the sink. The answer of `rows` is of these keys
+        until the next call.
         """
-        self._connection.register("_before", before)
+        none = pa.table({name: pa.array([], pa.string()) for name in view.keys} | {DIGEST: pa.array([], pa.int64())})
+        self._connection.register("_held", none if held is None else held)
         self._connection.execute(
-            "CREATE OR REPLACE TEMP TABLE _changed AS SELECT key, n.digest FROM"
-            f" (SELECT {view.key(_ROW)} AS key, (sum(hash({_ROW})) % 9223372036854775807)::BIGINT AS digest"
-            f" FROM {quoted(view.name)} AS {_ROW} GROUP BY ALL) AS n"
-            " FULL JOIN _before AS b USING (key) WHERE n.digest IS DISTINCT FROM b.digest"
+            "CREATE OR REPLACE TEMP TABLE _changed AS SELECT DISTINCT key, n.digest, n.rows FROM"
+            f" (SELECT {view.key(_ROW)} AS key, (sum(hash({_ROW})) % 9223372036854775807)::BIGINT AS digest,"
+            f" count(*) AS rows FROM {quoted(view.name)} AS {_ROW} GROUP BY 1) AS n"
+            f" FULL JOIN (SELECT {view.key('h')} AS key, {DIGEST} AS digest FROM _held AS h) AS b USING (key)"
+            " WHERE n.digest IS DISTINCT FROM b.digest"
         )
-        self._connection.unregister("_before")
-        changed: pa.Table = self._connection.sql("FROM _changed").to_arrow_table()
-        return changed.cast(KEYS)
-
-    def keys(self, view: View, rows: pa.Table) -> pa.Table:
-        """Returns the keys of rows that a sink holds, as `KEYS`, from their columns `view.columns` and `DIGEST`."""
-        self._connection.register("_held", rows)
-        sql = f"SELECT DISTINCT {view.key('h')} AS key, {DIGEST} AS digest FROM _held AS h"
-        keys: pa.Table = self._connection.sql(sql).to_arrow_table()
         self._connection.unregister("_held")
-        return keys.cast(KEYS)
+        keys, rows = self._connection.execute("SELECT count(*), coalesce(sum(rows), 0) FROM _changed").fetchall()[0]
+        return int(keys), int(rows)
 
-    def rows(self, view: View) -> pa.RecordBatchReader:
-        """Returns the rows of the changed keys, each with the digest of its key as last column."""
-        reader: pa.RecordBatchReader = self._connection.sql(
-            f"SELECT v.*, c.digest AS {DIGEST} FROM {quoted(view.name)} AS v"
+    def rows(self, view: View, gone: bool = False) -> pa.RecordBatchReader:
+        """Returns the rows of the changed keys; with `gone` also one for each key, which takes its old rows away."""
+        sql = (
+            f"SELECT {view.listed()}, c.digest AS {DIGEST} FROM {quoted(view.name)} AS v"
             f" JOIN _changed AS c ON c.key = {view.key('v')}"
-        ).to_arrow_reader(_ROWS)
+        )
+        if gone:
+            sql += f" UNION ALL BY NAME SELECT key AS {GONE} FROM _changed"
+        reader: pa.RecordBatchReader = self._connection.sql(sql).to_arrow_reader(_ROWS)
         return reader
 
 

@@ -43,7 +43,7 @@ def test_a_run_brings_its_results_to_each_sink(
     assert run(["sql", "select count(*) as n from note", "--out", published, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [{"n": 2}]
     assert run(["export", "--out", "out", "--to", "delta:tables", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"sink": "delta:tables", "sent": 0, "unit": "row"}
+    assert json.loads(capsys.readouterr().out) == {"address": "delta:tables", "sent": 0, "unit": "row"}
 
 
 def test_a_sink_that_fails_harms_no_record_and_the_same_command_goes_on(
@@ -68,7 +68,7 @@ def test_a_sink_that_fails_harms_no_record_and_the_same_command_goes_on(
         ("postgresql://me:geheim@127.0.0.1:1/x", "without a password"),
         ("postgresql://me@127.0.0.1:1/x", "postgresql://me@127.0.0.1:1/x"),
         ("https://host/x", "begins with one of"),
-        ("delta:docs/0.txt/tables", "a folder that can be written to"),
+        ("delta:docs/0.txt/tables", "could not be opened"),
         ("delta:out/tables", "lies in the output folder"),
     ],
 )

@@ -6,13 +6,15 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import obstore
 import pytest
 from held_by_sinks import CHANGES, bring, correct, differing
 from object_stores import s3_server
+from obstore.exceptions import AlreadyExistsError
 
 from cinnabar.apps.cli.main import run as command
-from cinnabar.extraction.store.sinks import publishing
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.schemas.errors import UsageError
 
@@ -44,22 +46,28 @@ def test_of_two_writers_at_once_one_commits_and_the_other_finds_it_done(
     address = f"{bucket}/two"
     bring(out, address)
     correct(out)
-    committed, both = publishing.PublishedCopy._committed, threading.Barrier(2)
-    answers: list[bool] = []
+    put, both = obstore.put, threading.Barrier(2)
+    refused: list[bool] = []
 
-    def at_once(self: publishing.PublishedCopy, manifest: publishing.PublishedManifest) -> bool:
+    def at_once(store: Any, path: str, data: Any, **options: Any) -> Any:
+        if not path.startswith("manifests/"):
+            return put(store, path, data, **options)
         both.wait(60)
-        answers.append(committed(self, manifest))
-        return answers[-1]
+        try:
+            put(store, path, data, **options)
+            refused.append(False)
+        except AlreadyExistsError:
+            refused.append(True)
+            raise
 
-    monkeypatch.setattr(publishing.PublishedCopy, "_committed", at_once)
+    monkeypatch.setattr(obstore, "put", at_once)
     sent: list[int] = []
     writers = [threading.Thread(target=lambda: sent.append(sink_of(address).bring(out).sent)) for _ in range(2)]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join(120)
-    assert sorted(answers) == [False, True] and len(sent) == 2 and min(sent) == 0
+    assert sorted(refused) == [False, True] and len(sent) == 2 and min(sent) == 0
     assert differing(out, address) == []
 
 

@@ -15,8 +15,8 @@ from held_by_sinks import CHANGES, bring, correct, differing, held_by
 
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.store.sinks import delta, postgresql
+from cinnabar.extraction.store.sinks import tables as tables_module
 from cinnabar.extraction.store.sinks.addresses import sink_of
-from cinnabar.extraction.store.sinks.postgresql_columns import fitting
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.errors import UsageError
 
@@ -121,9 +121,9 @@ def test_unusual_columns_and_values_arrive(tmp_path: Path, address: str, workloa
     # PostgreSQL has other names for columns that are too long, or that every table of it has.
     assert left == ["odd"]
     text = next(iter(held_by(address)["odd"]))
-    taken: set[str] = {"xmin"}
-    assert f'"{fitting("xmin", taken)}"' in text and f'"{fitting("ü" * 40, taken)}"' in text
-    assert differing(out, address, {fitting(n, {"xmin"}): n for n in ("xmin", "ü" * 40, "ü" * 40 + "!")}) == []
+    fitting = {postgresql._fitting(name): name for name in ("xmin", "ü" * 40, "ü" * 40 + "!")}
+    assert len(fitting) == 3 and all(f'"{name}"' in text and len(name.encode()) <= 63 for name in fitting)
+    assert differing(out, address, fitting) == []
 
 
 @pytest.mark.slow
@@ -168,8 +168,8 @@ def test_what_a_killed_delivery_has_not_sent_the_next_one_sends(
             return changed
 
         with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(delta, "_merge", deadly(delta._merge))
-            patched.setattr(postgresql._Schema, "sync", deadly(postgresql._Schema.sync))
+            patched.setattr(delta.DeltaSink, "_sync", deadly(delta.DeltaSink._sync))
+            patched.setattr(postgresql, "_sync", deadly(postgresql._sync))
             sink_of(address).bring(out)
         if address.startswith("postgresql"):
             assert held_by(address) == before
@@ -182,9 +182,20 @@ def test_tables_of_others_and_an_older_folder_are_refused(tmp_path: Path, out: P
     shutil.copytree(out, older)
     correct(out)
     bring(out, address)
-    with pytest.raises(UsageError, match="this folder does not have"):
+    with pytest.raises(UsageError, match="expected an earlier state of this folder"):
         bring(older, address)
     assert differing(out, address) == []
+
+
+@pytest.mark.slow
+def test_a_table_whose_view_has_gone_holds_nothing(out: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(out, address)
+    assert held_by(address)["lists"]
+    every = tables_module.Views.all
+    monkeypatch.setattr(tables_module.Views, "all", lambda self: [one for one in every(self) if one.name != "lists"])
+    correct(out)
+    bring(out, address)
+    assert not held_by(address).get("lists")
 
 
 def test_a_delta_table_that_is_not_ours_is_left_alone(out: Path, tables: str) -> None:
