@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, check_size
 from cinnabar.schemas.errors import DocumentError, UsageError
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 _PAGE = 1000
 # obstore's own limit for a whole answer is 30 s, too short for a large object. An endpoint without encryption is a
@@ -51,7 +54,7 @@ class ObjectBackend:
         # Azure's folders and Amazon's directory buckets are not listed by key.
         self.in_order = address.scheme == "gs" or (address.scheme == "s3" and not address.place.endswith("--x-s3"))
         try:
-            self._store = _opened(address)
+            self._store = open_object_store(address.root)
         except Exception as error:  # of obstore and boto3, whose texts may quote a setting
             what = f"the settings in the environment are not usable ({type(error).__name__})"
             raise UsageError(f"{address}: {what}; {_ADVICE[address.scheme]}") from None
@@ -115,17 +118,21 @@ def _our_error(error: Exception, scheme: str) -> Exception:
     return Fault(said)
 
 
-def _opened(address: StoreAddress) -> Any:
+def open_object_store(url: str) -> ObjectStore:
+    """Returns the store at s3://, gs:// or az://, with the rest of the path as prefix; it is not asked yet.
+
+    Raises what obstore and boto3 raise, whose texts may quote a setting.
+    """
     # Extra: stores.
     from obstore.store import from_url
 
     settings: dict[str, Any] = {"client_options": _CLIENT, "retry_config": _RETRY}
-    if address.scheme == "s3" and "AWS_PROFILE" in os.environ:
+    if url.startswith("s3:") and "AWS_PROFILE" in os.environ:
         # Extra: stores; boto3 is no part of it, only profiles need it, which may lead to a single sign-on.
         from obstore.auth.boto3 import Boto3CredentialProvider
 
         settings["credential_provider"] = Boto3CredentialProvider()
-    return from_url(address.root, **settings)
+    return from_url(url, **settings)
 
 
 def _stored(meta: Any) -> StoredObject:

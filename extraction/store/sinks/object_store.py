@@ -10,6 +10,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import ObjectStore, from_url
 
+from cinnabar.extraction.documents.stores.object_backend import open_object_store
 from cinnabar.schemas.errors import UsageError
 
 # An address without credentials: those would stand before an @, or in parameters.
@@ -28,14 +29,14 @@ def open_store(address: str) -> ObjectStore:
             " them as environment variables, such as AWS_ACCESS_KEY_ID"
         )
     try:
-        return from_url(address, mkdir=True) if address.startswith("file:") else from_url(address)
+        return from_url(address, mkdir=True) if address.startswith("file:") else open_object_store(address)
     except (BaseError, OSError, ValueError) as error:
         raise UsageError(f"{address}: could not be opened: {told(error)}") from error
 
 
 def told(error: Exception) -> str:
-    """Returns the first line of a store's error, without its inner representation."""
-    return str(error).partition("\n")[0][:300]
+    """Returns the first line of a store's error, without the parameters of an address, which may be a signature."""
+    return re.sub(r"\?[^\s\"')]+", "?…", str(error).partition("\n")[0])[:300]
 
 
 def check_store(store: ObjectStore, address: str) -> datetime:
