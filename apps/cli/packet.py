@@ -31,35 +31,25 @@ def packet(
     join: Annotated[
         list[int] | None, typer.Option("--join", metavar="PAGE", help="No document begins on this page.")
     ] = None,
-    turn: Annotated[
-        list[int] | None,
-        typer.Option("--turn", metavar="PAGE", help="Turn this page a quarter clockwise; twice for upside down."),
-    ] = None,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where the documents of a packet begin, and correct it; the next `extract --split` reads what is new.
 
-    --split, --join and --turn may be given several times. The records of parts that are no documents any more leave the
-    tables.
+    --split and --join may be given several times. The records of parts that are no documents any more leave the tables.
 
     \b
     Examples:
       cinnabar packet scans/monday.pdf --out tables
       cinnabar packet scans/monday.pdf --out tables --split 4 --join 9
-      cinnabar packet scans/monday.pdf --out tables --turn 5 --turn 5
     """
     shown = packet_around(out, document)
-    if split or join or turn:
-        shown = amend(out, shown, split or (), join or (), who or getpass.getuser(), turn or ())
+    if split or join:
+        shown = amend(out, shown, split or (), join or (), who or getpass.getuser())
     parts = shown.ranges()
     if as_json:
         told = [{"first": one.first, "last": one.last, "probability": round(one.probability, 4)} for one in parts]
-        known = {"packet": shown.digest, "pages": shown.pages, "who": shown.who, "turned": shown.turned}
-        print(json.dumps(known | {"parts": told}))
+        print(json.dumps({"packet": shown.digest, "pages": shown.pages, "who": shown.who, "parts": told}))
         return
-    rows = []
-    for one in parts:
-        turned = ", ".join(f"{page} by {90 * n}°" for page, n in shown.turns(one.first, one.last))
-        rows.append((f"{one.first}-{one.last}", f"{one.probability:.2f}", turned))
-    standard_output().print(table(("pages", "probability", "turned"), rows))
+    rows = [(f"{one.first}-{one.last}", f"{one.probability:.2f}") for one in parts]
+    standard_output().print(table(("pages", "probability"), rows))

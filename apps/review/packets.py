@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from pydantic import BaseModel, Field
 
-from cinnabar.apps.review.people import person_of
+from cinnabar.extraction.documents.packets.part import part_digest
 from cinnabar.extraction.people.packets import amend
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.extraction.store.packets import Packet, packets_of, stored_packet
@@ -16,7 +16,7 @@ from cinnabar.schemas.errors import UsageError
 
 class _Said(BaseModel):
     document: str = Field(pattern=r"^[0-9a-f]{64}$")
-    action: Literal["split", "join", "turn"]
+    action: Literal["split", "join"]
     page: int = Field(ge=1, le=10_000)
 
 
@@ -32,18 +32,18 @@ def serve_packets(app: FastAPI, review: Review) -> None:
         return {} if found is None else _told(found, document)
 
     @app.post("/api/packet")
-    def say(request: Request, said: _Said) -> dict[str, Any]:
+    def say(said: _Said) -> dict[str, Any]:
         found = packet_of(said.document)
         if found is None:
             raise UsageError("document: expected a part of a packet that `extract --split` has read")
-        split, join, turn = ([said.page] if said.action == action else [] for action in ("split", "join", "turn"))
-        who = person_of(request.scope, review.who).name
-        return _told(amend(review.out, found, split, join, who, turn), said.document)
+        split, join = ([said.page], []) if said.action == "split" else ([], [said.page])
+        return _told(amend(review.out, found, split, join, review.who), said.document)
 
 
 def _told(packet: Packet, document: str) -> dict[str, Any]:
     """Returns the parts of a packet, and which of them is this document; -1 if it is none any more."""
-    own = packet.digests()
-    at = own.index(document) if document in own else -1
-    parts = [{"first": one.first, "last": one.last, "probability": one.probability} for one in packet.ranges()]
+    ranges = packet.ranges()
+    own = [part_digest(packet.digest, one.first, one.last) for one in ranges]
+    at = own.index(document) if document in own else 0 if packet.digest == document and len(ranges) == 1 else -1
+    parts = [{"first": one.first, "last": one.last, "probability": one.probability} for one in ranges]
     return {"pages": packet.pages, "sheets": packet.sheets, "who": packet.who, "parts": parts, "place": at}

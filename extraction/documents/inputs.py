@@ -223,7 +223,7 @@ def examine(
         if isinstance(item, Path):
             digest = _digest(item, [root for root in roots if isinstance(root, Path)])
         elif isinstance(item, PacketPart):
-            digest = part_digest(hashlib.sha256(item.read()).hexdigest(), item.first, item.last, item.turns)
+            digest = part_digest(hashlib.sha256(item.read()).hexdigest(), item.first, item.last)
         elif isinstance(item, ArchiveMember):
             if item.problem is not None:
                 raise item.problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,15 +25,13 @@ def packet_around(out: Path, document: str) -> Packet:
     return packet
 
 
-def amend(
-    out: Path, packet: Packet, split: Collection[int], join: Collection[int], who: str, turn: Iterable[int] = ()
-) -> Packet:
-    """Stores that documents of a packet begin on the pages `split`, none on the pages `join`, and pages to `turn`.
+def amend(out: Path, packet: Packet, split: Collection[int], join: Collection[int], who: str) -> Packet:
+    """Stores that documents of a packet begin on the pages `split` and none on the pages `join`.
 
     Records of parts that are no more are marked as of another kind; those of parts that come again come back. The next
     run with `split` reads the others. Raises UsageError for an impossible page, and the errors of corrections.
     """
-    after = packet.said(split, join, who, turn)
+    after = packet.said(split, join, who)
     corrector, withdrawn = Corrector(out), {**packet.withdrawn}
     # A crash in between leaves the boundaries as they were, so that the same call ends the work.
     for digest in {*packet.digests()} - {*after.digests()}:

@@ -59,22 +59,19 @@ class Splitter:
         packet = stored_packet(self._out, item.digest)
         if packet is None or (packet.begins is None and packet.version != VERSION):
             # Corrections of former parts are taken back if the parts come again.
-            found = self._found(item)
-            if found is None:
+            before = {} if packet is None else packet.withdrawn
+            packet = self._found(item)
+            if packet is None:
                 return []
-            if packet is not None:
-                found = replace(found, withdrawn=packet.withdrawn, turned=packet.turned, who=packet.who)
-            packet = found
+            packet = replace(packet, withdrawn=before)
             store_packet(self._out, packet)
-        if not packet.is_split:
+        ranges = packet.ranges()
+        if len(ranges) < 2:
             return []
         return [
-            PacketPart(
-                item.content, item.path, item.digest, one.first, one.last, int(100 * one.probability),
-                packet.turns(one.first, one.last),
-            )
-            for one in packet.ranges()
-        ]  # fmt: skip
+            PacketPart(item.content, item.path, item.digest, one.first, one.last, int(100 * one.probability))
+            for one in ranges
+        ]
 
     def _found(self, item: Input) -> Packet | None:
         """Returns the boundaries by the looks of the pages; None if the file cannot be split."""

@@ -6,7 +6,6 @@ The files lie in `packets/` of the output folder, by the digests of the packets.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
@@ -37,9 +36,9 @@ class Packet:
     """The boundaries of a packet with this digest and so many pages.
 
     `likely` has the probability that a document begins on a page, 0 if it is left out; `sheets` are pages that only
-    separate documents. `begins` are the pages on which documents begin as a person (`who`) said, None if nobody did;
-    `turned` has the clockwise quarter turns of pages. `version` is that of the splitter. `withdrawn` has the
-    corrections that took records of former parts out of the tables, as schema and identity, by the part's digest.
+    separate documents. `begins` are the pages on which documents begin as a person (`who`) said, None if nobody did.
+    `version` is that of the splitter. `withdrawn` has the corrections that took records of former parts out of the
+    tables, as schema and identity, by the digest of the part.
     """
 
     digest: str
@@ -48,7 +47,6 @@ class Packet:
     likely: Mapping[int, float] = field(default_factory=dict)
     sheets: tuple[int, ...] = ()
     begins: tuple[int, ...] | None = None
-    turned: Mapping[int, int] = field(default_factory=dict)
     who: str = ""
     withdrawn: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
@@ -69,27 +67,14 @@ class Packet:
         return 1.0 if page == end else self.likely.get(page, 1.0)
 
     def digests(self) -> list[str]:
-        """Returns the digests of its documents; a file that is a single one as it is has its own."""
-        if not self.is_split:
-            return [self.digest]
-        return [
-            part_digest(self.digest, one.first, one.last, self.turns(one.first, one.last)) for one in self.ranges()
-        ]
+        """Returns the digests of its documents; a file that is a single one has its own."""
+        ranges = self.ranges()
+        return [part_digest(self.digest, one.first, one.last) for one in ranges] if ranges[1:] else [self.digest]
 
-    @property
-    def is_split(self) -> bool:
-        """Returns False for a file that is read as it is."""
-        return bool(self.turned) or len(self.ranges()) > 1
-
-    def turns(self, first: int, last: int) -> tuple[tuple[int, int], ...]:
-        """Returns the pages from first to last that are turned, with their quarter turns."""
-        return tuple(sorted((page, quarters) for page, quarters in self.turned.items() if first <= page <= last))
-
-    def said(self, split: Collection[int], join: Collection[int], who: str, turn: Iterable[int] = ()) -> Packet:
+    def said(self, split: Collection[int], join: Collection[int], who: str) -> Packet:
         """Returns the packet with documents that begin on the pages `split`, and none on the pages `join`.
 
-        turn: pages that are turned, each time a quarter clockwise. Raises UsageError for a page on which that cannot
-        be.
+        Raises UsageError for a page on which that cannot be.
         """
         begins = {one.first for one in self.ranges()[1:]}
         for page in split:
@@ -99,13 +84,7 @@ class Packet:
             if page not in begins:
                 told = ", ".join(map(str, sorted(begins))) or "none, it is one document"
                 raise UsageError(f"join: expected a page on which a further document begins ({told}), got {page}")
-        more = Counter(turn)
-        for page in more:
-            if not 1 <= page <= self.pages:
-                raise UsageError(f"turn: expected a page from 1 to {self.pages}, got {page}")
-        turned = {page: (self.turned.get(page, 0) + more[page]) % 4 for page in {*self.turned, *more}}
-        changed = tuple(sorted((begins | {*split}) - {*join})) if split or join else self.begins
-        return replace(self, begins=changed, turned={page: n for page, n in turned.items() if n}, who=who)
+        return replace(self, begins=tuple(sorted((begins | {*split}) - {*join})), who=who)
 
 
 def stored_packet(out: Path, digest: str) -> Packet | None:
@@ -116,7 +95,6 @@ def stored_packet(out: Path, digest: str) -> Packet | None:
     try:
         held = json.loads(path.read_bytes())
         held["likely"] = {int(page): float(p) for page, p in held["likely"].items()}
-        held["turned"] = {int(page): int(quarters) for page, quarters in held.get("turned", {}).items()}
         begins = held["begins"]
         return Packet(**held | {"begins": None if begins is None else tuple(begins), "sheets": tuple(held["sheets"])})
     except (OSError, ValueError, TypeError, KeyError) as error:

@@ -217,13 +217,12 @@ class ParserPool:
                     parser=DRAW,
                 )
         if isinstance(item, PacketPart):
-            some = {"drawn_from": page or item.first, "turns": item.turns}
-            return _as_part(item, self._drawing._parsed(item.content, some))
+            return _as_part(item, self._drawing._parsed(item.content, {"drawn_from": page or item.first}))
         return self._drawing._parsed(item, {"drawn_from": page})
 
     def _parse(self, item: _Content) -> _Outcome:
         if isinstance(item, PacketPart):
-            outcome = self._parsed(item.content, {"pages": (item.first, item.last), "turns": item.turns})
+            outcome = self._parsed(item.content, {"pages": (item.first, item.last)})
         else:
             outcome = self._parsed(item, {})
         if isinstance(outcome, Document):

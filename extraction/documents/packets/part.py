@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,8 +22,7 @@ class PacketPart:
     """The pages from `first` to `last` of a packet, whose bytes have the SHA-256 `packet_digest`.
 
     `name` is the packet's path as outcomes carry it, `content` the packet itself. `certainty` is the probability, in
-    percent, that the part is one whole document; None if it is not known here. `turns` are the pages that a person
-    turned, with the clockwise quarter turns.
+    percent, that the part is one whole document; None if it is not known here.
     """
 
     content: Path | Message | Sent
@@ -33,7 +31,6 @@ class PacketPart:
     first: int
     last: int
     certainty: int | None = None
-    turns: tuple[tuple[int, int], ...] = ()
     lasting: bool = False
 
     @property
@@ -44,7 +41,7 @@ class PacketPart:
     @property
     def digest(self) -> str:
         """Returns the name of these pages of these bytes; a part has no bytes of its own."""
-        return part_digest(self.packet_digest, self.first, self.last, self.turns)
+        return part_digest(self.packet_digest, self.first, self.last)
 
     def read(self) -> bytes:
         """Returns the bytes of the packet. Raises DocumentError if they cannot be read."""
@@ -69,10 +66,9 @@ class PacketPart:
         return replace(found, digest=self.digest, facts=facts, flags=tuple(sorted(flags)))
 
 
-def part_digest(packet: str, first: int, last: int, turns: Iterable[tuple[int, int]] = ()) -> str:
-    """Returns the digest of pages of a packet with this digest, some of them turned."""
-    turned = "".join(f"&turn={page}:{quarters}" for page, quarters in turns)
-    return hashlib.sha256(f"{packet}#pages={first}-{last}{turned}".encode()).hexdigest()
+def part_digest(packet: str, first: int, last: int) -> str:
+    """Returns the digest of pages of a packet with this digest."""
+    return hashlib.sha256(f"{packet}#pages={first}-{last}".encode()).hexdigest()
 
 
 def named_part(path: str) -> tuple[str, int, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -133,13 +133,10 @@ def _listed(value: Any) -> Any:
 
 
 @contextmanager
-def loaded_page(
-    pdf: Any, index: int, groups: set[str], turns: Iterable[tuple[int, int]] = ()
-) -> Iterator[tuple[Any, PageEntries]]:
+def loaded_page(pdf: Any, index: int, groups: set[str]) -> Iterator[tuple[Any, PageEntries]]:
     """Opens a page with its annotations drawn into it, and closes it; the page is None if it cannot be loaded.
 
-    groups: names of the buttons that were read before; those of the page are added. turns: the clockwise quarter turns
-    of pages, by their numbers.
+    groups: names of the buttons that were read before; those of the page are added.
     """
     form = pdf.formenv.raw if pdf.formenv else None
     entries = PageEntries()
@@ -151,8 +148,6 @@ def loaded_page(
             if entries.flatten and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY) == pdfium.FLATTEN_SUCCESS:
                 pdfium.FPDF_ClosePage(page)
                 page = pdfium.FPDF_LoadPage(pdf.raw, index)
-        if page and (quarters := dict(turns).get(index + 1)):
-            pdfium.FPDFPage_SetRotation(page, (pdfium.FPDFPage_GetRotation(page) + quarters) % 4)
         yield page, entries
     finally:
         if page:

@@ -43,7 +43,7 @@ from cinnabar.extraction.documents.packets.part import PacketPart, named_part, p
 from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
 from cinnabar.extraction.documents.stores.store import Store, StoreItem
 from cinnabar.extraction.store.folders import remembered
-from cinnabar.extraction.store.packets import stored_digests, stored_packet
+from cinnabar.extraction.store.packets import stored_digests
 from cinnabar.schemas.errors import NoMailbox, UsageError
 
 #: Advice for a document that is not found.
@@ -114,11 +114,9 @@ class DocumentLookup:
         for name, first, last in filter(None, map(named_part, paths)):
             there = [_digest(content) for content in self._named(name)]
             for packet in (*there, *stored_digests(self._out)):
-                known = stored_packet(self._out, packet)
-                turns = () if known is None else known.turns(first, last)
-                if part_digest(packet, first, last, turns) == digest:
+                if part_digest(packet, first, last) == digest:
                     content = self.find([name], packet, size)
-                    return PacketPart(content, name, packet, first, last, turns=turns) if content is not None else None
+                    return None if content is None else PacketPart(content, name, packet, first, last)
         return None
 
     def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:

@@ -19,7 +19,5 @@ def test_a_packet_is_shown_joined_and_refused_in_words(tmp_path: Path, capsys: p
     told = json.loads(capsys.readouterr().out)
     assert [(one["first"], one["last"]) for one in told["parts"]] == [(1, 2), (3, 6)]
     assert (told["who"], told["pages"]) == ("eva", 6)
-    assert run([*name, "--turn", "2", "--turn", "2"]) == 0
-    assert "2 by 180°" in capsys.readouterr().out
     assert run([*name, "--split", "3"]) == 2
     assert "expected a page from 2 to 6 within a document, got 3" in capsys.readouterr().err

@@ -29,7 +29,4 @@ def test_a_document_is_joined_with_the_next_and_its_pages_are_shown(tmp_path: Pa
         again = client.post("/api/packet", json={"document": digest, "action": "join", "page": 5})
         assert again.status_code == 400 and "expected a page on which" in again.json()["error"]
         assert client.get("/api/packet", params={"document": "x"}).json() == {}
-        first = query(out, "select document from note where name = 'A'").rows[0][0]
-        turned = client.post("/api/packet", json={"document": first, "action": "turn", "page": 1}).json()
-        assert turned["place"] == -1 and len(turned["parts"]) == 2
-    assert query(out, "select name from note").rows == []
+    assert query(out, "select name from note").rows == [("A",)]

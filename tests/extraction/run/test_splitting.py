@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import packet_files
@@ -126,35 +125,6 @@ def test_a_packet_that_a_person_joined_is_one_document(scan, tmp_path):
     amend(out, packet_around(out, str(scan)), (), [3, 6], "ada")
     run(scan, out)
     assert [name for name, _ in names(out)] == ["packet.pdf"]
-
-
-def test_a_page_that_a_person_turned_is_read_anew_and_can_be_turned_back(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
-    amend(out, packet_around(out, "packet.pdf"), (), (), "ada", [4, 4])
-    assert [Path(path).name.rpartition("=")[2] for path, _ in names(out)] == [PARTS[0], PARTS[2]]
-    assert run(scan, out).written == 1
-    digest = query(out, "select document from note where path like '%=3-5'").rows[0][0]
-    with DocumentLookup(out) as lookup:
-        found = lookup.find([f"{scan}#pages=3-5"], digest, scan.stat().st_size)
-    assert found is not None and found.turns == ((4, 2),)
-    amend(out, packet_around(out, "packet.pdf"), (), (), "ada", [4, 4])
-    assert run(scan, out).skips == {"done": 3}
-    with pytest.raises(UsageError, match="from 1 to 6, got 7"):
-        amend(out, packet_around(out, "packet.pdf"), (), (), "ada", [7])
-
-
-def test_a_turned_page_has_its_words_and_its_picture_turned(scan):
-    digest = hashlib.sha256(scan.read_bytes()).hexdigest()
-    with ParserPool(1) as pool:
-        plain, turned = (
-            pool.submit(PacketPart(scan, str(scan), digest, 1, 1, turns=turns)).result() for turns in ((), ((1, 1),))
-        )
-        picture = pool.drawn(PacketPart(scan, str(scan), digest, 1, 1, turns=((1, 1),)), 1)
-    (one,), (other,) = plain.parts, turned.parts
-    assert (other.width, other.height) == (one.height, one.width)
-    assert turned.words.box[0, 0] == pytest.approx(one.height - plain.words.box[0, 3], abs=1)
-    assert picture.parts[0].width == one.height
 
 
 def test_a_page_that_cannot_begin_a_document_is_refused(scan, tmp_path):
