@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -13,43 +14,50 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out
 from cinnabar.extraction.people.packets import amend, packet_around
+from cinnabar.extraction.store.packets import Said
+from cinnabar.schemas.errors import UsageError
+
+_HELP = "Its path or that of a part, the end of it, or the start of a part's digest."
+_Pages = list[int] | None
+_OfPages = list[str] | None
 
 
 def packet(
-    document: Annotated[
-        str,
-        typer.Argument(
-            metavar="PACKET",
-            help="Its path or that of a part, the end of it, or the start of a part's digest.",
-            autocompletion=completion.documents,
-        ),
-    ],
+    document: Annotated[str, typer.Argument(metavar="PACKET", help=_HELP, autocompletion=completion.documents)],
     out: Out,
-    split: Annotated[
-        list[int] | None, typer.Option("--split", metavar="PAGE", help="A document begins on this page.")
-    ] = None,
-    join: Annotated[
-        list[int] | None, typer.Option("--join", metavar="PAGE", help="No document begins on this page.")
+    split: Annotated[_Pages, typer.Option(metavar="PAGE", help="A document begins on this page.")] = None,
+    join: Annotated[_Pages, typer.Option(metavar="PAGE", help="No document begins on this page.")] = None,
+    turn: Annotated[_OfPages, typer.Option(metavar="PAGE:DEGREES", help="Turn this page clockwise.")] = None,
+    kind: Annotated[
+        _OfPages, typer.Option(metavar="PAGE:SCHEMA", help="The schema of the document that begins on this page.")
     ] = None,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where the documents of a packet begin, and correct it; the next `extract --split` reads what is new.
 
-    --split and --join may be given several times. The records of parts that are no documents any more leave the tables.
+    Corrections may be given several times. The records of parts that are no documents any more leave the tables.
 
     \b
     Examples:
       cinnabar packet scans/monday.pdf --out tables
       cinnabar packet scans/monday.pdf --out tables --split 4 --join 9
+      cinnabar packet scans/monday.pdf --out tables --turn 5:180 --kind 4:receipt
     """
     shown = packet_around(out, document)
-    if split or join:
-        shown = amend(out, shown, split or (), join or (), who or getpass.getuser())
-    parts = shown.ranges()
+    if split or join or turn or kind:
+        turns = {page: int(degrees) for page, degrees in _by_page("turn", turn or ()) if degrees.isdecimal()}
+        said = Said(split or (), join or (), turns, dict(_by_page("kind", kind or ())))
+        shown = amend(out, shown, said, who or getpass.getuser())
     if as_json:
-        told = [{"first": one.first, "last": one.last, "probability": round(one.probability, 4)} for one in parts]
-        print(json.dumps({"packet": shown.digest, "pages": shown.pages, "who": shown.who, "parts": told}))
+        print(json.dumps(shown.as_json()))
         return
-    rows = [(f"{one.first}-{one.last}", f"{one.probability:.2f}") for one in parts]
+    rows = [(str(part).partition("=")[2], f"{sure:.2f}") for part, sure in shown.parts()]
     standard_output().print(table(("pages", "probability"), rows))
+
+
+def _by_page(option: str, given: Sequence[str]) -> list[tuple[int, str]]:
+    pairs = [one.partition(":") for one in given]
+    if wrong := [one for one, (page, colon, _) in zip(given, pairs, strict=True) if not (page.isdecimal() and colon)]:
+        raise UsageError(f"--{option}: expected a page, a colon and what is said of it, got {wrong[0]!r}")
+    return [(int(page), text) for page, _, text in pairs]

@@ -6,85 +6,98 @@ The files lie in `packets/` of the output folder, by the digests of the packets.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from math import prod
 from pathlib import Path
+from typing import Any
 
-from cinnabar.extraction.documents.packets.part import part_digest
+from cinnabar.extraction.documents.packets.part import PageRange, named_part
 from cinnabar.extraction.store.files import failures, make_folder, write_bytes
 from cinnabar.extraction.store.own_names import is_own
 from cinnabar.schemas.errors import RunError, UsageError
 
 #: The folder within an output folder.
 PACKETS = "packets"
-_LIKELY = 0.5
 
 
 @dataclass(frozen=True)
-class PacketRange:
-    """The pages of a part from first to last, and the probability that it is one whole document."""
+class Said:
+    """What a person says of a packet: documents that begin on the pages `split` and none on the pages `join`, degrees
+    by which pages are turned clockwise, and the schemas (`kinds`) of the documents that begin on pages, "" for none.
+    """
 
-    first: int
-    last: int
-    probability: float
+    split: Collection[int] = ()
+    join: Collection[int] = ()
+    turns: Mapping[int, int] = field(default_factory=dict)
+    kinds: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Packet:
-    """The boundaries of a packet with this digest and so many pages.
+    """The boundaries of a packet with this digest and so many pages, which the splitter of this `version` found.
 
     `likely` has the probability that a document begins on a page, 0 if it is left out; `sheets` are pages that only
-    separate documents. `begins` are the pages on which documents begin as a person (`who`) said, None if nobody did.
-    `version` is that of the splitter. `withdrawn` has the corrections that took records of former parts out of the
-    tables, as schema and identity, by the digest of the part.
+    separate documents. `begins` are the pages on which documents begin as a person (`who`) said, None if nobody did;
+    `turns` and `kinds` as in `Said`.
     """
 
     digest: str
     pages: int
     version: str
     likely: Mapping[int, float] = field(default_factory=dict)
-    sheets: tuple[int, ...] = ()
-    begins: tuple[int, ...] | None = None
+    sheets: Collection[int] = ()
+    begins: Collection[int] | None = None
     who: str = ""
-    withdrawn: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    turns: Mapping[int, int] = field(default_factory=dict)
+    kinds: Mapping[int, str] = field(default_factory=dict)
 
-    def ranges(self) -> list[PacketRange]:
-        """Returns the parts, which have every page but the separator sheets."""
-        told = self.begins is not None
-        found = [page for page, p in self.likely.items() if p > _LIKELY] if self.begins is None else self.begins
-        begins = sorted({next((p for p in range(1, self.pages + 1) if p not in self.sheets), 1), *found})
+    def parts(self) -> list[tuple[PageRange, float]]:
+        """Returns the parts with the probability that each is one whole document.
+
+        They have every page but the separator sheets.
+        """
+        found = [page for page, p in self.likely.items() if p > 0.5] if self.begins is None else self.begins
+        start = next((page for page in range(1, self.pages + 1) if page not in self.sheets), 1)
         parts = []
-        for first, following in pairwise([*begins, self.pages + 1]):
+        for first, following in pairwise(sorted({start, *found, self.pages + 1})):
             own = [page for page in range(first, following) if page not in self.sheets]
-            inner = prod(1 - self.likely.get(page, 0.0) for page in own[1:])
-            edges = self._edge(first, begins[0]) * self._edge(following, self.pages + 1)
-            parts.append(PacketRange(own[0], own[-1], 1.0 if told else edges * inner))
+            edges = (self.likely.get(page, 1.0) for page in (first, following) if page != start)
+            sure = prod(edges) * prod(1 - self.likely.get(page, 0.0) for page in own[1:])
+            turns = tuple((page, self.turns[page]) for page in own if self.turns.get(page))
+            range_ = PageRange(own[0], own[-1], turns, self.kinds.get(own[0], ""))
+            parts.append((range_, sure if self.begins is None else 1.0))
         return parts
-
-    def _edge(self, page: int, end: int) -> float:
-        return 1.0 if page == end else self.likely.get(page, 1.0)
 
     def digests(self) -> list[str]:
         """Returns the digests of its documents; a file that is a single one has its own."""
-        ranges = self.ranges()
-        return [part_digest(self.digest, one.first, one.last) for one in ranges] if ranges[1:] else [self.digest]
+        parts = [part for part, _ in self.parts()]
+        return [self.digest] if parts == [PageRange(1, self.pages)] else [part.digest(self.digest) for part in parts]
 
-    def said(self, split: Collection[int], join: Collection[int], who: str) -> Packet:
-        """Returns the packet with documents that begin on the pages `split`, and none on the pages `join`.
+    def with_said(self, said: Said, who: str) -> Packet:
+        """Returns the packet as a person says. Raises UsageError for a page on which that cannot be."""
+        own = [part.first for part, _ in self.parts()]
+        begins = ({*own} | {*said.split}) - {*said.join}
+        inner = {*range(own[0], self.pages + 1)} - {*self.sheets}
+        for name, asked, allowed in (
+            ("split", said.split, inner - {*own}),
+            ("join", said.join, {*own[1:]}),
+            ("turn", said.turns, inner),
+            ("kind", said.kinds, begins),
+        ):
+            for page in {*asked} - allowed:
+                told = ", ".join(map(str, sorted(allowed))) or "none"
+                raise UsageError(f"{name}: expected a page for which that can be said ({told}), got {page}")
+        if any(degrees not in (0, 90, 180, 270) for degrees in said.turns.values()):
+            raise UsageError("turn: expected 0, 90, 180 or 270 degrees")
+        turns, kinds = {**self.turns, **said.turns}, {**self.kinds, **said.kinds}
+        return replace(self, begins=sorted(begins), who=who, turns=turns, kinds=kinds)
 
-        Raises UsageError for a page on which that cannot be.
-        """
-        begins = {one.first for one in self.ranges()[1:]}
-        for page in split:
-            if page in begins or page in self.sheets or not 1 < page <= self.pages:
-                raise UsageError(f"split: expected a page from 2 to {self.pages} within a document, got {page}")
-        for page in join:
-            if page not in begins:
-                told = ", ".join(map(str, sorted(begins))) or "none, it is one document"
-                raise UsageError(f"join: expected a page on which a further document begins ({told}), got {page}")
-        return replace(self, begins=tuple(sorted((begins | {*split}) - {*join})), who=who)
+    def as_json(self) -> dict[str, Any]:
+        """Returns what is shown of the packet and its parts."""
+        parts = [{**asdict(part), "probability": round(sure, 4)} for part, sure in self.parts()]
+        return {"packet": self.digest, "pages": self.pages, "sheets": [*self.sheets], "who": self.who, "parts": parts}
 
 
 def stored_packet(out: Path, digest: str) -> Packet | None:
@@ -94,10 +107,9 @@ def stored_packet(out: Path, digest: str) -> Packet | None:
         return None
     try:
         held = json.loads(path.read_bytes())
-        held["likely"] = {int(page): float(p) for page, p in held["likely"].items()}
-        begins = held["begins"]
-        return Packet(**held | {"begins": None if begins is None else tuple(begins), "sheets": tuple(held["sheets"])})
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        by_page = {name: {int(page): one for page, one in held[name].items()} for name in ("likely", "turns", "kinds")}
+        return Packet(**held | by_page)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise RunError(f"{path}: the boundaries of a packet are damaged ({error}); remove the file") from error
 
 
@@ -109,27 +121,8 @@ def store_packet(out: Path, packet: Packet) -> None:
         write_bytes(folder / f"{packet.digest}.json", json.dumps(asdict(packet)).encode())
 
 
-def packets_of(out: Path, parts: Iterable[str]) -> Iterator[str]:
-    """Yields the digests of the packets that have one of these parts, by the parts' digests."""
-    wanted = {*parts}
-    for digest in stored_digests(out):
-        packet = stored_packet(out, digest)
-        if packet is not None and not wanted.isdisjoint([*packet.digests(), *packet.withdrawn]):
-            yield digest
-
-
-def forget_parts(out: Path, parts: Iterable[str]) -> None:
-    """Removes the boundaries of packets whose documents are all among these parts, and corrections of these parts."""
-    gone = {*parts}
-    for digest in [*packets_of(out, gone)]:
-        packet = stored_packet(out, digest)
-        if packet is None or gone.issuperset(packet.digests()):
-            (out / PACKETS / f"{digest}.json").unlink(missing_ok=True)
-        else:
-            kept = {part: made for part, made in packet.withdrawn.items() if part not in gone}
-            store_packet(out, replace(packet, withdrawn=kept))
-
-
-def stored_digests(out: Path) -> list[str]:
-    """Returns the digests of all packets whose boundaries are stored."""
-    return sorted(path.stem for path in (out / PACKETS).glob("*.json") if is_own("digest", path.stem))
+def packets_of(out: Path, paths: Collection[str], digests: Collection[str]) -> list[str]:
+    """Returns the digests of the packets that documents with these paths and digests are, or are parts of."""
+    ranges = [part[1] for part in map(named_part, paths) if part is not None]
+    stored = [path.stem for path in sorted((out / PACKETS).glob("*.json")) if is_own("digest", path.stem)]
+    return [one for one in stored if one in digests or any(part.digest(one) in digests for part in ranges)]

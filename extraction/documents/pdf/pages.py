@@ -97,7 +97,7 @@ def _in_turn(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Iterato
     for index in wanted:
         if reading.is_late(_STOP_AFTER):
             return
-        with loaded_page(pdf, index, spent.groups) as (page, entries):
+        with loaded_page(pdf, index, spent.groups, reading.settings) as (page, entries):
             if not page:
                 yield None
             elif reading.is_late(_PLAIN_AFTER):
@@ -116,7 +116,7 @@ def _from_copies(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Ite
 
     def work(index: int) -> Iterator[bytes]:
         before = set(spent.groups)
-        with loaded_page(pdf, wanted[index], spent.groups) as (page, entries):
+        with loaded_page(pdf, wanted[index], spent.groups, settings) as (page, entries):
             if not page:
                 return
             new = spent.groups - before
