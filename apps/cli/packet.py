@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -14,7 +13,6 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out
 from cinnabar.extraction.people.packets import amend, packet_around
-from cinnabar.extraction.store.packets import Said
 from cinnabar.schemas.errors import UsageError
 
 _HELP = "Its path or that of a part, the end of it, or the start of a part's digest."
@@ -44,20 +42,21 @@ def packet(
       cinnabar packet scans/monday.pdf --out tables --split 4 --join 9
       cinnabar packet scans/monday.pdf --out tables --turn 5:180 --kind 4:receipt
     """
-    shown = packet_around(out, document)
+    found = packet_around(out, document)
+    shown = found
     if split or join or turn or kind:
-        turns = {page: int(degrees) for page, degrees in _by_page("turn", turn or ()) if degrees.isdecimal()}
-        said = Said(split or (), join or (), turns, dict(_by_page("kind", kind or ())))
-        shown = amend(out, shown, said, who or getpass.getuser())
+        turns = {page: int(text) if text.isdecimal() else -1 for page, text in _by_page(turn).items()}
+        shown = found.said(who or getpass.getuser(), split or (), join or (), turns, _by_page(kind))
+        amend(out, found, shown)
     if as_json:
         print(json.dumps(shown.as_json()))
         return
-    rows = [(str(part).partition("=")[2], f"{sure:.2f}") for part, sure in shown.parts()]
+    rows = [(str(part).removeprefix("pages="), f"{sure:.2f}") for part, sure in shown.parts()]
     standard_output().print(table(("pages", "probability"), rows))
 
 
-def _by_page(option: str, given: Sequence[str]) -> list[tuple[int, str]]:
-    pairs = [one.partition(":") for one in given]
-    if wrong := [one for one, (page, colon, _) in zip(given, pairs, strict=True) if not (page.isdecimal() and colon)]:
-        raise UsageError(f"--{option}: expected a page, a colon and what is said of it, got {wrong[0]!r}")
-    return [(int(page), text) for page, _, text in pairs]
+def _by_page(given: list[str] | None) -> dict[int, str]:
+    pairs = [one.partition(":") for one in given or ()]
+    if wrong := ["".join(pair) for pair in pairs if not (pair[0].isdecimal() and pair[1])]:
+        raise UsageError(f"expected a page, a colon and what is said of it, got {wrong[0]!r}")
+    return {int(page): text for page, _, text in pairs}

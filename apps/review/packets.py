@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.people.reviewing.review import Review
-from cinnabar.extraction.store.packets import PACKETS, Packet, Said
+from cinnabar.extraction.store.packets import Packet
 from cinnabar.schemas.errors import UsageError
 
 
@@ -31,14 +31,14 @@ def serve_packets(app: FastAPI, review: Review) -> None:
 
     @app.get("/api/packet")
     def packet(document: str) -> dict[str, Any]:
-        if not (review.out / PACKETS).is_dir():
-            return {}
         try:
             return told(packet_around(review.out, document), document)
-        except UsageError:
+        except UsageError:  # it is no part of a packet
             return {}
 
     @app.post("/api/packet")
     def say(asked: _Asked) -> dict[str, Any]:
-        said = Said(asked.split, asked.join, asked.turns, asked.kinds)
-        return told(amend(review.out, packet_around(review.out, asked.document), said, review.who), asked.document)
+        found = packet_around(review.out, asked.document)
+        after = found.said(review.who, asked.split, asked.join, asked.turns, asked.kinds)
+        amend(review.out, found, after)
+        return told(after, asked.document)

@@ -23,24 +23,12 @@ PACKETS = "packets"
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a person says of a packet: documents that begin on the pages `split` and none on the pages `join`, degrees
-    by which pages are turned clockwise, and the schemas (`kinds`) of the documents that begin on pages, "" for none.
-    """
-
-    split: Collection[int] = ()
-    join: Collection[int] = ()
-    turns: Mapping[int, int] = field(default_factory=dict)
-    kinds: Mapping[int, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Packet:
     """The boundaries of a packet with this digest and so many pages, which the splitter of this `version` found.
 
     `likely` has the probability that a document begins on a page, 0 if it is left out; `sheets` are pages that only
-    separate documents. `begins` are the pages on which documents begin as a person (`who`) said, None if nobody did;
-    `turns` and `kinds` as in `Said`.
+    separate documents. A person (`who`) said: `begins`, the pages on which documents begin, None if nobody did; degrees
+    by which pages are turned clockwise; `kinds`, the schemas of the documents that begin on pages, "" for none.
     """
 
     digest: str
@@ -66,8 +54,8 @@ class Packet:
             edges = (self.likely.get(page, 1.0) for page in (first, following) if page != start)
             sure = prod(edges) * prod(1 - self.likely.get(page, 0.0) for page in own[1:])
             turns = tuple((page, self.turns[page]) for page in own if self.turns.get(page))
-            range_ = PageRange(own[0], own[-1], turns, self.kinds.get(own[0], ""))
-            parts.append((range_, sure if self.begins is None else 1.0))
+            part = PageRange(own[0], own[-1], turns, self.kinds.get(own[0], ""))
+            parts.append((part, sure if self.begins is None else 1.0))
         return parts
 
     def digests(self) -> list[str]:
@@ -75,24 +63,34 @@ class Packet:
         parts = [part for part, _ in self.parts()]
         return [self.digest] if parts == [PageRange(1, self.pages)] else [part.digest(self.digest) for part in parts]
 
-    def with_said(self, said: Said, who: str) -> Packet:
-        """Returns the packet as a person says. Raises UsageError for a page on which that cannot be."""
+    def said(
+        self,
+        who: str,
+        split: Collection[int] = (),
+        join: Collection[int] = (),
+        turns: Mapping[int, int] | None = None,
+        kinds: Mapping[int, str] | None = None,
+    ) -> Packet:
+        """Returns the packet with documents that begin on the pages `split` and none on the pages `join`, turned pages
+        and schemas. Raises UsageError for a page or an angle with which that cannot be.
+        """
         own = [part.first for part, _ in self.parts()]
-        begins = ({*own} | {*said.split}) - {*said.join}
-        inner = {*range(own[0], self.pages + 1)} - {*self.sheets}
+        begins = {*own}.union(split).difference(join)
+        inner = {*range(own[0], self.pages + 1)}.difference(self.sheets)
+        turns, kinds = turns or {}, kinds or {}
         for name, asked, allowed in (
-            ("split", said.split, inner - {*own}),
-            ("join", said.join, {*own[1:]}),
-            ("turn", said.turns, inner),
-            ("kind", said.kinds, begins),
+            ("split", split, inner.difference(own)),
+            ("join", join, {*own[1:]}),
+            ("turn", turns, inner),
+            ("turn by degrees", turns.values(), {0, 90, 180, 270}),
+            ("kind", kinds, begins),
         ):
-            for page in {*asked} - allowed:
+            for number in {*asked} - allowed:
                 told = ", ".join(map(str, sorted(allowed))) or "none"
-                raise UsageError(f"{name}: expected a page for which that can be said ({told}), got {page}")
-        if any(degrees not in (0, 90, 180, 270) for degrees in said.turns.values()):
-            raise UsageError("turn: expected 0, 90, 180 or 270 degrees")
-        turns, kinds = {**self.turns, **said.turns}, {**self.kinds, **said.kinds}
-        return replace(self, begins=sorted(begins), who=who, turns=turns, kinds=kinds)
+                raise UsageError(f"{name}: expected one of {told}, got {number}")
+        return replace(
+            self, begins=sorted(begins), who=who, turns={**self.turns, **turns}, kinds={**self.kinds, **kinds}
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Returns what is shown of the packet and its parts."""

@@ -22,7 +22,7 @@ import torch
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.reading.packets.boundaries import FITTED, features
+from cinnabar.extraction.reading.packets.boundaries import FITTED, ends, features
 from cinnabar.extraction.reading.packets.signs import Line, PageSigns, page_signs
 from cinnabar.schemas.errors import DocumentError
 from training.generator.generator import FAMILIES, make_example
@@ -56,7 +56,7 @@ def read_documents(data: Path, wanted: Sequence[str]) -> list[Pages]:
             signs = page_signs(parse(pdf, "sheet.pdf"))
         except DocumentError:
             return
-        texts = [text for one in signs for text in one.ends]
+        texts = [text for one in signs for text in ends(one)]
         found.append(Pages(kind, style, signs, encoder.embed(texts).reshape(len(signs), 2, -1)))
 
     shared = [draw_style(rng) for _ in range(SHARED)]
@@ -103,7 +103,7 @@ def packet(documents: Sequence[Pages], rng: Random) -> tuple[list[dict[str, floa
         noisy, across = rng.random() < noise, rng.random() < 0.05
         for at, page in enumerate(one.signs):
             if across or rng.random() < 0.03:
-                page = replace(page, size=page.size[::-1])
+                page = page._replace(size=page.size[::-1])
             blank = blanks == "between" and at == 0 and rng.random() < 0.8
             signs.append(scanned(page, rng) if noisy else page)
             meaning.append(one.meaning[at])
@@ -130,7 +130,7 @@ def scanned(page: PageSigns, rng: Random) -> PageSigns:
             top, bottom = (max(0.0, y + shift + rng.gauss(0, 0.002)) for y in (line.top, line.bottom))
             lines.append(Line(read[line.text], top, bottom, line.height * rng.gauss(1, 0.06)))
     text = "\n".join(read[line.strip()] for line in page.text.split("\n") if line.strip() in read)
-    return PageSigns(page.number, page.size, True, text, tuple(sorted(lines, key=lambda one: one.top)))
+    return PageSigns(page.number, page.size, text, tuple(sorted(lines, key=lambda one: one.top)))
 
 
 def fitted(x: np.ndarray, y: np.ndarray, penalty: float = 1e-3) -> tuple[np.ndarray, float]:

@@ -14,8 +14,6 @@ from cinnabar.extraction.documents.content.inputs import Message, Sent
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
 
-#: The flag of a part that may begin or end elsewhere, and the certainty in percent below which it has the flag.
-DOUBTFUL, SURE = "packet_doubtful", 80
 #: The fact with the schema that a person chose for a part.
 KIND = "packet.kind"
 _NAMED = re.compile(r"(.+)#pages=([1-9]\d{0,4})-([1-9]\d{0,4})((?:&turn=\d+:\d+)*)(?:&kind=([^&#]+))?", re.DOTALL)
@@ -53,10 +51,9 @@ def named_part(path: str) -> tuple[str, PageRange] | None:
 
 @dataclass(frozen=True, slots=True)
 class PacketPart:
-    """Pages of a packet, whose bytes have the SHA-256 `packet_digest`.
+    """Pages of the packet `content`, whose path is `name` and whose bytes have the SHA-256 `packet_digest`.
 
-    `name` is the packet's path as outcomes carry it, `content` the packet itself. `certainty` is the probability, in
-    percent, that the part is one whole document; None if it is not known here.
+    `certainty` is the probability, in percent, that they are one whole document; None if it is not known here.
     """
 
     content: Path | Message | Sent
@@ -77,13 +74,10 @@ class PacketPart:
         return self.pages.digest(self.packet_digest)
 
     def read(self) -> bytes:
-        """Returns the bytes of the packet. Raises DocumentError if they cannot be read."""
+        """Returns the bytes of the packet. Raises DocumentError or OSError if they cannot be read."""
         if isinstance(self.content, Sent):
             return self.content.data
-        try:
-            return self.content.read_bytes() if isinstance(self.content, Path) else self.content.read()
-        except OSError as error:
-            raise DocumentError("unreadable", error.strerror or str(error)) from error
+        return self.content.read_bytes() if isinstance(self.content, Path) else self.content.read()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -96,13 +90,9 @@ class PacketPart:
             return found
         if found.digest != self.packet_digest:
             return DocumentError("unreadable", "the packet has changed since it was split")
-        first, last, kind = self.pages.first, self.pages.last, self.pages.kind
+        own = self.pages
+        said = {"document.pages": own.last - own.first + 1, "packet.pages": f"{own.first}-{own.last}", KIND: own.kind}
+        facts = {name: Fact(value) for name, value in {**said, "packet.certainty": self.certainty}.items() if value}
         # What the PDF's properties say is of the packet.
-        facts = {name: fact for name, fact in found.facts.items() if name == LANGUAGE or name.startswith("file.")}
-        facts |= {"document.pages": Fact(last - first + 1), "packet.pages": Fact(f"{first}-{last}")}
-        facts |= {KIND: Fact(kind)} if kind else {}
-        flags = set(found.flags)
-        if self.certainty is not None:
-            facts["packet.certainty"] = Fact(self.certainty)
-            flags |= {DOUBTFUL} if self.certainty < SURE else set()
-        return replace(found, digest=self.digest, facts=facts, flags=tuple(sorted(flags)))
+        kept = {name: fact for name, fact in found.facts.items() if name == LANGUAGE or name.startswith("file.")}
+        return replace(found, digest=self.digest, facts=kept | facts)

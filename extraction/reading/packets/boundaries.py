@@ -5,21 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from cinnabar.extraction.reading.packets.signs import Line, PageSigns
+from cinnabar.extraction.reading.packets.signs import Line, PageMark, PageSigns
 
 #: The file with the model's weights.
 FITTED = Path(__file__).with_name("boundaries.json")
 #: Names the rules and the weights. The number goes up if the code finds other boundaries with the same weights.
 VERSION = f"2-{hashlib.sha256(FITTED.read_bytes()).hexdigest()[:12]}"
+# Words at either end of a page whose meaning is compared, and the most of a sheet that only separates documents.
+_READ, _SHORT = 90, 12
+_ITEM = re.compile(r"^\W{0,2}(\d{1,3})[.)]\s", re.MULTILINE)
+
+
+def ends(page: PageSigns) -> list[str]:
+    """Returns the first and the last words of a page."""
+    words = page.text.split()
+    return [" ".join(words[:_READ]), " ".join(words[-_READ:])]
 
 
 def boundaries(pages: Sequence[PageSigns]) -> tuple[dict[int, float], tuple[int, ...]]:
@@ -31,25 +39,21 @@ def boundaries(pages: Sequence[PageSigns]) -> tuple[dict[int, float], tuple[int,
     # Cold start: Torch takes a second.
     from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 
-    often = Counter(page.sheet for page in pages if page.sheet)
-    sheets = tuple(page.number for page in pages if often[page.sheet] > 1)
-    printed = [page for page in pages if page.ends[0] and page.number not in sheets]
+    words = {page.number: page.text.split() for page in pages}
+    often = Counter(tuple(own) for own in words.values() if 0 < len(own) <= _SHORT)
+    sheets = tuple(number for number, own in words.items() if often[tuple(own)] > 1)
+    printed = [page for page in pages if words[page.number] and page.number not in sheets]
     if len(printed) < 2:
         return {}, sheets
-    meaning = load_sentence_encoder().embed([text for page in printed for text in page.ends])
-    likely = {}
+    meaning = load_sentence_encoder().embed([text for page in printed for text in ends(page)])
+    fitted, likely = json.loads(FITTED.read_text(encoding="utf-8")), {}
     for at, (before, page) in enumerate(pairwise(printed)):
         between = {*range(before.number + 1, page.number)}
         alike = float(meaning[2 * at + 1] @ meaning[2 * at + 2])
         signs = features(before, page, alike, not between.issubset(sheets), not between.isdisjoint(sheets))
-        odds = _fitted()["bias"] + sum(_fitted()["features"][name] * value for name, value in signs.items())
+        odds = fitted["bias"] + sum(fitted["features"][name] * value for name, value in signs.items())
         likely[page.number] = round(float(1 / (1 + np.exp(-odds))), 4)
     return likely, sheets
-
-
-@lru_cache(maxsize=1)
-def _fitted() -> Any:
-    return json.loads(FITTED.read_text(encoding="utf-8"))
 
 
 def features(before: PageSigns, page: PageSigns, alike: float, blank: bool, separator: bool) -> dict[str, float]:
@@ -58,34 +62,36 @@ def features(before: PageSigns, page: PageSigns, alike: float, blank: bool, sepa
     `alike` is the cosine of the meanings of one's end and of the other's beginning; `blank` and `separator` tell
     whether a blank page and a separator sheet lie between them.
     """
-    ours, alone = {mark[:3] for mark in before.marks}, {mark.number for mark in before.marks if mark.alone}
-    known, now = before.identifiers, page.identifiers
+    ours, marks = _marks(before), _marks(page)
+    alone = {mark.number for mark in ours if mark.alone}
     usual = float(np.median([line.height for line in page.lines if line.height > 0] or [math.inf]))
     tallest = max((line.height for line in page.lines if line.top < 0.4), default=0.0)
     letters = [one for line in page.lines[:3] for one in line.text if one.isalpha()]
     labelled = [":" in line[2:26] for line in page.text.split("\n")[:8]]
-    item = page.items[0] - before.items[-1] if page.items and before.items else 0
+    last, first = ([*map(int, _ITEM.findall(one.text))] for one in (before, page))
+    item = first[0] - last[-1] if first and last else 0
     return {
-        "continues": any((mark.key, mark.number - 1, mark.total) in ours for mark in page.marks),
-        "follows": any(mark.alone and mark.number - 1 in alone for mark in page.marks),
-        "one": any(mark.alone and mark.number == 1 for mark in page.marks),
-        "last_of": any(0 < mark.number == mark.total for mark in before.marks),
-        "not_last": any(mark.number < mark.total for mark in before.marks),
+        "continues": any((one.number + 1, one.total, one.key) == mark[:3] for one in ours for mark in marks),
+        "follows": any(mark.alone and mark.number - 1 in alone for mark in marks),
+        "one": any(mark.alone and mark.number == 1 for mark in marks),
+        "last_of": any(0 < mark.number == mark.total for mark in ours),
+        "not_last": any(mark.number < mark.total for mark in ours),
         "head": _alike(before.lines[:3], page.lines[:3]),
         "foot": _alike(before.lines[-3:], page.lines[-3:]),
         "room": 1 - max((line.bottom for line in before.lines[: -1 if alone else None] if line.bottom > 0), default=1),
         "title": min(2.0, math.log(tallest / usual)) if usual < tallest else 0.0,
         "capitals": sum(map(str.isupper, letters)) / max(1, len(letters)),
         "labels": sum(labelled) / len(labelled),
-        "identifiers": len(known & now) / min(len(known), len(now)) if known and now else 0.0,
         "meaning": alike,
-        "item": 1.0 if item == 1 else -1.0 if item < 0 and page.items[0] <= 1 else 0.0,
+        "item": 1.0 if item == 1 else -1.0 if item < 0 and first[0] <= 1 else 0.0,
         "size": math.dist(sorted(before.size), sorted(page.size)) > 3,
-        "turned": (before.size[0] > before.size[1]) != (page.size[0] > page.size[1]),
-        "scanned": before.scanned != page.scanned,
         "blank": blank,
         "separator": separator,
     }
+
+
+def _marks(page: PageSigns) -> list[PageMark]:
+    return [mark for line in dict.fromkeys((*page.lines[:3], *page.lines[-3:])) for mark in line.marks()]
 
 
 def _alike(ours: Sequence[Line], theirs: Sequence[Line]) -> float:

@@ -20,4 +20,4 @@ def test_a_packet_is_shown_joined_and_refused_in_words(tmp_path: Path, capsys: p
     assert [(one["first"], one["last"]) for one in told["parts"]] == [(1, 2), (3, 6)]
     assert (told["who"], told["pages"]) == ("eva", 6)
     assert run([*name, "--split", "3"]) == 2
-    assert "expected a page for which that can be said (2, 4, 5, 6), got 3" in capsys.readouterr().err
+    assert "split: expected one of 2, 4, 5, 6, got 3" in capsys.readouterr().err

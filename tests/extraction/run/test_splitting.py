@@ -18,7 +18,7 @@ from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.store.packets import PACKETS, Packet, Said, stored_packet
+from cinnabar.extraction.store.packets import PACKETS, Packet, stored_packet
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas.errors import UsageError
 
@@ -28,6 +28,13 @@ PARTS = ["1-2", "3-5", "6-6"]
 def names(out: Path) -> list[tuple[str, str]]:
     rows = query(out, "select path, name from note order by path").rows
     return [(Path(path).name, name) for path, name in rows]
+
+
+def say(out: Path, document: str = "packet.pdf", **said) -> Packet:
+    before = packet_around(out, document)
+    after = before.said("ada", **said)
+    amend(out, before, after)
+    return after
 
 
 @pytest.fixture
@@ -110,12 +117,12 @@ def test_a_part_is_found_again_by_its_path_and_digest(scan, tmp_path):
 def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_taken_back(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
-    amend(out, packet_around(out, "packet.pdf"), Said(join=[6]), "ada")
+    say(out, join=[6])
     assert names(out) == [("packet.pdf#pages=1-2", "A")]
     assert run(scan, out).written == 1
     assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=3-6"]
     assert query(out, "select packet_certainty from documents where packet_pages = '3-6'").rows == [(100,)]
-    amend(out, packet_around(out, "packet.pdf#pages=3-6"), Said([6]), "ada")
+    say(out, "packet.pdf#pages=3-6", split=[6])
     assert [Path(path).name.rpartition("=")[2] for path, _ in names(out)] == PARTS
     assert run(scan, out).skips == {"done": 3}
 
@@ -123,7 +130,7 @@ def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_take
 def test_a_packet_that_a_person_joined_is_one_document(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
-    amend(out, packet_around(out, str(scan)), Said(join=[3, 6]), "ada")
+    say(out, join=[3, 6])
     run(scan, out)
     assert [name for name, _ in names(out)] == ["packet.pdf"]
 
@@ -132,10 +139,12 @@ def test_a_page_that_cannot_begin_a_document_is_refused(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
     packet = stored_packet(out, hashlib.sha256(scan.read_bytes()).hexdigest())
-    impossible = (Said([1]), Said([7]), Said([3]), Said(join=[2]), Said(turns={7: 90}), Said(kinds={2: "x"}))
-    for said in (*impossible, Said(turns={2: 45})):
-        with pytest.raises(UsageError, match="expected"):
-            packet.with_said(said, "ada")
+    for said in (
+        {"split": [1]}, {"split": [7]}, {"split": [3]}, {"join": [2]}, {"turns": {7: 90}}, {"turns": {2: 45}},
+        {"kinds": {2: "x"}},
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match="expected one of"):
+            packet.said("ada", **said)
 
 
 def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
@@ -192,14 +201,14 @@ def test_the_path_of_a_part_tells_its_pages_turns_and_kind(first, turns, kind):
 def test_a_page_that_a_person_turned_is_read_again_as_it_then_lies(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
-    after = amend(out, packet_around(out, "packet.pdf"), Said(turns={4: 90}), "ada")
+    after = say(out, turns={4: 90})
     assert stored_packet(out, after.digest).parts() == after.parts()
     assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=6-6"]
     assert run(scan, out).written == 1
     assert ("packet.pdf#pages=3-5&turn=4:90", "B") in names(out)
     part = PacketPart(scan, str(scan), after.digest, after.parts()[1][0])
     with ParserPool(1) as pool:
-        whole, drawn = pool.submit(part).result(), pool.draw(part, 4)
+        whole, drawn = pool.submit(part).result(), pool.drawn(part, 4)
     sizes = [(one.width, one.height) for one in whole.parts if one.kind == "page"]
     assert sizes[1] == sizes[0][::-1] and (drawn.parts[0].width, drawn.parts[0].height) == sizes[1]
 
