@@ -13,6 +13,7 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out
 from cinnabar.extraction.people.packets import amend, packet_around
+from cinnabar.extraction.store.packets import Said
 from cinnabar.schemas.errors import UsageError
 
 _HELP = "Its path or that of a part, the end of it, or the start of a part's digest."
@@ -42,12 +43,11 @@ def packet(
       cinnabar packet scans/monday.pdf --out tables --split 4 --join 9
       cinnabar packet scans/monday.pdf --out tables --turn 5:180 --kind 4:receipt
     """
-    found = packet_around(out, document)
-    shown = found
+    shown = packet_around(out, document)
     if split or join or turn or kind:
         turns = {page: int(text) if text.isdecimal() else -1 for page, text in _by_page(turn).items()}
-        shown = found.said(who or getpass.getuser(), split or (), join or (), turns, _by_page(kind))
-        amend(out, found, shown)
+        said = Said(split=split or [], join=join or [], turns=turns, kinds=_by_page(kind))
+        shown = amend(out, shown, said, who or getpass.getuser())
     if as_json:
         print(json.dumps(shown.as_json()))
         return

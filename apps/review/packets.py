@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import FastAPI
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.people.reviewing.review import Review
-from cinnabar.extraction.store.packets import Packet
+from cinnabar.extraction.store.packets import Packet, Said
 from cinnabar.schemas.errors import UsageError
 
 
-class _Asked(BaseModel):
+class _Asked(Said):
     document: str = Field(pattern=r"^[0-9a-f]{64}$")
-    split: list[int] = []
-    join: list[int] = []
-    turns: dict[int, int] = {}
-    kinds: dict[int, str] = {}
 
 
 def serve_packets(app: FastAPI, review: Review) -> None:
@@ -39,6 +35,4 @@ def serve_packets(app: FastAPI, review: Review) -> None:
     @app.post("/api/packet")
     def say(asked: _Asked) -> dict[str, Any]:
         found = packet_around(review.out, asked.document)
-        after = found.said(review.who, asked.split, asked.join, asked.turns, asked.kinds)
-        amend(review.out, found, after)
-        return told(after, asked.document)
+        return told(amend(review.out, found, asked, review.who), asked.document)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
 from cinnabar.extraction.people.forgetting import named
-from cinnabar.extraction.store.packets import Packet, packets_of, store_packet, stored_packet
+from cinnabar.extraction.store.packets import Packet, Said, packets_of, store_packet, stored_packet
 from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas.errors import UsageError
 
@@ -29,20 +29,22 @@ def packet_around(out: Path, document: str) -> Packet:
     return packet
 
 
-def amend(out: Path, packet: Packet, after: Packet) -> None:
-    """Stores a packet `after` a person said something of it (`Packet.said`).
+def amend(out: Path, packet: Packet, said: Said, who: str) -> Packet:
+    """Stores what a person says of a packet, and returns it.
 
     Records of parts that are no more are marked as of another kind; those of parts that come again come back. The next
-    run with `split` reads the others. Raises the errors of corrections.
+    run with `split` reads the others. Raises UsageError for an impossible page, and the errors of corrections.
     """
+    after = packet.after(said, who)
     gone, come = {*packet.digests()} - {*after.digests()}, {*after.digests()} - {*packet.digests()}
     with connect(out, views=("outcomes",)) as connection:
         read = connection.execute(_READ, [sorted(gone)]).fetchall()
     corrector = Corrector(out)
     # A crash in between leaves the boundaries as they were, so that the same call ends the work.
     for digest, schema in read:
-        corrector.correct(digest, schema, [Change(Action.OTHER_KIND, "")], after.who)
+        corrector.correct(digest, schema, [Change(Action.OTHER_KIND, "")], who)
     for one in corrections(out):
         if one.document in come and one.action is Action.OTHER_KIND:
-            corrector.undo(one.document, one.schema_name, [one.identity], after.who)
+            corrector.undo(one.document, one.schema_name, [one.identity], who)
     store_packet(out, after)
+    return after

@@ -70,4 +70,5 @@ def _found(item: Input, pool: ParserPool) -> Packet | None:
         elif first == 1 or found.code != "empty":  # blank pages
             return None
         first += WINDOW
-    return Packet(item.digest, count, VERSION, *boundaries(signs))
+    likely, sheets = boundaries(signs)
+    return Packet(digest=item.digest, pages=count, version=VERSION, likely=likely, sheets=sheets)

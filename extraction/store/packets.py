@@ -5,13 +5,14 @@ The files lie in `packets/` of the output folder, by the digests of the packets.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import asdict
 from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from cinnabar.extraction.documents.packets.part import PageRange, named_part
 from cinnabar.extraction.store.files import failures, make_folder, write_bytes
@@ -22,40 +23,44 @@ from cinnabar.schemas.errors import RunError, UsageError
 PACKETS = "packets"
 
 
-@dataclass(frozen=True)
-class Packet:
+class Said(BaseModel):
+    """What a person says of a packet: documents that begin on the pages `split` and none on the pages `join`, degrees
+    by which pages are turned clockwise, and the schemas (`kinds`) of the documents that begin on pages, "" for none.
+    """
+
+    split: list[int] = []
+    join: list[int] = []
+    turns: dict[int, int] = {}
+    kinds: dict[int, str] = {}
+
+
+class Packet(BaseModel):
     """The boundaries of a packet with this digest and so many pages, which the splitter of this `version` found.
 
-    `likely` has the probability that a document begins on a page, 0 if it is left out; `sheets` are pages that only
-    separate documents. A person (`who`) said: `begins`, the pages on which documents begin, None if nobody did; degrees
-    by which pages are turned clockwise; `kinds`, the schemas of the documents that begin on pages, "" for none.
+    `likely` has the probability that a document begins on a page, 0 if it is left out, and 0 or 1 where a person
+    (`who`) said so; `sheets` are pages that only separate documents. `turns` and `kinds` as in `Said`.
     """
 
     digest: str
     pages: int
     version: str
-    likely: Mapping[int, float] = field(default_factory=dict)
-    sheets: Collection[int] = ()
-    begins: Collection[int] | None = None
+    likely: dict[int, float] = {}
+    sheets: tuple[int, ...] = ()
     who: str = ""
-    turns: Mapping[int, int] = field(default_factory=dict)
-    kinds: Mapping[int, str] = field(default_factory=dict)
+    turns: dict[int, int] = {}
+    kinds: dict[int, str] = {}
 
     def parts(self) -> list[tuple[PageRange, float]]:
-        """Returns the parts with the probability that each is one whole document.
-
-        They have every page but the separator sheets.
-        """
-        found = [page for page, p in self.likely.items() if p > 0.5] if self.begins is None else self.begins
-        start = next((page for page in range(1, self.pages + 1) if page not in self.sheets), 1)
+        """Returns the parts, which have every page but the sheets, with the probability that each is one document."""
+        start = next(page for page in range(1, self.pages + 1) if page not in self.sheets)
+        begins = sorted(page for page, p in self.likely.items() if p > 0.5)
         parts = []
-        for first, following in pairwise(sorted({start, *found, self.pages + 1})):
+        for first, following in pairwise([start, *begins, self.pages + 1]):
             own = [page for page in range(first, following) if page not in self.sheets]
-            edges = (self.likely.get(page, 1.0) for page in (first, following) if page != start)
-            sure = prod(edges) * prod(1 - self.likely.get(page, 0.0) for page in own[1:])
+            inner = prod(1 - self.likely.get(page, 0.0) for page in own[1:])
             turns = tuple((page, self.turns[page]) for page in own if self.turns.get(page))
             part = PageRange(own[0], own[-1], turns, self.kinds.get(own[0], ""))
-            parts.append((part, sure if self.begins is None else 1.0))
+            parts.append((part, self.likely.get(first, 1.0) * self.likely.get(following, 1.0) * inner))
         return parts
 
     def digests(self) -> list[str]:
@@ -63,34 +68,23 @@ class Packet:
         parts = [part for part, _ in self.parts()]
         return [self.digest] if parts == [PageRange(1, self.pages)] else [part.digest(self.digest) for part in parts]
 
-    def said(
-        self,
-        who: str,
-        split: Collection[int] = (),
-        join: Collection[int] = (),
-        turns: Mapping[int, int] | None = None,
-        kinds: Mapping[int, str] | None = None,
-    ) -> Packet:
-        """Returns the packet with documents that begin on the pages `split` and none on the pages `join`, turned pages
-        and schemas. Raises UsageError for a page or an angle with which that cannot be.
-        """
+    def after(self, said: Said, who: str) -> Packet:
+        """Returns the packet as a person says. Raises UsageError for pages or degrees with which that cannot be."""
         own = [part.first for part, _ in self.parts()]
-        begins = {*own}.union(split).difference(join)
         inner = {*range(own[0], self.pages + 1)}.difference(self.sheets)
-        turns, kinds = turns or {}, kinds or {}
         for name, asked, allowed in (
-            ("split", split, inner.difference(own)),
-            ("join", join, {*own[1:]}),
-            ("turn", turns, inner),
-            ("turn by degrees", turns.values(), {0, 90, 180, 270}),
-            ("kind", kinds, begins),
+            ("split", said.split, inner.difference(own)),
+            ("join", said.join, {*own[1:]}),
+            ("turn", said.turns, inner),
+            ("degrees", said.turns.values(), {0, 90, 180, 270}),
+            ("kind", said.kinds, {*own, *said.split}.difference(said.join)),
         ):
             for number in {*asked} - allowed:
                 told = ", ".join(map(str, sorted(allowed))) or "none"
                 raise UsageError(f"{name}: expected one of {told}, got {number}")
-        return replace(
-            self, begins=sorted(begins), who=who, turns={**self.turns, **turns}, kinds={**self.kinds, **kinds}
-        )
+        new = {"likely": dict.fromkeys(said.join, 0.0) | dict.fromkeys(said.split, 1.0)}
+        new |= {"turns": said.turns, "kinds": said.kinds}
+        return self.model_copy(update={"who": who, **{name: getattr(self, name) | own for name, own in new.items()}})
 
     def as_json(self) -> dict[str, Any]:
         """Returns what is shown of the packet and its parts."""
@@ -104,19 +98,16 @@ def stored_packet(out: Path, digest: str) -> Packet | None:
     if not is_own("digest", digest) or path.is_symlink() or not path.is_file():
         return None
     try:
-        held = json.loads(path.read_bytes())
-        by_page = {name: {int(page): one for page, one in held[name].items()} for name in ("likely", "turns", "kinds")}
-        return Packet(**held | by_page)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        return Packet.model_validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise RunError(f"{path}: the boundaries of a packet are damaged ({error}); remove the file") from error
 
 
 def store_packet(out: Path, packet: Packet) -> None:
     """Stores the boundaries of a packet; they are durable when this returns."""
-    folder = out / PACKETS
-    with failures(f"{folder}: the boundaries of a packet could not be stored"):
-        make_folder(folder)
-        write_bytes(folder / f"{packet.digest}.json", json.dumps(asdict(packet)).encode())
+    with failures(f"{out / PACKETS}: the boundaries of a packet could not be stored"):
+        make_folder(out / PACKETS)
+        write_bytes(out / PACKETS / f"{packet.digest}.json", packet.model_dump_json().encode())
 
 
 def packets_of(out: Path, paths: Collection[str], digests: Collection[str]) -> list[str]:

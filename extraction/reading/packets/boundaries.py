@@ -44,7 +44,7 @@ def boundaries(pages: Sequence[PageSigns]) -> tuple[dict[int, float], tuple[int,
     sheets = tuple(number for number, own in words.items() if often[tuple(own)] > 1)
     printed = [page for page in pages if words[page.number] and page.number not in sheets]
     if len(printed) < 2:
-        return {}, sheets
+        return {}, sheets if printed else ()
     meaning = load_sentence_encoder().embed([text for page in printed for text in ends(page)])
     fitted, likely = json.loads(FITTED.read_text(encoding="utf-8")), {}
     for at, (before, page) in enumerate(pairwise(printed)):

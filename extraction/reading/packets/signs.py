@@ -13,7 +13,6 @@ from cinnabar.extraction.documents.content.document import Document, Part
 
 _OF = re.compile(r"(?<![\d/.,-])(\d{1,4})\s{0,2}(?:/|\||[^\W\d_]{1,7}\.?)\s{0,2}(\d{1,4})(?![\d/.,-]\d)")
 _ALONE = re.compile(r"\W*(?:[^\W\d_]{1,10}\W{0,3})?(\d{1,4})\W*")
-_AT_END = re.compile(r"(?:^\W{0,3}|\s\W{0,2}|[^\W\d_]-)(\d{1,4})\W{0,2}$|^\W{0,3}(\d{1,4})(?=\W{0,2}\s)")
 
 
 class PageMark(NamedTuple):
@@ -49,8 +48,6 @@ class Line(NamedTuple):
                 return
         if match := _ALONE.fullmatch(self.text):
             yield PageMark(int(match[1]), 0, self.key)
-        elif len(self.text) <= 160:
-            yield from (PageMark(int(m[1] or m[2]), 0, self.key, False) for m in _AT_END.finditer(self.text))
 
 
 class PageSigns(NamedTuple):

@@ -18,7 +18,7 @@ from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.store.packets import PACKETS, Packet, stored_packet
+from cinnabar.extraction.store.packets import PACKETS, Packet, Said, stored_packet
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas.errors import UsageError
 
@@ -31,10 +31,7 @@ def names(out: Path) -> list[tuple[str, str]]:
 
 
 def say(out: Path, document: str = "packet.pdf", **said) -> Packet:
-    before = packet_around(out, document)
-    after = before.said("ada", **said)
-    amend(out, before, after)
-    return after
+    return amend(out, packet_around(out, document), Said(**said), "ada")
 
 
 @pytest.fixture
@@ -121,7 +118,6 @@ def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_take
     assert names(out) == [("packet.pdf#pages=1-2", "A")]
     assert run(scan, out).written == 1
     assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=3-6"]
-    assert query(out, "select packet_certainty from documents where packet_pages = '3-6'").rows == [(100,)]
     say(out, "packet.pdf#pages=3-6", split=[6])
     assert [Path(path).name.rpartition("=")[2] for path, _ in names(out)] == PARTS
     assert run(scan, out).skips == {"done": 3}
@@ -144,7 +140,7 @@ def test_a_page_that_cannot_begin_a_document_is_refused(scan, tmp_path):
         {"kinds": {2: "x"}},
     ):  # fmt: skip
         with pytest.raises(UsageError, match="expected one of"):
-            packet.said("ada", **said)
+            packet.after(Said(**said), "ada")
 
 
 def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
@@ -174,8 +170,8 @@ def test_the_pages_of_a_part_have_the_text_of_the_whole(scan):
 @given(st.integers(1, 40), st.data())
 def test_every_page_is_in_one_part_or_a_sheet(pages, data):
     sheets = data.draw(st.sets(st.integers(1, pages), max_size=pages - 1))
-    likely = {page: data.draw(st.floats(0, 1)) for page in range(2, pages + 1) if page not in sheets}
-    packet = Packet("0" * 64, pages, "1", likely, tuple(sorted(sheets)))
+    likely = {page: data.draw(st.floats(0, 1)) for page in sorted({*range(1, pages + 1)} - sheets)[1:]}
+    packet = Packet(digest="0" * 64, pages=pages, version="1", likely=likely, sheets=tuple(sorted(sheets)))
     covered = [page for one, _ in packet.parts() for page in range(one.first, one.last + 1)]
     assert len(covered) == len({*covered}) and {*covered} | sheets == {*range(1, pages + 1)}
     assert all(0 <= sure <= 1 for _, sure in packet.parts())
