@@ -80,7 +80,7 @@ FACTS: dict[str, FactInfo] = {
     "packet.kind": FactInfo("text", "The schema that a person chose for a part of a packet.", ("packet", "kind")),
     "packet.certainty": FactInfo(
         "integer",
-        "The probability, in percent, that a part of a packet is one whole document; 100 if a person said so.",
+        "The probability, in percent, that a part of a packet is one whole document.",
         ("packet", "certainty probability"),
     ),
     "pdf.title": FactInfo("text", "The title in the PDF's properties.", ("pdf", "title")),

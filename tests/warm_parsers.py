@@ -7,6 +7,7 @@ the same command, settings and environment is the same process to its pool. The 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
