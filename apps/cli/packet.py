@@ -45,18 +45,14 @@ def packet(
     """
     shown = packet_around(out, document)
     if split or join or turn or kind:
-        turns = {page: int(text) if text.isdecimal() else -1 for page, text in _by_page(turn).items()}
-        said = Said(split=split or [], join=join or [], turns=turns, kinds=_by_page(kind))
+        try:
+            turns, kinds = (dict(one.split(":", 1) for one in given or ()) for given in (turn, kind))
+            said = Said.model_validate({"split": split or [], "join": join or [], "turns": turns, "kinds": kinds})
+        except ValueError as error:
+            raise UsageError("--turn, --kind: expected a page, a colon, and degrees or a schema") from error
         shown = amend(out, shown, said, who or getpass.getuser())
     if as_json:
         print(json.dumps(shown.as_json()))
         return
     rows = [(str(part).removeprefix("pages="), f"{sure:.2f}") for part, sure in shown.parts()]
     standard_output().print(table(("pages", "probability"), rows))
-
-
-def _by_page(given: list[str] | None) -> dict[int, str]:
-    pairs = [one.partition(":") for one in given or ()]
-    if wrong := ["".join(pair) for pair in pairs if not (pair[0].isdecimal() and pair[1])]:
-        raise UsageError(f"expected a page, a colon and what is said of it, got {wrong[0]!r}")
-    return {int(page): text for page, _, text in pairs}

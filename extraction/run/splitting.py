@@ -12,8 +12,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool, name_of
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
 from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
-from cinnabar.extraction.reading.packets.boundaries import VERSION, boundaries
-from cinnabar.extraction.reading.packets.signs import PageSigns, page_signs
+from cinnabar.extraction.reading.packets.boundaries import VERSION, PageSigns, boundaries, page_signs
 from cinnabar.extraction.store.packets import Packet, store_packet, stored_packet
 
 #: Pages that a parser reads at a time: its time and memory are bounded for any length of a packet.

@@ -22,8 +22,7 @@ import torch
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.reading.packets.boundaries import FITTED, ends, features
-from cinnabar.extraction.reading.packets.signs import Line, PageSigns, page_signs
+from cinnabar.extraction.reading.packets.boundaries import FITTED, Line, PageSigns, ends, features, page_signs
 from cinnabar.schemas.errors import DocumentError
 from training.generator.generator import FAMILIES, make_example
 from training.packets.sheets import divided, draw_style, kinds_in, printed, sheet

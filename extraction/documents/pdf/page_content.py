@@ -122,9 +122,7 @@ def _listed(value: Any) -> Any:
 
 
 @contextmanager
-def loaded_page(
-    pdf: Any, index: int, groups: set[str], settings: ParserSettings
-) -> Iterator[tuple[Any, PageEntries]]:
+def loaded_page(pdf: Any, index: int, groups: set[str], settings: ParserSettings) -> Iterator[tuple[Any, PageEntries]]:
     """Opens a page with its annotations drawn into it, and closes it; the page is None if it cannot be loaded.
 
     groups: names of the buttons that were read before; those of the page are added. The page is turned in the open file

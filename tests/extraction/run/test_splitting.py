@@ -65,6 +65,7 @@ def test_a_second_run_parses_no_packet_whose_boundaries_are_kept(scan, tmp_path,
     assert run(scan, tmp_path / "out").skips == {"done": 3}
 
 
+@pytest.mark.slow
 def test_a_packet_longer_than_a_window_has_the_same_documents(scan, tmp_path, monkeypatch):
     monkeypatch.setattr(splitting, "WINDOW", 2)
     run(scan, tmp_path / "out")
@@ -78,6 +79,7 @@ def test_a_single_document_keeps_its_own_path_and_digest(tmp_path):
     assert names(tmp_path / "out") == [("one.pdf", "B")]
 
 
+@pytest.mark.slow
 def test_a_broken_pdf_ends_in_quarantine_and_others_are_split(scan, tmp_path):
     assert scan.parent == tmp_path
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
@@ -85,6 +87,7 @@ def test_a_broken_pdf_ends_in_quarantine_and_others_are_split(scan, tmp_path):
     assert (summary.written, summary.quarantined) == (3, 1)
 
 
+@pytest.mark.slow
 def test_repeated_sheets_separate_documents_and_blank_pages_stay_with_the_one_before(tmp_path):
     path, sheet = tmp_path / "packet.pdf", ["SEPARATOR SHEET"]
     one = [packet_files.page("recipe", "A", 1, 1), []]
@@ -123,6 +126,7 @@ def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_take
     assert run(scan, out).skips == {"done": 3}
 
 
+@pytest.mark.slow
 def test_a_packet_that_a_person_joined_is_one_document(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
@@ -184,6 +188,7 @@ def test_boundaries_of_others_are_told_as_damaged(tmp_path):
         stored_packet(tmp_path, "0" * 64)
 
 
+@settings(max_examples=40)
 @given(
     st.integers(1, 99),
     st.lists(st.tuples(st.integers(1, 99), st.sampled_from([90, 180, 270]))),
@@ -209,6 +214,7 @@ def test_a_page_that_a_person_turned_is_read_again_as_it_then_lies(scan, tmp_pat
     assert sizes[1] == sizes[0][::-1] and (drawn.parts[0].width, drawn.parts[0].height) == sizes[1]
 
 
+@pytest.mark.slow
 def test_a_blank_page_between_documents_that_look_alike_makes_a_boundary_likelier(tmp_path):
     found = []
     for blank in ([], [[]]):
