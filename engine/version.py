@@ -16,17 +16,17 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (12, "0b180ecbb6dc106b"),
+    "schemas": (12, "d8f351048bf78d7e"),
     "engine": (25, "96b432a8412670ae"),
     "reader": (24, "5f7b0624efb819bb"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (13, "e782cb4dbff6d213"),
     "remote": (11, "f5f85898a680c1ba"),
-    "parsing": (11, "dadbc68224a90b9f"),
+    "parsing": (11, "d2cd3df04fdd3e98"),
     "merging": (15, "48ef6e7d99acfede"),
-    "routing": (11, "f88b3bbfac4cfbb6"),
+    "routing": (11, "7a041b54b5141af7"),
     "plain": (11, "61a9f2e37f1b465c"),
-    "pdf": (11, "8d7224b3a8653251"),
+    "pdf": (11, "835eef448e7ff040"),
     "ocr": (11, "c99c4034e6ab18b8"),
     "mail": (11, "e1b801eed0f00105"),
     "office": (11, "b520fe059b67f288"),

@@ -24,6 +24,7 @@ VERSION = f"2-{hashlib.sha256(FITTED.read_bytes()).hexdigest()[:12]}"
 _READ, _SHORT = 90, 12
 _OF = re.compile(r"(?<![\d/.,-])(\d{1,4})\s{0,2}(?:/|\||[^\W\d_]{1,7}\.?)\s{0,2}(\d{1,4})(?![\d/.,-]\d)")
 _ALONE = re.compile(r"\W*(?:[^\W\d_]{1,10}\W{0,3})?(\d{1,4})\W*")
+_IDENTIFIER = re.compile(r"(?=(?:[^\s,;()]*\d){3})[^\s,;()]+")
 _ITEM = re.compile(r"^\W{0,2}(\d{1,3})[.)]\s", re.MULTILINE)
 
 
@@ -135,6 +136,7 @@ def features(before: PageSigns, page: PageSigns, alike: float, blank: bool, sepa
     tallest = max((line.height for line in page.lines if line.top < 0.4), default=0.0)
     letters = [one for line in page.lines[:3] for one in line.text if one.isalpha()]
     labelled = [":" in line[2:26] for line in page.text.split("\n")[:8]]
+    known, now = ({token.strip(".:#'\"") for token in _IDENTIFIER.findall(one.text)} for one in (before, page))
     last, first = ([*map(int, _ITEM.findall(one.text))] for one in (before, page))
     item = first[0] - last[-1] if first and last else 0
     return {
@@ -149,7 +151,9 @@ def features(before: PageSigns, page: PageSigns, alike: float, blank: bool, sepa
         "title": min(2.0, math.log(tallest / usual)) if usual < tallest else 0.0,
         "capitals": sum(map(str.isupper, letters)) / max(1, len(letters)),
         "labels": sum(labelled) / len(labelled),
+        "identifiers": len(known & now) / min(len(known), len(now)) if known and now else 0.0,
         "meaning": alike,
+        "starts_low": page.text.lstrip()[:1].islower(),
         "item": 1.0 if item == 1 else -1.0 if item < 0 and first[0] <= 1 else 0.0,
         "size": math.dist(sorted(before.size), sorted(page.size)) > 3,
         "blank": blank,
