@@ -82,9 +82,9 @@ class Packet(BaseModel):
             for number in {*asked} - allowed:
                 told = ", ".join(map(str, sorted(allowed))) or "none"
                 raise UsageError(f"{name}: expected one of {told}, got {number}")
-        new = {"likely": dict.fromkeys(said.join, 0.0) | dict.fromkeys(said.split, 1.0)}
-        new |= {"turns": said.turns, "kinds": said.kinds}
-        return self.model_copy(update={"who": who, **{name: getattr(self, name) | own for name, own in new.items()}})
+        likely = {**self.likely, **dict.fromkeys(said.join, 0.0), **dict.fromkeys(said.split, 1.0)}
+        new = {"who": who, "likely": likely, "turns": self.turns | said.turns, "kinds": self.kinds | said.kinds}
+        return self.model_copy(update=new)
 
     def as_json(self) -> dict[str, Any]:
         """Returns what is shown of the packet and its parts."""

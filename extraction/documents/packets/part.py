@@ -91,8 +91,9 @@ class PacketPart:
         if found.digest != self.packet_digest:
             return DocumentError("unreadable", "the packet has changed since it was split")
         own = self.pages
-        said = {"document.pages": own.last - own.first + 1, "packet.pages": f"{own.first}-{own.last}", KIND: own.kind}
-        facts = {name: Fact(value) for name, value in {**said, "packet.certainty": self.certainty}.items() if value}
+        told = {"document.pages": Fact(own.last - own.first + 1), "packet.pages": Fact(f"{own.first}-{own.last}")}
+        told |= {KIND: Fact(own.kind)} if own.kind else {}
+        told |= {"packet.certainty": Fact(self.certainty)} if self.certainty is not None else {}
         # What the PDF's properties say is of the packet.
         kept = {name: fact for name, fact in found.facts.items() if name == LANGUAGE or name.startswith("file.")}
-        return replace(found, digest=self.digest, facts=kept | facts)
+        return replace(found, digest=self.digest, facts=kept | told)
