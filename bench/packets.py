@@ -29,10 +29,10 @@ from reportlab.pdfgen.canvas import Canvas
 from training.packets.sheets import Style, divided, draw_style, kinds_in, sheet
 
 from bench.reporting import table
-from cinnabar.extraction.documents.content.settings import ParserSettings
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.packets.part import PacketPart
-from cinnabar.extraction.run.splitting import Splitter
+from cinnabar.extraction.run.splitting import split_packets
 from cinnabar.extraction.store.packets import stored_packet
 
 _DPI, _SCANNED_PAGES = 150, 14
@@ -167,16 +167,16 @@ def measure(data: Path, seed: int, packets: int, scanned: int, parts: Sequence[s
     for part in parts:
         rng = Random(f"{seed}/{part}")
         text, scans, likely, true = Score(), Score(), list[float](), list[bool]()
-        with tempfile.TemporaryDirectory() as place, Splitter(Path(place), 2, ParserSettings()) as splitter:
+        with tempfile.TemporaryDirectory() as place, ParserPool(2) as pool:
             for at in range(packets + scanned):
                 one = made(kinds, of_part[part], rng, at >= packets)
                 path = Path(place) / f"packet-{at}.pdf"
                 path.write_bytes(one.pdf)
                 begun = time.perf_counter()
-                items = [item for _, item in splitter.documents({str(path): path}, [path])]
+                items = [item for _, item in split_packets({str(path): path}, [path], Path(place), pool)]
                 took = time.perf_counter() - begun
                 contents = [item.content for item in items if isinstance(item, Input)]
-                found = {c.first for c in contents if isinstance(c, PacketPart)} - {min(one.begins)}
+                found = {c.pages.first for c in contents if isinstance(c, PacketPart)} - {min(one.begins)}
                 packet = stored_packet(Path(place), hashlib.sha256(one.pdf).hexdigest())
                 assert packet is not None
                 (scans if one.scanned else text).add(one, found, packet.pages, took)

@@ -16,17 +16,17 @@ from typing import Any
 FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
-    "schemas": (12, "0b180ecbb6dc106b"),
+    "schemas": (12, "1208705207454ab3"),
     "engine": (25, "4ac431d16bcb23a9"),
     "reader": (24, "5f7b0624efb819bb"),
     "replies": (11, "c24f8cc6286c739d"),
     "language": (13, "e782cb4dbff6d213"),
     "remote": (11, "f5f85898a680c1ba"),
-    "parsing": (11, "92847bacfde16070"),
+    "parsing": (11, "c9737bb48d1c308f"),
     "merging": (15, "146dc2d19277fc19"),
-    "routing": (11, "f88b3bbfac4cfbb6"),
+    "routing": (11, "7a041b54b5141af7"),
     "plain": (11, "61a9f2e37f1b465c"),
-    "pdf": (11, "94e4dcfd1f21264c"),
+    "pdf": (11, "d75c88927065902e"),
     "ocr": (11, "c75e2185617f7f0e"),
     "mail": (11, "e1b801eed0f00105"),
     "office": (11, "b520fe059b67f288"),

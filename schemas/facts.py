@@ -77,9 +77,10 @@ FACTS: dict[str, FactInfo] = {
         "text", "The language that most of the text is in, as a code of ISO 639; absent if in doubt.", ("language",)
     ),
     "packet.pages": FactInfo("text", "The first and last page of a part of a packet, `3-5`.", ("packet", "page pages")),
+    "packet.kind": FactInfo("text", "The schema that a person chose for a part of a packet.", ("packet", "kind")),
     "packet.certainty": FactInfo(
         "integer",
-        "The probability, in percent, that a part of a packet is one whole document; 100 if a person said so.",
+        "The probability, in percent, that a part of a packet is one whole document.",
         ("packet", "certainty probability"),
     ),
     "pdf.title": FactInfo("text", "The title in the PDF's properties.", ("pdf", "title")),

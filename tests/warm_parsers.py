@@ -31,10 +31,10 @@ class WarmParser(_Fresh):
         super().__init__(command, settings, time_limit)
         self.kind, self.trusted = kind, True
 
-    def ask(self, path: PurePath, data: bytes | None, some: Mapping[str, Any]) -> Document | DocumentError:
+    def ask(self, path: PurePath, data: bytes | None, own: Mapping[str, Any]) -> Document | DocumentError:
         self.trusted = False
         # Its working folder is that of the test that started it.
-        found = super().ask(Path.cwd() / path if data is None else path, data, some)
+        found = super().ask(Path.cwd() / path if data is None else path, data, own)
         self.trusted = not (isinstance(found, DocumentError) and found.code in _FATAL)
         return replace(found, path=str(path)) if isinstance(found, Document) else found
 

@@ -13,43 +13,46 @@ from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out
 from cinnabar.extraction.people.packets import amend, packet_around
+from cinnabar.extraction.store.packets import Said
+from cinnabar.schemas.errors import UsageError
+
+_HELP = "Its path or that of a part, the end of it, or the start of a part's digest."
+_Pages = list[int] | None
+_OfPages = list[str] | None
 
 
 def packet(
-    document: Annotated[
-        str,
-        typer.Argument(
-            metavar="PACKET",
-            help="Its path or that of a part, the end of it, or the start of a part's digest.",
-            autocompletion=completion.documents,
-        ),
-    ],
+    document: Annotated[str, typer.Argument(metavar="PACKET", help=_HELP, autocompletion=completion.documents)],
     out: Out,
-    split: Annotated[
-        list[int] | None, typer.Option("--split", metavar="PAGE", help="A document begins on this page.")
-    ] = None,
-    join: Annotated[
-        list[int] | None, typer.Option("--join", metavar="PAGE", help="No document begins on this page.")
+    split: Annotated[_Pages, typer.Option(metavar="PAGE", help="A document begins on this page.")] = None,
+    join: Annotated[_Pages, typer.Option(metavar="PAGE", help="No document begins on this page.")] = None,
+    turn: Annotated[_OfPages, typer.Option(metavar="PAGE:DEGREES", help="Turn this page clockwise.")] = None,
+    kind: Annotated[
+        _OfPages, typer.Option(metavar="PAGE:SCHEMA", help="The schema of the document that begins on this page.")
     ] = None,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where the documents of a packet begin, and correct it; the next `extract --split` reads what is new.
 
-    --split and --join may be given several times. The records of parts that are no documents any more leave the tables.
+    Corrections may be given several times. The records of parts that are no documents any more leave the tables.
 
     \b
     Examples:
       cinnabar packet scans/monday.pdf --out tables
       cinnabar packet scans/monday.pdf --out tables --split 4 --join 9
+      cinnabar packet scans/monday.pdf --out tables --turn 5:180 --kind 4:receipt
     """
     shown = packet_around(out, document)
-    if split or join:
-        shown = amend(out, shown, split or (), join or (), who or getpass.getuser())
-    parts = shown.ranges()
+    if split or join or turn or kind:
+        try:
+            turns, kinds = (dict(one.split(":", 1) for one in given or ()) for given in (turn, kind))
+            said = Said.model_validate({"split": split or [], "join": join or [], "turns": turns, "kinds": kinds})
+        except ValueError as error:
+            raise UsageError("--turn, --kind: expected a page, a colon, and degrees or a schema") from error
+        shown = amend(out, shown, said, who or getpass.getuser())
     if as_json:
-        told = [{"first": one.first, "last": one.last, "probability": round(one.probability, 4)} for one in parts]
-        print(json.dumps({"packet": shown.digest, "pages": shown.pages, "who": shown.who, "parts": told}))
+        print(json.dumps(shown.as_json()))
         return
-    rows = [(f"{one.first}-{one.last}", f"{one.probability:.2f}") for one in parts]
+    rows = [(str(part).removeprefix("pages="), f"{sure:.2f}") for part, sure in shown.parts()]
     standard_output().print(table(("pages", "probability"), rows))

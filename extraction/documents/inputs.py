@@ -24,7 +24,7 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.documents.packets.part import PacketPart, part_digest
+from cinnabar.extraction.documents.packets.part import PacketPart
 from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.store import Store, StoreItem
 from cinnabar.schemas.errors import DocumentError, UsageError
@@ -223,7 +223,7 @@ def examine(
         if isinstance(item, Path):
             digest = _digest(item, [root for root in roots if isinstance(root, Path)])
         elif isinstance(item, PacketPart):
-            digest = part_digest(hashlib.sha256(item.read()).hexdigest(), item.first, item.last)
+            digest = item.digest
         elif isinstance(item, ArchiveMember):
             if item.problem is not None:
                 raise item.problem

@@ -38,7 +38,7 @@ from cinnabar.extraction.store.broken_files import ASIDE, within
 from cinnabar.extraction.store.files import failures, reading, write_whole
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.own_names import check_links, is_own
-from cinnabar.extraction.store.packets import forget_parts, packets_of
+from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.waiting_corrections import files_aside
@@ -50,7 +50,7 @@ FORGOTTEN = "(forgotten)"
 _TRAININGS = "models/*/training"
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 # The number of a mail in an mbox, or the pages of a part of a packet, behind the path of the file.
-_NUMBER = re.compile(r"#(?:[1-9]\d*|pages=\d+-\d+)")
+_NUMBER = re.compile(r"#(?:[1-9]\d*|pages=[^/#]+)")
 # The place of a mail within a Maildir.
 _MAIL = re.compile(r"/(cur|new)/[^/]+")
 # A digest names a folder below `pages/`, and a stored one may be anything.
@@ -351,7 +351,7 @@ def _journals(out: Path) -> list[Path]:
 
 def _read_from(out: Path, one: DocumentNames | Forgotten) -> list[str]:
     """Returns the digests whose pages OCR kept: of a part of a packet they lie with the whole packet."""
-    return [*filter(_is_digest, one.digests), *packets_of(out, one.digests)]
+    return [*filter(_is_digest, one.digests), *packets_of(out, one.paths, one.digests)]
 
 
 def _remove_caches(out: Path, forgotten: Forgotten) -> None:
@@ -364,7 +364,12 @@ def _remove_caches(out: Path, forgotten: Forgotten) -> None:
     for digest in _read_from(out, forgotten):
         if (out / PAGES / digest).is_dir():
             shutil.rmtree(out / PAGES / digest)
-    forget_parts(out, forgotten.digests)
+    with connect(out, views=("outcomes",)) as connection:
+        for packet in filter(None, (stored_packet(out, one) for one in _read_from(out, forgotten))):
+            others = sorted({*packet.digests()} - {*forgotten.digests})
+            sql = "SELECT 1 FROM outcomes WHERE list_contains(?, document) LIMIT 1"
+            if connection.execute(sql, [others]).fetchone() is None:
+                (out / PACKETS / f"{packet.digest}.json").unlink()
     for name in forgotten.journals:
         Journal(out / name, "").close(settled=True)
     for name in forgotten.aside:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.filler import Metered
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.inputs import Message
+from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, Location, examine, gather, path_of
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
+from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.reading.cost_estimate import estimate_cost
@@ -23,7 +25,7 @@ from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.skipping import split_inputs
-from cinnabar.extraction.run.splitting import Splitter
+from cinnabar.extraction.run.splitting import split_packets
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.folders import remember
 from cinnabar.extraction.store.records import Outcome
@@ -92,8 +94,9 @@ class Extraction(BatchedRun):
                 named.setdefault(_spelled(item, spelled), item)
             items_of: Iterator[tuple[str, Path | Message | Input]] = iter(named.items())
             if assignment.options.split:
-                splitter = stack.enter_context(Splitter(store.out, assignment.options.workers, parsers))
-                items_of = splitter.documents(named, paths)
+                kept = PageStore(store.out / PAGES)
+                pool = stack.enter_context(ParserPool(assignment.options.workers, settings=parsers, pages=kept))
+                items_of = split_packets(named, paths, store.out, pool)
             chosen = list(islice(items_of, assignment.options.limit))
             names = [name for name, _ in chosen]
             about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}

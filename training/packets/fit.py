@@ -22,9 +22,7 @@ import torch
 
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.reading.packets.boundaries import FITTED
-from cinnabar.extraction.reading.packets.features import FEATURES, pair_features
-from cinnabar.extraction.reading.packets.signs import Line, PageSigns, page_signs
+from cinnabar.extraction.reading.packets.boundaries import FITTED, Line, PageSigns, ends, features, page_signs
 from cinnabar.schemas.errors import DocumentError
 from training.generator.generator import FAMILIES, make_example
 from training.packets.sheets import divided, draw_style, kinds_in, printed, sheet
@@ -57,7 +55,7 @@ def read_documents(data: Path, wanted: Sequence[str]) -> list[Pages]:
             signs = page_signs(parse(pdf, "sheet.pdf"))
         except DocumentError:
             return
-        texts = [text for one in signs for text in one.ends]
+        texts = [text for one in signs for text in ends(one)]
         found.append(Pages(kind, style, signs, encoder.embed(texts).reshape(len(signs), 2, -1)))
 
     shared = [draw_style(rng) for _ in range(SHARED)]
@@ -81,7 +79,7 @@ def read_documents(data: Path, wanted: Sequence[str]) -> list[Pages]:
     return found
 
 
-def packet(documents: Sequence[Pages], rng: Random) -> tuple[np.ndarray, np.ndarray]:
+def packet(documents: Sequence[Pages], rng: Random) -> tuple[list[dict[str, float]], list[bool]]:
     """Returns the features of a packet's pages but the first, and whether a document begins on each.
 
     As in `bench.packets`: half of the packets have one style for all texts, half of the documents several pages.
@@ -104,28 +102,34 @@ def packet(documents: Sequence[Pages], rng: Random) -> tuple[np.ndarray, np.ndar
         noisy, across = rng.random() < noise, rng.random() < 0.05
         for at, page in enumerate(one.signs):
             if across or rng.random() < 0.03:
-                page = replace(page, size=page.size[::-1])
+                page = page._replace(size=page.size[::-1])
             blank = blanks == "between" and at == 0 and rng.random() < 0.8
             signs.append(scanned(page, rng) if noisy else page)
             meaning.append(one.meaning[at])
             begins.append(at == 0)
             gaps.append((blank or (blanks == "backs" and rng.random() < 0.5), blanks == "sheets" and at == 0))
-    return pair_features(signs, np.array(meaning), gaps), np.array(begins[1:], np.float32)
+    rows = [
+        features(signs[at - 1], signs[at], float(meaning[at - 1][1] @ meaning[at][0]), *gaps[at])
+        for at in range(1, len(signs))
+    ]
+    return rows, begins[1:]
 
 
 def scanned(page: PageSigns, rng: Random) -> PageSigns:
     """Returns a page as OCR may read it from a scan: places and heights move, and some words are misread."""
-    shift = [rng.gauss(0, 0.008) for _ in range(2)]
-
-    def moved(line: Line) -> Line:
-        words = [w if rng.random() > 0.04 else w.replace("i", "l").replace("e", "c") for w in line.text.split()]
-        left, right = (max(0.0, x + shift[0] + rng.gauss(0, 0.002)) for x in (line.left, line.right))
-        top, bottom = (max(0.0, y + shift[1] + rng.gauss(0, 0.002)) for y in (line.top, line.bottom))
-        return Line(" ".join(words), left, top, right, bottom, line.height * rng.gauss(1, 0.06))
-
-    lines = {line.text: moved(line) for line in page.lines if rng.random() > 0.02}
-    order = tuple(lines[text].text for text in page.order if text in lines)
-    return PageSigns(page.number, page.size, True, tuple(sorted(lines.values(), key=lambda one: one.top)), order)
+    shift = rng.gauss(0, 0.008)
+    read: dict[str, str] = {}
+    for text in page.text.split("\n"):
+        if rng.random() > 0.02:
+            words = [w if rng.random() > 0.04 else w.replace("i", "l").replace("e", "c") for w in text.split()]
+            read.setdefault(text.strip(), " ".join(words))
+    lines = []
+    for line in page.lines:
+        if line.text in read:
+            top, bottom = (max(0.0, y + shift + rng.gauss(0, 0.002)) for y in (line.top, line.bottom))
+            lines.append(Line(read[line.text], top, bottom, line.height * rng.gauss(1, 0.06)))
+    text = "\n".join(read[line.strip()] for line in page.text.split("\n") if line.strip() in read)
+    return PageSigns(page.number, page.size, text, tuple(sorted(lines, key=lambda one: one.top)))
 
 
 def fitted(x: np.ndarray, y: np.ndarray, penalty: float = 1e-3) -> tuple[np.ndarray, float]:
@@ -165,13 +169,15 @@ def main() -> None:
             given.cache.write_bytes(pickle.dumps(documents))
     rng = Random("packets")
     packets = [packet(documents, rng) for _ in range(_PACKETS)]
-    x, y = (np.concatenate(column) for column in zip(*packets, strict=True))
+    rows = [row for found, _ in packets for row in found]
+    x = np.array([[*row.values()] for row in rows], np.float32)
+    y = np.array([begins for _, told in packets for begins in told], np.float32)
     weights, bias = fitted(x, y)
     likely = 1 / (1 + np.exp(-(x @ weights + bias)))
     print(f"{len(packets)} packets, {len(y)} pages, {y.mean():.2f} begin, {((likely > 0.5) == y).mean():.4f} right")
     if given.write:
-        features = {name: round(float(w), 4) for name, w in zip(FEATURES, weights, strict=True)}
-        FITTED.write_text(json.dumps({"features": features, "bias": round(bias, 4)}, indent=1) + "\n", encoding="utf-8")
+        named = {name: round(float(w), 4) for name, w in zip(rows[0], weights, strict=True)}
+        FITTED.write_text(json.dumps({"features": named, "bias": round(bias, 4)}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ function App() {
           <strong class="title path" title=${current?.path || row?.path}><bdi>${current?.path || row?.path || ""}</bdi></strong>
           <button type="button" aria-label="Next document" disabled=${index + 1 >= list.total} onClick=${() => open(index + 1)}>›</button>
           <span class="zoom"><button type="button" aria-label="Smaller" onClick=${() => setZoom(Math.max(0.5, zoom - 0.25))}>−</button><button type="button" aria-label="Larger" onClick=${() => setZoom(Math.min(3, zoom + 0.25))}>+</button></span></div>
-        <${Viewer} at=${at} content=${doc.content} marks=${marks} active=${field.active} choose=${field.focusOn} pick=${pick} picking=${field.active !== null} zoom=${zoom} />
+        <${Viewer} at=${at} schemas=${facets?.schemas ?? []} content=${doc.content} marks=${marks} active=${field.active} choose=${field.focusOn} pick=${pick} picking=${field.active !== null} zoom=${zoom} />
       </section>
       <section class="sheet-of" aria-label="Record">
         <div class="bar"><strong class="title">${at.schema}</strong>

@@ -69,7 +69,6 @@ FLAGS: dict[str, str] = {
     "ocr": "Words were read from images; the confidence of their values includes that of OCR.",
     "ocr_failed": "OCR of some images failed or took too long; their pages are empty.",
     "ocr_limit": "OCR left the last images of the file out: a limit of number, bytes or time was reached.",
-    "packet_doubtful": "A part of a packet that may begin or end on another page; the fact `packet.certainty` tells.",
     "repaired": "The file is damaged; its text comes from a scan, a guess or the second parser.",
     "slow_pages": "Pages took too long or too much memory; they were left out, or read as plain text without boxes.",
     "signed": "A mail, or a part of it, has a signature (S/MIME, OpenPGP), which was not verified.",

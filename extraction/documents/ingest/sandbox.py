@@ -51,13 +51,13 @@ class _Parser(WorkerProcess):
     def __init__(self, command: list[str], settings: ParserSettings, time_limit: float) -> None:
         super().__init__(command, orjson.dumps(settings.sent()) + b"\n", time_limit, "parser")
 
-    def ask(self, path: PurePath, data: bytes | None, some: Mapping[str, Any]) -> _Outcome:
-        """Returns the document in the file at `path`, or in `data` under that name; `some` tells which pages of it.
+    def ask(self, path: PurePath, data: bytes | None, own: Mapping[str, Any]) -> _Outcome:
+        """Returns the document in the file at `path`, or in `data` under that name; `own` are settings for it alone.
 
         Raises WorkerDied or WorkerTimedOut; the worker cannot be used afterwards.
         """
         # The path goes as hex: it may hold any bytes, and must stay on one line.
-        asked = {"path": os.fsencode(path).hex(), **some}
+        asked: dict[str, Any] = {"path": os.fsencode(path).hex(), "own": own}
         if data is not None:
             asked["size"] = len(data)
         self.send(orjson.dumps(asked) + b"\n", data or b"")
@@ -70,10 +70,6 @@ class _Parser(WorkerProcess):
             raise WorkerDied(f"the worker's answer is malformed: {error}") from error
         self.served += 1
         return outcome
-
-
-def _as_part(item: _Content, outcome: _Outcome) -> _Outcome:
-    return item.document(outcome) if isinstance(item, PacketPart) and isinstance(outcome, Document) else outcome
 
 
 def name_of(item: _Content) -> PurePath:
@@ -217,23 +213,22 @@ class ParserPool:
                     parser=DRAW,
                 )
         if isinstance(item, PacketPart):
-            return _as_part(item, self._drawing._parsed(item.content, {"drawn_from": page or item.first}))
+            own = item.settings | {"drawn_from": page or item.pages.first}
+            return item.document(self._drawing._parsed(item.content, own))
         return self._drawing._parsed(item, {"drawn_from": page})
 
     def _parse(self, item: _Content) -> _Outcome:
-        if isinstance(item, PacketPart):
-            outcome = self._parsed(item.content, {"pages": (item.first, item.last)})
-        else:
-            outcome = self._parsed(item, {})
+        part = item if isinstance(item, PacketPart) else None
+        outcome = self._parsed(item, {}) if part is None else self._parsed(part.content, part.settings)
         if isinstance(outcome, Document):
             # The pages that OCR reads are kept for the packet, before its parts are known.
             outcome = self._ocr.filled(outcome)
-        outcome = _as_part(item, outcome)
+        outcome = outcome if part is None else part.document(outcome)
         if isinstance(outcome, Document):
             return replace(outcome, facts={**outcome.facts, **file_facts(item, outcome.size)})
         return outcome
 
-    def _parsed(self, item: _Content, some: Mapping[str, Any]) -> _Outcome:
+    def _parsed(self, item: _Content, own: Mapping[str, Any]) -> _Outcome:
         path, data = name_of(item), None
         try:
             if isinstance(item, Sent):
@@ -245,7 +240,7 @@ class ParserPool:
         worker = self._pool.take()
         try:
             worker = worker or self._pool.start(self._made(self._settings))
-            outcome = self._ask(worker, path, data, some)
+            outcome = self._ask(worker, path, data, own)
             if isinstance(outcome, Document) or outcome.code not in _FATAL:
                 if worker.served >= self._restart_after:
                     self._pool.end(worker)
@@ -258,7 +253,7 @@ class ParserPool:
             if outcome.code != "worker_died" and path.suffix.lower() in _PLAIN:
                 return outcome
             careful = self._pool.start(self._made(self._careful))
-            again = self._ask(careful, path, data, some)
+            again = self._ask(careful, path, data, own)
             self._pool.end(careful)
             return again
         finally:
@@ -268,9 +263,9 @@ class ParserPool:
         return lambda: _Parser(self._command, settings, self.time_limit)
 
     @staticmethod
-    def _ask(worker: _Parser, path: PurePath, data: bytes | None, some: Mapping[str, Any]) -> _Outcome:
+    def _ask(worker: _Parser, path: PurePath, data: bytes | None, own: Mapping[str, Any]) -> _Outcome:
         try:
-            return worker.ask(path, data, some)
+            return worker.ask(path, data, own)
         except WorkerTimedOut:
             return DocumentError("timeout", f"no answer within {worker.time_limit:g} s")
         except WorkerDied as error:

@@ -6,72 +6,94 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
 
 from cinnabar.extraction.documents.content.document import Document, Fact
 from cinnabar.extraction.documents.content.inputs import Message, Sent
 from cinnabar.schemas.errors import DocumentError
 from cinnabar.schemas.facts import LANGUAGE
 
-#: The flag of a part that may begin or end elsewhere, and the certainty in percent below which it has the flag.
-DOUBTFUL, SURE = "packet_doubtful", 80
-_NAMED = re.compile(r"(.+)#pages=([1-9]\d{0,4})-([1-9]\d{0,4})", re.DOTALL)
+#: The fact with the schema that a person chose for a part.
+KIND = "packet.kind"
+_NAMED = re.compile(r"(.+)#pages=([1-9]\d{0,4})-([1-9]\d{0,4})((?:&turn=\d+:\d+)*)(?:&kind=([^&#]+))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PageRange:
+    """The pages from `first` to `last` of a packet, with what a person said of them.
+
+    turns: pages and the degrees by which they are turned clockwise, kind: the name of a schema. As text it is the
+    fragment of a part's path: `pages=3-5&turn=4:90&kind=receipt`.
+    """
+
+    first: int
+    last: int
+    turns: tuple[tuple[int, int], ...] = ()
+    kind: str = ""
+
+    def __str__(self) -> str:
+        turned = "".join(f"&turn={page}:{degrees}" for page, degrees in self.turns)
+        return f"pages={self.first}-{self.last}{turned}{self.kind and '&kind='}{quote(self.kind, safe=' ')}"
+
+    def digest(self, packet: str) -> str:
+        """Returns the name of these pages of a packet with this digest; a part has no bytes of its own."""
+        return hashlib.sha256(f"{packet}#{self}".encode()).hexdigest()
+
+
+def named_part(path: str) -> tuple[str, PageRange] | None:
+    """Returns the packet's path and the pages that the path of a part names; None for another path."""
+    if (match := _NAMED.fullmatch(path)) is None:
+        return None
+    turns = tuple((int(page), int(degrees)) for page, degrees in re.findall(r"(\d+):(\d+)", match[4]))
+    return match[1], PageRange(int(match[2]), int(match[3]), turns, unquote(match[5] or ""))
 
 
 @dataclass(frozen=True, slots=True)
 class PacketPart:
-    """The pages from `first` to `last` of a packet, whose bytes have the SHA-256 `packet_digest`.
+    """Pages of the packet `content`, whose path is `name` and whose bytes have the SHA-256 `packet_digest`.
 
-    `name` is the packet's path as outcomes carry it, `content` the packet itself. `certainty` is the probability, in
-    percent, that the part is one whole document; None if it is not known here.
+    `certainty` is the probability, in percent, that they are one whole document; None if it is not known here.
     """
 
     content: Path | Message | Sent
     name: str
     packet_digest: str
-    first: int
-    last: int
+    pages: PageRange
     certainty: int | None = None
     lasting: bool = False
 
     @property
     def path(self) -> str:
         """Returns the path of the packet and the pages."""
-        return f"{self.name}#pages={self.first}-{self.last}"
+        return f"{self.name}#{self.pages}"
 
     @property
     def digest(self) -> str:
-        """Returns the name of these pages of these bytes; a part has no bytes of its own."""
-        return part_digest(self.packet_digest, self.first, self.last)
+        """Returns the digest of the pages."""
+        return self.pages.digest(self.packet_digest)
 
     def read(self) -> bytes:
-        """Returns the bytes of the packet. Raises DocumentError if they cannot be read."""
+        """Returns the bytes of the packet. Raises DocumentError or OSError if they cannot be read."""
         if isinstance(self.content, Sent):
             return self.content.data
-        try:
-            return self.content.read_bytes() if isinstance(self.content, Path) else self.content.read()
-        except OSError as error:
-            raise DocumentError("unreadable", error.strerror or str(error)) from error
+        return self.content.read_bytes() if isinstance(self.content, Path) else self.content.read()
 
-    def document(self, found: Document) -> Document | DocumentError:
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Returns what a parser of the packet must know to read these pages (`ParserSettings`)."""
+        return {"pages": (self.pages.first, self.pages.last), "turns": self.pages.turns}
+
+    def document(self, found: Document | DocumentError) -> Document | DocumentError:
         """Returns the parsed pages as the document that they are, which knows its place in the packet."""
+        if isinstance(found, DocumentError):
+            return found
         if found.digest != self.packet_digest:
             return DocumentError("unreadable", "the packet has changed since it was split")
+        own = self.pages
+        told = {"document.pages": Fact(own.last - own.first + 1), "packet.pages": Fact(f"{own.first}-{own.last}")}
+        told |= {KIND: Fact(own.kind)} if own.kind else {}
+        told |= {"packet.certainty": Fact(self.certainty)} if self.certainty is not None else {}
         # What the PDF's properties say is of the packet.
-        facts = {name: fact for name, fact in found.facts.items() if name == LANGUAGE or name.startswith("file.")}
-        facts |= {"document.pages": Fact(self.last - self.first + 1), "packet.pages": Fact(f"{self.first}-{self.last}")}
-        flags = set(found.flags)
-        if self.certainty is not None:
-            facts["packet.certainty"] = Fact(self.certainty)
-            flags |= {DOUBTFUL} if self.certainty < SURE else set()
-        return replace(found, digest=self.digest, facts=facts, flags=tuple(sorted(flags)))
-
-
-def part_digest(packet: str, first: int, last: int) -> str:
-    """Returns the digest of pages of a packet with this digest."""
-    return hashlib.sha256(f"{packet}#pages={first}-{last}".encode()).hexdigest()
-
-
-def named_part(path: str) -> tuple[str, int, int] | None:
-    """Returns the packet's path and the pages that the path of a part names; None for another path."""
-    match = _NAMED.fullmatch(path)
-    return (match[1], int(match[2]), int(match[3])) if match else None
+        kept = {name: fact for name, fact in found.facts.items() if name == LANGUAGE or name.startswith("file.")}
+        return replace(found, digest=self.digest, facts=kept | told)

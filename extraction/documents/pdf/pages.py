@@ -58,7 +58,8 @@ def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
     if pages > MAX_PAGES:
         builder.flags.add("truncated")
         builder.metadata["pages_seen"] = str(pages)
-    wanted = _wanted(reading, min(pages, MAX_PAGES))
+    first, last = reading.settings.pages or (1, pages)
+    wanted = range(first - 1, min(last, pages, MAX_PAGES))
     count, number = len(wanted), 0
     spent = Spent(layered)
     contents = (_from_copies if reading.settings.careful else _in_turn)(reading, pdf, wanted, spent)
@@ -84,20 +85,12 @@ def read_pages(reading: Reading, pdf: Any, layered: bool) -> PagesRead:
     return totals
 
 
-def _wanted(reading: Reading, pages: int) -> range:
-    """Returns the indices of the pages to read of so many. Raises DocumentError if there are none."""
-    first, last = reading.settings.pages or (1, pages)
-    if first > pages:
-        raise DocumentError("empty", f"expected the pages {first} to {last}, got a PDF of {pages}")
-    return range(first - 1, min(last, pages))
-
-
 def _in_turn(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Iterator[PageContent | None]:
     """Yields the pages until the clock ends; None for a page that cannot be loaded."""
     for index in wanted:
         if reading.is_late(_STOP_AFTER):
             return
-        with loaded_page(pdf, index, spent.groups) as (page, entries):
+        with loaded_page(pdf, index, spent.groups, reading.settings) as (page, entries):
             if not page:
                 yield None
             elif reading.is_late(_PLAIN_AFTER):
@@ -116,7 +109,7 @@ def _from_copies(reading: Reading, pdf: Any, wanted: range, spent: Spent) -> Ite
 
     def work(index: int) -> Iterator[bytes]:
         before = set(spent.groups)
-        with loaded_page(pdf, wanted[index], spent.groups) as (page, entries):
+        with loaded_page(pdf, wanted[index], spent.groups, settings) as (page, entries):
             if not page:
                 return
             new = spent.groups - before

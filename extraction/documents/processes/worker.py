@@ -3,7 +3,7 @@
     python -P -m cinnabar.extraction.documents.processes.worker PARSER TIME MEMORY SIZE TOKENS
 
 The first line of standard input holds the settings. A path with a size is followed by so many bytes, which are parsed
-under that name; no file is opened. It may tell the page to draw from, or the pages to read. PARSER is
+under that name; no file is opened. It may hold settings of this file alone, as the page to draw from. PARSER is
 `module:function`, TIME the limit for a document in seconds of processor time, MEMORY and SIZE are bytes of address
 space and of the largest file. TOKENS bounds the tokens of a document, as far as its words tell; 0 sets no bound. The
 worker and not the parent reads the file: the parent stays small for any size of file, its clock ends a hanging file
@@ -91,7 +91,7 @@ def serve(pipes: ParentPipes, parser: Parser, seconds: float, max_bytes: int, ma
         asked = orjson.loads(line)
         path = os.fsdecode(bytes.fromhex(asked["path"]))
         data = pipes.requests.read(asked["size"]) if "size" in asked else None
-        own = replace(settings, drawn_from=asked.get("drawn_from", 0), pages=asked.get("pages"))
+        own = replace(settings, **asked["own"])
         allow_processor_time(seconds)
         pipes.send(*pack(outcome(parser, path, max_bytes, max_tokens, data, own)))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cinnabar.extraction.documents.content.codes import problem_message
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.packets.part import KIND
 from cinnabar.extraction.reading.routing.route import Route
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
 from cinnabar.extraction.store.tables import OTHER_KIND
@@ -43,7 +44,11 @@ class RoutedJobs:
         if isinstance(document, DocumentError):
             return Outcome(read.path, "quarantined", document.code, problem_message(document), digest=read.digest)
         try:
-            route = self.router.route(document)
+            if (said := document.facts.get(KIND)) is None:
+                route = self.router.route(document)
+            else:
+                named = str(said.value)
+                route = Route(named if named in self.jobs else None, {name: float(name == named) for name in self.jobs})
         except Exception as error:
             detail = f"the choice of a schema failed: {type(error).__name__}: {error}"[:2000]
             info = DocumentInfo.of(document)

@@ -39,11 +39,11 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox, ImapMessage
-from cinnabar.extraction.documents.packets.part import PacketPart, named_part, part_digest
+from cinnabar.extraction.documents.packets.part import PacketPart, named_part
 from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
 from cinnabar.extraction.documents.stores.store import Store, StoreItem
 from cinnabar.extraction.store.folders import remembered
-from cinnabar.extraction.store.packets import stored_digests
+from cinnabar.extraction.store.packets import packets_of
 from cinnabar.schemas.errors import NoMailbox, UsageError
 
 #: Advice for a document that is not found.
@@ -111,12 +111,10 @@ class DocumentLookup:
 
     def _part(self, paths: Sequence[str], digest: str, size: int | None) -> PacketPart | None:
         """Returns the part of a packet with this digest; `size` is that of the packet."""
-        for name, first, last in filter(None, map(named_part, paths)):
-            there = [_digest(content) for content in self._named(name)]
-            for packet in (*there, *stored_digests(self._out)):
-                if part_digest(packet, first, last) == digest:
-                    content = self.find([name], packet, size)
-                    return None if content is None else PacketPart(content, name, packet, first, last)
+        for path in paths:
+            if (part := named_part(path)) and (packets := packets_of(self._out, [path], [digest])):
+                content = self.find([part[0]], packets[0], size)
+                return None if content is None else PacketPart(content, part[0], packets[0], part[1])
         return None
 
     def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:

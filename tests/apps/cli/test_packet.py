@@ -20,4 +20,8 @@ def test_a_packet_is_shown_joined_and_refused_in_words(tmp_path: Path, capsys: p
     assert [(one["first"], one["last"]) for one in told["parts"]] == [(1, 2), (3, 6)]
     assert (told["who"], told["pages"]) == ("eva", 6)
     assert run([*name, "--split", "3"]) == 2
-    assert "expected a page from 2 to 6 within a document, got 3" in capsys.readouterr().err
+    assert "split: expected one of 2, 4, 5, 6, got 3" in capsys.readouterr().err
+    assert run([*name, "--turn", "4:90", "--kind", "3:bill"]) == 0
+    assert "3-6&turn=4:90&kind=bill" in capsys.readouterr().out
+    assert run([*name, "--turn", "4"]) == 2
+    assert "expected a page, a colon" in capsys.readouterr().err

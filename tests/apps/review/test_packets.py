@@ -24,9 +24,9 @@ def test_a_document_is_joined_with_the_next_and_its_pages_are_shown(tmp_path: Pa
         assert [one["page"] for one in blocks] == [3, 4, 5]
         asked = {"document": digest, "schema": "note", "part": blocks[1]["part"]}
         assert client.get("/api/picture", params=asked).headers["content-type"] == "image/jpeg"
-        joined = client.post("/api/packet", json={"document": digest, "action": "join", "page": 6}).json()
+        joined = client.post("/api/packet", json={"document": digest, "join": [6]}).json()
         assert (joined["who"], joined["place"], len(joined["parts"])) == ("Grace", -1, 2)
-        again = client.post("/api/packet", json={"document": digest, "action": "join", "page": 5})
-        assert again.status_code == 400 and "expected a page on which" in again.json()["error"]
+        again = client.post("/api/packet", json={"document": digest, "join": [5]})
+        assert again.status_code == 400 and "expected" in again.json()["error"]
         assert client.get("/api/packet", params={"document": "x"}).json() == {}
     assert query(out, "select name from note").rows == [("A",)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import packet_files
@@ -12,12 +13,12 @@ from split_packet import run
 
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.packets.part import PacketPart, part_digest
+from cinnabar.extraction.documents.packets.part import PacketPart, PageRange, named_part
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.store.packets import PACKETS, Packet, stored_packet
+from cinnabar.extraction.store.packets import PACKETS, Packet, Said, stored_packet
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas.errors import UsageError
 
@@ -27,6 +28,10 @@ PARTS = ["1-2", "3-5", "6-6"]
 def names(out: Path) -> list[tuple[str, str]]:
     rows = query(out, "select path, name from note order by path").rows
     return [(Path(path).name, name) for path, name in rows]
+
+
+def say(out: Path, document: str = "packet.pdf", **said) -> Packet:
+    return amend(out, packet_around(out, document), Said(**said), "ada")
 
 
 @pytest.fixture
@@ -56,10 +61,11 @@ def test_without_split_a_packet_is_one_document(scan, tmp_path):
 
 def test_a_second_run_parses_no_packet_whose_boundaries_are_kept(scan, tmp_path, monkeypatch):
     run(scan, tmp_path / "out")
-    monkeypatch.setattr(splitting.Splitter, "_found", lambda *_: pytest.fail("the packet was parsed again"))
+    monkeypatch.setattr(splitting, "_found", lambda *_: pytest.fail("the packet was parsed again"))
     assert run(scan, tmp_path / "out").skips == {"done": 3}
 
 
+@pytest.mark.slow
 def test_a_packet_longer_than_a_window_has_the_same_documents(scan, tmp_path, monkeypatch):
     monkeypatch.setattr(splitting, "WINDOW", 2)
     run(scan, tmp_path / "out")
@@ -73,6 +79,7 @@ def test_a_single_document_keeps_its_own_path_and_digest(tmp_path):
     assert names(tmp_path / "out") == [("one.pdf", "B")]
 
 
+@pytest.mark.slow
 def test_a_broken_pdf_ends_in_quarantine_and_others_are_split(scan, tmp_path):
     assert scan.parent == tmp_path
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
@@ -80,6 +87,7 @@ def test_a_broken_pdf_ends_in_quarantine_and_others_are_split(scan, tmp_path):
     assert (summary.written, summary.quarantined) == (3, 1)
 
 
+@pytest.mark.slow
 def test_repeated_sheets_separate_documents_and_blank_pages_stay_with_the_one_before(tmp_path):
     path, sheet = tmp_path / "packet.pdf", ["SEPARATOR SHEET"]
     one = [packet_files.page("recipe", "A", 1, 1), []]
@@ -97,7 +105,7 @@ def test_a_part_is_found_again_by_its_path_and_digest(scan, tmp_path):
     size = scan.stat().st_size
     with DocumentLookup(out) as lookup:
         found = lookup.find([f"{scan}#pages=3-5"], digest, size)
-    assert isinstance(found, PacketPart) and (found.first, found.last, found.digest) == (3, 5, digest)
+    assert isinstance(found, PacketPart) and (found.pages, found.digest) == (PageRange(3, 5), digest)
     moved.parent.mkdir()
     scan.rename(moved)
     with DocumentLookup(out) as lookup:
@@ -109,20 +117,20 @@ def test_a_part_is_found_again_by_its_path_and_digest(scan, tmp_path):
 def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_taken_back(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
-    amend(out, packet_around(out, "packet.pdf"), (), [6], "ada")
+    say(out, join=[6])
     assert names(out) == [("packet.pdf#pages=1-2", "A")]
     assert run(scan, out).written == 1
     assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=3-6"]
-    assert query(out, "select packet_certainty from documents where packet_pages = '3-6'").rows == [(100,)]
-    amend(out, packet_around(out, "packet.pdf#pages=3-6"), [6], (), "ada")
+    say(out, "packet.pdf#pages=3-6", split=[6])
     assert [Path(path).name.rpartition("=")[2] for path, _ in names(out)] == PARTS
     assert run(scan, out).skips == {"done": 3}
 
 
+@pytest.mark.slow
 def test_a_packet_that_a_person_joined_is_one_document(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
-    amend(out, packet_around(out, str(scan)), (), [3, 6], "ada")
+    say(out, join=[3, 6])
     run(scan, out)
     assert [name for name, _ in names(out)] == ["packet.pdf"]
 
@@ -130,9 +138,13 @@ def test_a_packet_that_a_person_joined_is_one_document(scan, tmp_path):
 def test_a_page_that_cannot_begin_a_document_is_refused(scan, tmp_path):
     out = tmp_path / "out"
     run(scan, out)
-    for split, join in (([1], []), ([7], []), ([3], []), ([], [2])):
-        with pytest.raises(UsageError, match="expected a page"):
-            amend(out, packet_around(out, "packet.pdf"), split, join, "ada")
+    packet = stored_packet(out, hashlib.sha256(scan.read_bytes()).hexdigest())
+    for said in (
+        {"split": [1]}, {"split": [7]}, {"split": [3]}, {"join": [2]}, {"turns": {7: 90}}, {"turns": {2: 45}},
+        {"kinds": {2: "x"}},
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match="expected one of"):
+            packet.after(Said(**said), "ada")
 
 
 def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
@@ -144,7 +156,7 @@ def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
 
 
 def test_a_changed_packet_is_not_read_under_the_digest_of_another(scan):
-    part = PacketPart(scan, str(scan), "0" * 64, 1, 2)
+    part = PacketPart(scan, str(scan), "0" * 64, PageRange(1, 2))
     with ParserPool(1) as pool:
         assert pool.submit(part).result().code == "unreadable"
 
@@ -152,21 +164,21 @@ def test_a_changed_packet_is_not_read_under_the_digest_of_another(scan):
 def test_the_pages_of_a_part_have_the_text_of_the_whole(scan):
     whole = parse(scan.read_bytes(), "packet.pdf")
     with ParserPool(1) as pool:
-        part = pool.submit(PacketPart(scan, str(scan), whole.digest, 3, 5)).result()
+        part = pool.submit(PacketPart(scan, str(scan), whole.digest, PageRange(3, 5))).result()
     own = [one for one in whole.parts if 3 <= one.page <= 5]
     assert part.text == whole.text[own[0].start : own[-1].end]
-    assert [one.page for one in part.parts] == [3, 4, 5] and part.digest == part_digest(whole.digest, 3, 5)
+    assert [one.page for one in part.parts] == [3, 4, 5] and part.digest == PageRange(3, 5).digest(whole.digest)
 
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 40), st.data())
 def test_every_page_is_in_one_part_or_a_sheet(pages, data):
     sheets = data.draw(st.sets(st.integers(1, pages), max_size=pages - 1))
-    likely = {page: data.draw(st.floats(0, 1)) for page in range(2, pages + 1) if page not in sheets}
-    packet = Packet("0" * 64, pages, "1", likely, tuple(sorted(sheets)))
-    covered = [page for one in packet.ranges() for page in range(one.first, one.last + 1)]
+    likely = {page: data.draw(st.floats(0, 1)) for page in sorted({*range(1, pages + 1)} - sheets)[1:]}
+    packet = Packet(digest="0" * 64, pages=pages, version="1", likely=likely, sheets=tuple(sorted(sheets)))
+    covered = [page for one, _ in packet.parts() for page in range(one.first, one.last + 1)]
     assert len(covered) == len({*covered}) and {*covered} | sheets == {*range(1, pages + 1)}
-    assert all(0 <= one.probability <= 1 for one in packet.ranges())
+    assert all(0 <= sure <= 1 for _, sure in packet.parts())
 
 
 def test_boundaries_of_others_are_told_as_damaged(tmp_path):
@@ -174,3 +186,43 @@ def test_boundaries_of_others_are_told_as_damaged(tmp_path):
     (tmp_path / PACKETS / f"{'0' * 64}.json").write_text('{"digest": 1}')
     with pytest.raises(Exception, match="damaged"):
         stored_packet(tmp_path, "0" * 64)
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(1, 99),
+    st.lists(st.tuples(st.integers(1, 99), st.sampled_from([90, 180, 270]))),
+    st.text(st.characters(codec="utf-8"), max_size=12),
+)
+def test_the_path_of_a_part_tells_its_pages_turns_and_kind(first, turns, kind):
+    pages = PageRange(first, first + 2, tuple(turns), kind)
+    assert named_part(f"a#pages=1-2/{kind}#{pages}") == (f"a#pages=1-2/{kind}", pages)
+
+
+def test_a_page_that_a_person_turned_is_read_again_as_it_then_lies(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out)
+    after = say(out, turns={4: 90})
+    assert stored_packet(out, after.digest).parts() == after.parts()
+    assert [name for name, _ in names(out)] == ["packet.pdf#pages=1-2", "packet.pdf#pages=6-6"]
+    assert run(scan, out).written == 1
+    assert ("packet.pdf#pages=3-5&turn=4:90", "B") in names(out)
+    part = PacketPart(scan, str(scan), after.digest, after.parts()[1][0])
+    with ParserPool(1) as pool:
+        whole, drawn = pool.submit(part).result(), pool.drawn(part, 4)
+    sizes = [(one.width, one.height) for one in whole.parts if one.kind == "page"]
+    assert sizes[1] == sizes[0][::-1] and (drawn.parts[0].width, drawn.parts[0].height) == sizes[1]
+
+
+@pytest.mark.slow
+def test_a_blank_page_between_documents_that_look_alike_makes_a_boundary_likelier(tmp_path):
+    found = []
+    for blank in ([], [[]]):
+        path = tmp_path / f"{len(blank)}.pdf"
+        pages = [packet_files.page("recipe", "A", 2, 3, 25)[:-2], packet_files.page("minutes", "B", 2, 3, 25)[:-2]]
+        path.write_bytes(packet_files.packet([pages[0]], blank, [pages[1]]))
+        run(path, tmp_path / "out")
+        likely = stored_packet(tmp_path / "out", hashlib.sha256(path.read_bytes()).hexdigest()).likely
+        found.append(likely[2 + len(blank)])
+    print(found)
+    assert found[0] < found[1] > 0.5
