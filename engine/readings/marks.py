@@ -7,9 +7,8 @@ them. Boxes behind a name take their labels from the line of heads above them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from cinnabar.engine.readings.folding import exact_key, loose_key
 from cinnabar.engine.readings.readings import BOOLEANS
@@ -26,7 +25,8 @@ _MARK = re.compile(
     r"(?P<written>✍|/[sS]/(?=\s))|(?P<blank>(?<!\S)____(?!\S)|_{8,})"
 )
 _LOW = re.compile(r"(?<!_)_{1,6}(?!_)")
-_CHUNK = re.compile(r"\S+(?:[ \t]\S+)*")
+# What stands between gaps of two blanks and more, and between any.
+_CHUNK, _PIECE = re.compile(r"\S+(?:[ \t]\S+)*"), re.compile(r"\S+")
 _WORD = re.compile(r"[^\W_]+")
 # Lines above a box that its question may stand on, and those that the heads of a column may stand above.
 _ABOVE, _HEADS = 3, 40
@@ -39,8 +39,8 @@ class MarkRead:
     """A box or a line with the words that say what it is for, or a pair of boxes for yes and no with its question.
 
     state: true if it is ticked or written on, None in doubt. spans: of the mark that tells the state, and its label.
-    line: it is a line to write on. pair: the label is the question of a yes and a no. above: where these begin, if the
-    question stands only above them, else -1. group: boxes of one list have the same number.
+    line: it is a line to write on. pair: the label is the question of a yes and a no. group: boxes of one list have the
+    same number.
     """
 
     state: bool | None
@@ -48,7 +48,6 @@ class MarkRead:
     spans: tuple[Interval, ...]
     line: bool = False
     pair: bool = False
-    above: int = -1
     group: int = 0
 
 
@@ -62,27 +61,15 @@ class _Box:
     question: list[Interval] = field(default_factory=list)
 
 
-def is_answer(word: str) -> bool:
-    """Returns True for a yes or a no, of `words_of`."""
-    return word in _ANSWERS
-
-
 def words_of(text: str) -> list[str]:
     """Returns the words of a text without case and accents, in its order."""
     return _WORD.findall(loose_key(exact_key(text)))
 
 
-def marks_in(text: str, covered: Collection[Interval] = ()) -> list[MarkRead]:
-    """Returns the marks of a text, pairs of yes and no as one.
-
-    covered: characters [start, end) that are a misread mark, and so no part of a label.
-    """
+def marks_in(text: str) -> list[MarkRead]:
+    """Returns the marks of a text, pairs of yes and no as one."""
     if _MARK.search(text) is None:
         return []
-    letters = list(text)
-    for start, end in covered:
-        letters[start:end] = " " * (end - start)
-    text = "".join(letters)
     boxes: list[_Box] = []
     rows = [(match.start(), match.end()) for match in re.finditer(r"[^\n]+", text)]
     low = any("_" in match[0] for match in _MARK.finditer(text) if match["ticked"])
@@ -111,11 +98,6 @@ def _boxes_of(text: str, row: Interval, number: int, low: bool) -> list[_Box]:
     return sorted(own, key=lambda box: box.place)
 
 
-def _chunks(text: str, begin: int, end: int) -> list[Interval]:
-    """Returns the parts of a line between gaps of two blanks and more."""
-    return [match.span() for match in _CHUNK.finditer(text, begin, end)]
-
-
 def _says(text: str, place: Interval) -> bool | None:
     """Returns whether a label is a yes or a no; None for any other."""
     words = words_of(text[slice(*place)])
@@ -129,83 +111,41 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
     boxes, (begin, end) = found[number], rows[number]
     ends = [begin, *(box.place[1] for box in boxes)]
     starts = [*(box.place[0] for box in boxes), end]
-    parts = [_chunks(text, a, b) for a, b in zip(ends, starts, strict=True)]
-    bare = not any(parts[1:])
-    if len(boxes) > 1 and bare and not boxes[0].is_line:
-        heads = _heads(text, rows, found, number, len(boxes))
-        for box, head in zip(boxes, heads, strict=True):
+    parts = [[one.span() for one in _CHUNK.finditer(text, a, b)] for a, b in zip(ends, starts, strict=True)]
+    if len(boxes) > 1 and not any(parts[1:]) and not boxes[0].is_line:
+        for box, head in zip(boxes, _heads(text, rows, found, number), strict=True):
             box.label, box.question = head, parts[0]
         return
-    before = (not parts[-1] and bool(parts[0])) or _answers_before(text, parts)
+    before = not parts[-1] and bool(parts[0])
+    answers = [_says(text, part[-1]) for part in parts if part]
+    # A box alone between a yes and a no, or below several, has lost the other one, and may be either.
+    lost = (len(answers) == 2 and None not in answers) or (before and number > 0 and len(found[number - 1]) > 1)
     for at, box in enumerate(boxes):
-        own, ahead = (parts[at], parts[at]) if before else (parts[at + 1], parts[at])
+        ahead, behind = parts[at], parts[at + 1]
         if box.is_line:
-            # A label that the parser found below a line stands one blank behind it.
-            near = parts[at + 1][:1] if not parts[at] or text[box.place[0] - 2 : box.place[0]] == "  " else []
-            behind = [part for part in near if part[0] == box.place[1] + 1]
-            named = text[box.place[0]] == "/"  # what is behind the sign is a name
-            box.label = behind[0] if behind and not named else parts[at][-1] if parts[at] else (0, 0)
-        elif own and before:
-            box.label, box.question = _split_last(text, own)
-        elif own:
-            box.label = own[0]
-            box.question = ahead if at == 0 else ahead[1:]
+            # A label that the parser found below a line stands one blank behind it; what is behind `/s/` is a name.
+            near = text[box.place[0]] != "/" and behind and behind[0][0] == box.place[1] + 1
+            apart = not ahead or text[box.place[0] - 2 : box.place[0]] == "  "
+            box.label = behind[0] if near and apart else ahead[-1] if ahead else (0, 0)
+        elif len(boxes) == 1 and lost:
+            continue
+        elif before and ahead:
+            box.label, box.question = ahead[-1], ahead[:-1]
+        elif behind and not before:
+            box.label, box.question = behind[0], ahead if at == 0 else ahead[1:]
     if not before and len(parts[-1]) > 1 and not any(box.question for box in boxes):
         # A question behind its boxes.
         boxes[0].question = parts[-1][1:]
-    if len(boxes) == 1 and not boxes[0].is_line:
-        around = found[max(0, number - _ABOVE) : number + _ABOVE + 1]
-        _label_one(text, boxes[0], parts[0], parts[1], any(_are_columns(text, other) for other in around))
 
 
-def _label_one(text: str, box: _Box, ahead: list[Interval], behind: list[Interval], columns: bool) -> None:
-    """Gives the only box of a line its label, and none if another box was lost that it may be taken for."""
-    sides = [_says(text, _split_last(text, ahead)[0]) if ahead else None, _says(text, behind[0]) if behind else None]
-    if None not in sides and box.place[0] - ahead[-1][1] > behind[0][0] - box.place[1]:
-        box.label = behind[0]
-    elif None not in sides or (columns and not behind):
-        box.label = (0, 0)
-    elif ahead and not behind:
-        box.label = ahead[-1]
-
-
-def _are_columns(text: str, boxes: Sequence[_Box]) -> bool:
-    """Returns True for several boxes of a line with nothing between them."""
-    return len(boxes) > 1 and all(
-        not text[one.place[1] : other.place[0]].strip() for one, other in pairwise(boxes) if not one.is_line
-    )
-
-
-def _answers_before(text: str, parts: Sequence[list[Interval]]) -> bool:
-    """Returns True if the labels before two boxes say yes and no, and those behind them do not."""
-    ahead = [_says(text, _split_last(text, part)[0]) for part in parts[:-1] if part]
-    behind = [_says(text, part[0]) for part in parts[1:] if part]
-    return sum(one is not None for one in ahead) > sum(one is not None for one in behind)
-
-
-def _split_last(text: str, part: list[Interval]) -> tuple[Interval, list[Interval]]:
-    """Returns the label that ends a part of a line, a yes or no alone if it ends with one, and what stands before."""
-    begin, end = part[-1]
-    word = re.search(r"\S+$", text[begin:end])
-    if word is not None and word.start() and _says(text, (begin + word.start(), end)) is not None:
-        return (begin + word.start(), end), [*part[:-1], (begin, begin + word.start())]
-    return part[-1], part[:-1]
-
-
-def _heads(
-    text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int, count: int
-) -> list[Interval]:
-    """Returns the heads of so many columns: the last parts of the nearest line above that has as many and no box."""
+def _heads(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int) -> list[Interval]:
+    """Returns the heads of columns of boxes: the last parts of the nearest line above that has as many and no box."""
+    count = len(found[number])
     for above in range(number - 1, max(-1, number - 1 - _HEADS), -1):
-        if found[above]:
-            continue
-        parts = _chunks(text, *rows[above])
-        if len(parts) < count:
-            parts = [match.span() for match in re.finditer(r"\S+", text[: rows[above][1]][rows[above][0] :])]
-            parts = [(a + rows[above][0], b + rows[above][0]) for a, b in parts]
-            if not all(_says(text, part) is not None for part in parts[-count:]):
-                continue
-        if len(parts) >= count:
+        chunks, words = ([one.span() for one in kind.finditer(text, *rows[above])] for kind in (_CHUNK, _PIECE))
+        answers = all(_says(text, word) is not None for word in words[-count:])
+        parts = words if len(chunks) < count and answers else chunks
+        if not found[above] and len(parts) >= count:
             return parts[-count:]
     return [(0, 0)] * count
 
@@ -255,8 +195,7 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     if asked and one.label[0] < asked[0][0]:
         above = []
     label = " ".join(text[slice(*place)].strip() for place in [*above, *asked])
-    begins = -1 if asked else min(place[0] for box in (one, other) for place in _spans(box))
-    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling), pair=True, above=begins)
+    return MarkRead(state, label[-_MAX_LABEL:], _spans(telling), pair=True)
 
 
 def _line(text: str, rows: Sequence[Interval], box: _Box) -> MarkRead:

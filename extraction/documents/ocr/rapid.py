@@ -14,7 +14,7 @@ import onnxruntime
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.ocr.detector import LineDetector
-from cinnabar.extraction.documents.ocr.page_marks import with_marks
+from cinnabar.extraction.documents.ocr.page_marks import marked_page
 from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, NO_TEXT, PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decoded
 from cinnabar.extraction.documents.ocr.recogniser import HEIGHT, MAX_LENGTH, StripRecogniser, StripWord
@@ -59,10 +59,9 @@ class RapidReader:
             angle = (angle + 180) % 360
             lines = [line.turned(180) for line in lines]
         lines, words = self._either_way(pixels, lines, angle)
-        page = _page(lines, words, angle, scale, damaged)
+        page = _page(lines, words, angle, pixels, scale, damaged)
         expected = _SPARSE * sum(line.length / line.height for line in lines)
         foreign = sum(map(len, page.text)) < expected or _mean(words) < _FOREIGN
-        page = with_marks(page, pixels, scale, float(np.median([line.height for line in lines])))
         if self._other is not None and foreign:
             return max(page, self._other.read(data), key=_letters)
         return page
@@ -111,9 +110,14 @@ def _mean(lines: Sequence[Sequence[StripWord]]) -> float:
 
 
 def _page(
-    lines: Sequence[TextLine], words: Sequence[Sequence[StripWord]], angle: float, scale: float, damaged: bool
+    lines: Sequence[TextLine],
+    words: Sequence[Sequence[StripWord]],
+    angle: float,
+    pixels: Pixels,
+    scale: float,
+    damaged: bool,
 ) -> PageText:
-    """Returns the words in reading order, with boxes in pixels of the file."""
+    """Returns the words and marks in reading order, with boxes in pixels of the file."""
     kept = [
         (line, word) for line, own in zip(lines, words, strict=True) for word in own if word.sure >= _LEAST
     ][:MAX_WORDS]
@@ -131,10 +135,12 @@ def _page(
         vertical=np.zeros(len(kept), np.bool_),
         first=np.arange(len(kept)),
     )
-    box = np.maximum(np.concatenate([shape.min(axis=1), shape.max(axis=1)], axis=1), 0.0) / scale
+    box = np.maximum(np.concatenate([shape.min(axis=1), shape.max(axis=1)], axis=1), 0.0)
+    sure = np.array([word.sure for _, word in kept])
+    page, box, sure = marked_page(page, box, sure, pixels, angle, zoom)
     order, gaps = linearise(page)
     return page_text(
-        [(page.text[i], gap, box[i].tolist(), kept[i][1].sure) for i, gap in zip(order, gaps, strict=True)], damaged
+        [(page.text[i], gap, box[i] / scale, sure[i]) for i, gap in zip(order, gaps, strict=True)], damaged
     )
 
 

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from cinnabar.extraction.documents.content.builder import clean
-from cinnabar.extraction.documents.ocr.page_marks import with_marks
+from cinnabar.extraction.documents.ocr.page_marks import marked_page
 from cinnabar.extraction.documents.ocr.page_text import MAX_WORDS, PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decoded
 from cinnabar.extraction.documents.ocr.text_lines import rotated
@@ -57,11 +57,6 @@ class TesseractReader:
     def read(self, data: bytes) -> PageText:
         """Returns the words and marks of an encoded picture. Raises OSError or ValueError if it cannot be decoded."""
         pixels, scale, damaged = decoded(data)
-        page = self._read(pixels, scale, damaged)
-        sides = (page.box[:, 2:] - page.box[:, :2]).min(axis=1)
-        return with_marks(page, pixels, scale, float(np.median(sides)) * scale * (1 + 2 * _TALLER) if len(sides) else 0)
-
-    def _read(self, pixels: Pixels, scale: float, damaged: bool) -> PageText:
         grey = np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY), np.uint8)
         words, turns = self._upright(grey)
         if not words:
@@ -71,17 +66,20 @@ class TesseractReader:
         sides = ((x0, top), (x1, top), (x1, bottom), (x0, bottom))
         shape = np.stack([np.stack(side, axis=1) for side in sides], axis=1)
         zoom = 12.0 / max(float(np.median(bottom - top)) + 2 * taller, 1.0)
-        level = rotated(shape.mean(axis=1), -_lean(words)) - shape.mean(axis=1)
+        lean = _lean(words)
+        level = rotated(shape.mean(axis=1), -lean) - shape.mean(axis=1)
         upright = np.stack([x0, top - taller, x1, bottom + taller], axis=1) + np.tile(level, 2)
         text = [word.text for word in words]
         rtl = np.array([unicodedata.bidirectional(word[0]) in ("R", "AL") for word in text])
         none = np.zeros(len(text), np.int64)
-        page = PageWords(text, upright * zoom, turn=none, rtl=rtl, vertical=np.zeros_like(rtl), first=none)
-        order, gaps = linearise(page)
-        box = _turned_back(shape, turns, grey.shape) / scale
-        return page_text(
-            [(text[i], gap, box[i].tolist(), words[i].sure) for i, gap in zip(order, gaps, strict=True)], damaged
+        page = PageWords(
+            text, upright * zoom, turn=none, rtl=rtl, vertical=np.zeros_like(rtl), first=np.arange(len(text))
         )
+        own, sure = np.stack([x0, top, x1, bottom], axis=1), np.array([word.sure for word in words])
+        page, own, sure = marked_page(page, own, sure, np.rot90(grey, -turns), lean, zoom)
+        order, gaps = linearise(page)
+        box = _turned_back(own.reshape(-1, 2, 2), turns, grey.shape) / scale
+        return page_text([(page.text[i], gap, box[i], sure[i]) for i, gap in zip(order, gaps, strict=True)], damaged)
 
     def _upright(self, grey: Pixels) -> tuple[list[_Word], int]:
         """Returns the words, and the clockwise quarter turns after which the page is read best."""
@@ -140,7 +138,7 @@ def _lean(words: list[_Word]) -> float:
 
 
 def _turned_back(shape: np.ndarray, turns: int, size: tuple[int, ...]) -> np.ndarray:
-    """Returns boxes [W, 4] on the picture before it was turned by clockwise quarter turns, from corners [W, 4, 2]."""
+    """Returns boxes [W, 4] on the picture before it was turned by clockwise quarter turns, from corners [W, C, 2]."""
     high, wide = size[:2]
     x, y = shape[..., 0], shape[..., 1]
     if turns == 1:

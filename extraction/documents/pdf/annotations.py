@@ -9,7 +9,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from cinnabar.extraction.documents.marks.ink import WRITTEN
+from cinnabar.extraction.documents.marks.boxes import WRITTEN
 from cinnabar.extraction.documents.pdf.strings import string_of
 
 MAX_ANNOTATIONS = 5_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -27,6 +28,8 @@ _MAX_DIGITS = 0.3
 _CLEARLY = 0.1
 # Segments of up to so many words are added up together.
 _SHORT = 7
+# Boxes to tick, drawn and typed: a column whose lines begin with them has its questions in the column beside it.
+_BOX = re.compile(r"[☐☒⍰]|\[[xX]?\]?|_+[xX]?_*")
 
 
 @dataclass(slots=True)
@@ -326,6 +329,9 @@ def _gutter(lines: list[Line], box: _Floats, text: list[str]) -> tuple[int, int,
             break
     middle = left + x * step
     sides = ([], []) if last - first < _MIN_COLUMN_LINES else _sides(lines[first:last], box, middle)
+    ticked = sum(any(_BOX.fullmatch(text[word]) for word in line[:2]) for line in sides[1])
+    if 2 * ticked > len(sides[1]):
+        return None
     if all(_is_prose(side, box, text, height, right - left) for side in sides):
         return first, last, middle
     return None

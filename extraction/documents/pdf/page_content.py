@@ -16,14 +16,14 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.settings import ParserSettings
-from cinnabar.extraction.documents.marks.ink import Mark
-from cinnabar.extraction.documents.marks.placing import placed
+from cinnabar.extraction.documents.marks.boxes import Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, scanned_page_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words
 from cinnabar.extraction.documents.pdf.hyphens import join_words, mark_soft_hyphens
 from cinnabar.extraction.documents.pdf.layers import switch_off_unseen
 from cinnabar.extraction.documents.pdf.layout import linearise
+from cinnabar.extraction.documents.pdf.marked_words import with_marks
 from cinnabar.extraction.documents.pdf.rendering import picture_of
 from cinnabar.extraction.documents.pdf.text_layer import is_text, mostly_unknown
 from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched
@@ -72,14 +72,11 @@ class Lines:
         """Returns the words of a page in their order, with marks among them."""
         if not words.text:
             return cls()
+        words = with_marks(words, marks)
         order, gaps = linearise(words)
         text, gaps = join_words([words.text[at] for at in order], gaps)
-        box = words.box[order].astype(np.float32)
-        if marks:
-            place = {at: number for number, at in enumerate(order)}
-            own = [replace(mark, before=place.get(mark.before, -1)) for mark in marks]
-            text, gaps, box, _ = placed(text, gaps, box, own)
-        return cls(text, gaps, box)
+        box = [marks[words.first[at]].box if words.first[at] < 0 else words.box[at] for at in order]
+        return cls(text, gaps, np.array(box, np.float32))
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.readings.marks import Interval, MarkRead, is_answer, marks_in, words_of
+from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_of
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.records.facts import put_value
@@ -33,8 +33,6 @@ _SURE, _DOUBT = 0.98, 0.8
 _LIKE, _NEARER = 0.5, 0.04
 # A faint likeness counts if it is twice that of all others.
 _FAINT = 0.3
-# A box alone may be an option of a choice; a question with yes and no is sooner a field's.
-_SINGLE = 0.9
 # Words are of one family if they begin alike, by so many letters and this share of the shorter one.
 _STEM, _SHARE = 4, 0.66
 _MOST_TEXT, _MAX_OPTIONS = 2_000_000, 30
@@ -75,8 +73,8 @@ def with_marks(form: Form, filled: Filled, document: Document, kept: Collection[
     fields = [one for one in _asked(form.root, "", False) if one.pointer not in kept]
     if not fields or len(document.text) > _MOST_TEXT:
         return filled
-    marks = [one for one in marks_in(document.text, _misread(document)) if _is_seen(document, one)]
-    told = _told(fields, _with_questions(document, marks))
+    marks = [one for one in marks_in(document.text) if _is_seen(document, one)]
+    told = _told(fields, marks)
     leaves, record = dict(filled.leaves), parse(filled.record)
     for one in fields:
         leaf = leaves.get(one.pointer)
@@ -120,32 +118,6 @@ def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_Asked]:
         yield _Asked(pointer, node, optional, tuple(filter(None, map(words_of, names))))
 
 
-def _misread(document: Document) -> list[Interval]:
-    """Returns the characters that lie within a box of the page: OCR reads a box as a letter."""
-    words = document.words
-    signs = [at for at in range(len(words)) if document.text[words.start[at]] in "☐☒⍰"] if len(words) else []
-    covered: list[Interval] = []
-    for at in signs:
-        box = words.box[at]
-        for near in range(max(0, at - 2), min(len(words), at + 3)):
-            start, end, other = int(words.start[near]), int(words.end[near]), words.box[near]
-            if near == at or words.part[near] != words.part[at] or not np.isfinite([*box, *other]).all():
-                continue
-            middle = (other[1] + other[3]) / 2
-            if not box[1] - 4 < middle < box[3] + 4 or other[2] <= other[0]:
-                continue
-            left, right = max(box[0] - 1, other[0]), min(box[2] + 1, other[2])
-            share = float(max(0.0, right - left) / (other[2] - other[0]))
-            count = int(share * (end - start))
-            if share > 0.6:
-                covered.append((start, end))
-            elif count and left <= other[0] + 1:
-                covered.append((start, start + count))
-            elif count and right >= other[2] - 1:
-                covered.append((end - count, end))
-    return covered
-
-
 def _is_seen(document: Document, mark: MarkRead) -> bool:
     """Returns False for an empty line in a text without pages: what may lie on it nobody has looked for."""
     if not mark.line or mark.state is not False:
@@ -154,60 +126,23 @@ def _is_seen(document: Document, mark: MarkRead) -> bool:
     return at < len(document.words) and bool(np.isfinite(document.words.box[at]).all())
 
 
-def _with_questions(document: Document, marks: Sequence[MarkRead]) -> list[MarkRead]:
-    """Returns the marks; a pair without a question on its line gets the words before it on its row of the page.
-
-    The text of a page in columns has the questions in one column, and their boxes in another.
-    """
-    words = document.words
-    if all(mark.above < 0 for mark in marks) or not len(words):
-        return list(marks)
-    box, middle = words.box.astype(np.float64), (words.box[:, 1] + words.box[:, 3]) / 2
-    lean = _lean(document)
-    labelled = []
-    for mark in marks:
-        at = min(int(np.searchsorted(words.end, mark.above, side="right")), len(words) - 1)
-        if mark.above >= 0 and np.isfinite(box[at]).all():
-            level = middle - middle[at] - lean * (box[:, 0] - box[at, 0])
-            high = box[:, 3] - box[:, 1]
-            row = (words.part == words.part[at]) & (np.abs(level) < 0.6 * high) & (box[:, 2] <= box[at, 0])
-            order = sorted(np.flatnonzero(row).tolist(), key=lambda one: float(box[one, 0]))
-            texts = [document.text[words.start[one] : words.end[one]] for one in order]
-            asked = [word for word in words_of(" ".join(texts)) if not is_answer(word)]
-            mark = replace(mark, label=" ".join(asked)) if asked else mark
-        labelled.append(mark)
-    return labelled
-
-
-def _lean(document: Document) -> float:
-    """Returns how far the lines of a scanned document go down for each point to the right."""
-    words = document.words
-    if words.sure is None or len(words) < 2:
-        return 0.0
-    gaps = [document.text[end:start] for end, start in zip(words.end[:-1], words.start[1:], strict=True)]
-    step = ((words.box[1:] - words.box[:-1])[:, [0, 1]] + (words.box[1:] - words.box[:-1])[:, [2, 3]]) / 2
-    beside = np.array([gap.strip(" ") == "" for gap in gaps]) & (step[:, 0] > 15)
-    return float(np.median(step[beside, 1] / step[beside, 0])) if beside.any() else 0.0
-
-
 def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Told]:
     """Returns what the marks say of the fields, by their pointers."""
     marks = [mark for mark in marks if mark.label.strip()]
     labels = [words_of(mark.label) for mark in marks]
     if not marks:
         return {}
-    weight = _weights([*labels, *(word for one in fields for word in one.names)])
     told: dict[str, _Told] = {}
     free = np.ones(len(marks), np.bool_)
     for one in fields:
-        if not one.is_boolean and (own := _options(one, marks, labels, weight)):
+        if not one.is_boolean and (own := _options(one, marks, labels)):
             # The boxes of a choice are no other field's.
             free[[*own.values()]] = False
             if (choice := _chosen(one, marks, own)) is not None:
                 told[one.pointer] = choice
     booleans = [one for one in fields if one.is_boolean]
-    like = np.array([[_likeness(one.names, label, weight) for label in labels] for one in booleans])
-    like = like.reshape(-1, len(marks)) * [1.0 if mark.pair or mark.line else _SINGLE for mark in marks] * free
+    like = np.array([[_likeness(one.names, label) for label in labels] for one in booleans])
+    like = like.reshape(-1, len(marks)) * free
     for at, one in enumerate(booleans):
         best = int(like[at].argmax())
         mark = marks[best]
@@ -224,9 +159,7 @@ def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Tol
     return told
 
 
-def _options(
-    asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words], weight: Mapping[str, float]
-) -> dict[int, int]:
+def _options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words]) -> dict[int, int]:
     """Returns the numbers of the marks of a field's options, in the one list of boxes that has most options.
 
     Lists that have no option in common are one, as a page in columns parts them.
@@ -236,7 +169,7 @@ def _options(
     boxes = [at for at, mark in enumerate(marks) if not mark.line and not mark.pair]
     for option, text in enumerate(asked.slot.options):
         names = [words_of(str(json.loads(text)).replace("_", " ")), *map(words_of, asked.slot.words_of(option))]
-        scores = {at: _likeness(tuple(filter(None, names)), labels[at], weight) for at in boxes}
+        scores = {at: _likeness(tuple(filter(None, names)), labels[at]) for at in boxes}
         for group in {marks[at].group for at in boxes}:
             best = max((at for at in boxes if marks[at].group == group), key=scores.__getitem__)
             if scores[best] >= _LIKE and best not in groups[group].values():
@@ -261,26 +194,19 @@ def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) ->
     return None if len(ticked) == 1 else _Told(None, ())
 
 
-def _weights(texts: Sequence[_Words]) -> dict[str, float]:
-    """Returns the weight of each word: long ones, and those in few texts, say more."""
-    count = Counter(word for text in texts for word in set(text))
-    return {word: math.sqrt(len(word)) * math.log(1 + len(texts) / own) for word, own in count.items()}
-
-
-def _likeness(names: Sequence[_Words], label: _Words, weight: Mapping[str, float]) -> float:
+def _likeness(names: Sequence[_Words], label: _Words) -> float:
     """Returns how well a label's words are those of one of the names, from 0 to 1."""
     if not label:
         return 0.0
     every = {word for name in names for word in name}
-    shared = _share(label, every, weight)
-    return max((0.65 * _share(name, label, weight) + 0.35 * shared for name in names), default=0.0)
+    shared = _share(label, every)
+    return max((0.65 * _share(name, label) + 0.35 * shared for name in names), default=0.0)
 
 
-def _share(words: _Words, others: Collection[str], weight: Mapping[str, float]) -> float:
-    """Returns the share of the words, by weight, that stand among the others or begin as one of them."""
-    total = sum(weight.get(word, 1.0) for word in words)
-    found = sum(weight.get(word, 1.0) for word in words if any(_alike(word, other) for other in others))
-    return found / total if total else 0.0
+def _share(words: _Words, others: Collection[str]) -> float:
+    """Returns the share of the words, by letters, that stand among the others or begin as one of them."""
+    found = sum(len(word) for word in words if any(_alike(word, other) for other in others))
+    return found / sum(map(len, words)) if words else 0.0
 
 
 @lru_cache(maxsize=1 << 16)

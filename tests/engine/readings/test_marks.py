@@ -68,11 +68,6 @@ def test_lines_have_the_label_beside_them_and_the_sign_of_a_typed_name_that_belo
     assert read("Signature: ____________") == [("signature", False)]
 
 
-def test_letters_under_a_box_are_no_part_of_a_label() -> None:
-    (mark,) = marks_in("☒ OAgreed", [(2, 3)])
-    assert mark.label.strip() == "Agreed"
-
-
 @pytest.mark.parametrize("text", ["f(x) = [x for x in y]", "a_x_b and __init__", "page (i) of [1]", "no boxes at all"])
 def test_code_and_plain_text_have_no_marks(text: str) -> None:
     assert [mark for mark in marks_in(text) if mark.state is not None and mark.label.strip()] == [] or "[x for" in text

@@ -10,7 +10,7 @@ pytest.importorskip("cv2")
 
 from drawn_boxes import SCALE, Page, box, page
 
-from cinnabar.extraction.documents.marks.ink import BLANK, DOUBTFUL, EMPTY, TICKED, WRITTEN
+from cinnabar.extraction.documents.marks.boxes import BLANK, DOUBTFUL, EMPTY, TICKED, WRITTEN
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
 
 NONE = np.empty((0, 4))
@@ -78,7 +78,7 @@ def test_a_line_with_a_label_below_is_written_on_or_blank(lean: float, ink: bool
 
     words = np.array([[110.0, 156.0, 160.0, 166.0]])
     marks = scanned_marks(page(draw, lean, grain=4.0), SCALE, words, words)
-    assert [(mark.sign, mark.before) for mark in marks] == [(WRITTEN if ink else BLANK, 0)]
+    assert [(mark.sign, mark.place) for mark in marks] == [(WRITTEN if ink else BLANK, (106.0, 156.0, 109.0, 166.0))]
 
 
 def test_a_line_without_a_label_or_with_print_on_it_or_in_a_table_is_none() -> None:
