@@ -28,7 +28,7 @@ _TOUCHING = 2.5
 # Boxes of one size differ by less than this share.
 _ALIKE = 0.22
 # The middle of a box, without an outline that may lean, as shares of its side.
-_INSET = 0.24
+_INSET, _ROUND_INSET = 0.24, 0.3
 # Less contrast between the outline and the paper is no outline.
 _CONTRAST = 40.0
 # Ink of less than the first share of the outline's darkness is grain; from the second on it counts in full.
@@ -104,7 +104,8 @@ def _look(grey: Pixels, scale: float, place: Place, scan: bool) -> tuple[float, 
     dark = np.clip((paper - part) / (paper - ink), 0.0, 1.0)
     x0, top, x1, bottom = x0 - left, top - upper, x1 - left, bottom - upper
     square, ring = _square(dark, (x0, top, x1, bottom)), _ring(dark, (x0, top, x1, bottom))
-    across, down = _INSET * (x1 - x0), _INSET * (bottom - top)
+    inset = _INSET if square >= _SIDE else _ROUND_INSET
+    across, down = inset * (x1 - x0), inset * (bottom - top)
     inner = dark[round(top + down) : round(bottom - down), round(x0 + across) : round(x1 - across)]
     if not inner.size or (square < _SIDE and ring < _RING) or (scan and _crowded(dark, (x0, top, x1, bottom))):
         return None
