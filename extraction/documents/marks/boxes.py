@@ -26,7 +26,7 @@ _EMPTY_BELOW, _TICKED_FROM, _SOLID = 0.022, 0.04, 0.6
 # Cells in a row stand so near to each other in points, with their borders.
 _TOUCHING = 2.5
 # Boxes of one size differ by less than this share.
-_ALIKE = 0.22
+_ALIKE = 0.3
 # The middle of a box, without an outline that may lean, as shares of its side.
 _INSET, _ROUND_INSET = 0.24, 0.3
 # Less contrast between the outline and the paper is no outline.
