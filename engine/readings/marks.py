@@ -133,9 +133,10 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
             box.label, box.question = ahead[-1], ahead[:-1]
         elif behind and not before:
             box.label, box.question = behind[0], ahead if at == 0 else ahead[1:]
-    if not before and len(parts[-1]) > 1 and not any(box.question for box in boxes):
+    last = parts[-1][1:]
+    if not before and last and _says(text, last[0]) is None and not any(box.question for box in boxes):
         # A question behind its boxes.
-        boxes[0].question = parts[-1][1:]
+        boxes[0].question = last
 
 
 def _heads(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], number: int) -> list[Interval]:
@@ -187,7 +188,7 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     # A question of several lines ends on the line of its boxes or above it.
     above: list[Interval] = []
     for row in range(one.row - 1, max(-1, one.row - 1 - _ABOVE), -1):
-        if found[row] or (asked and "\n\n" in text[rows[row][1] : rows[row + 1][0]]):
+        if found[row] or _says(text, rows[row]) is not None or (asked and "\n\n" in text[rows[row][1] : rows[row + 1][0]]):
             break
         above.insert(0, rows[row])
         if "\n\n" in text[rows[row - 1][1] : rows[row][0]] if row else True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,8 +25,10 @@ MAX_FOUND = 400
 _EMPTY_BELOW, _TICKED_FROM, _SOLID = 0.022, 0.04, 0.6
 # Cells in a row stand so near to each other in points, with their borders.
 _TOUCHING = 2.5
+# Boxes of one size differ by less than this share.
+_ALIKE = 0.3
 # The middle of a box, without an outline that may lean, as shares of its side.
-_INSET = 0.24
+_INSET, _ROUND_INSET = 0.24, 0.3
 # Less contrast between the outline and the paper is no outline.
 _CONTRAST = 40.0
 # Ink of less than the first share of the outline's darkness is grain; from the second on it counts in full.
@@ -47,60 +50,32 @@ class Mark:
     place: Place | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """A place as it is drawn: the dark shares of the outline, square or round, and the share of ink in its middle."""
-
-    place: Place
-    square: float
-    round: float
-    ink: float
-
-    @property
-    def is_square(self) -> bool:
-        return self.square >= _SIDE
-
-    @property
-    def wide(self) -> float:
-        return self.place[2] - self.place[0]
-
-    @property
-    def outline(self) -> float:
-        # In steps: drawings of one box differ by less.
-        return round(max(self.square, self.round), 1)
-
-
 def box_marks(grey: Pixels, scale: float, places: Sequence[Place], scan: bool = False) -> list[Mark]:
     """Returns the places with a closed outline, in points; of those that overlap the largest, on a scan the clearest.
 
-    Cells in a row are left out. Solid ones and circles count only beside an equal one: a solid square alone may be the
-    bullet of a list, a circle a letter. grey: [H, W], `scale` pixels to a point. scan: what is among letters may be
-    some of them, and is left out.
+    Cells in a row are left out. Of about one size, solid ones count only beside hollow ones, and circles beside
+    circles: a solid square alone may be the bullet of a list, a circle a letter. grey: [H, W], `scale` pixels to a
+    point. scan: what is among letters may be some of them, and is left out.
     """
-    looks: list[_Look] = []
-    seen = [look for place in places if (look := _look(grey, scale, place, scan)) is not None]
-    for look in sorted(seen, key=lambda one: (-one.outline if scan else 0.0, -one.wide)):
-        if not any(_overlap(look.place, other.place) for other in looks):
-            looks.append(look)
+    seen = [(place, *look) for place in places if (look := _look(grey, scale, place, scan)) is not None]
+    looks: list[tuple[Place, float, float, float]] = []
+    # Drawings of one box differ in less than a step of their outlines' dark shares.
+    for one in sorted(seen, key=lambda one: (-round(max(one[1:3]), 1) if scan else 0.0, one[0][0] - one[0][2])):
+        if not any(_overlap(one[0], other) for other, *_ in looks):
+            looks.append(one)
+    looks = [one for one in looks if not any(_touch(one[0], other) for other, *_ in looks)]
     marks = []
-    for one in looks if len(looks) <= MAX_FOUND else ():
-        alike = [other for other in looks if other is not one and _equal(one.place, other.place)]
-        solid = one.ink > _SOLID and all(other.ink > _SOLID for other in alike)
-        cell = any(_touch(one.place, other.place) for other in looks)
-        if not (solid or cell) and (one.is_square or not all(other.is_square for other in alike)):
-            marks.append(Mark(one.place, _sign(one.ink)))
+    for place, square, _, ink in looks if len(looks) <= MAX_FOUND else ():
+        alike = [(other[1], other[3]) for other in looks if other[0] != place and _equal(other[0], place)]
+        hollow = min([ink, *(ink for _, ink in alike)]) <= _SOLID
+        if hollow and (square >= _SIDE or any(other < _SIDE for other, _ in alike)):
+            sign = EMPTY if ink < _EMPTY_BELOW else TICKED if ink >= _TICKED_FROM else DOUBTFUL
+            marks.append(Mark(place, sign))
     return marks
 
 
 def _equal(one: Place, other: Place) -> bool:
-    """Returns True for boxes of about one size in a row or a column, and of the same one elsewhere."""
-    sides = one[2] - one[0], other[2] - other[0]
-    apart = min(abs(one[0] - other[0]), abs(one[1] - other[1]))
-    return max(sides) < (1.25 if apart < 0.6 * max(sides) else 1.06) * min(sides)
-
-
-def _sign(ink: float) -> str:
-    return EMPTY if ink < _EMPTY_BELOW else TICKED if ink >= _TICKED_FROM else DOUBTFUL
+    return abs(math.log((one[2] - one[0]) / (other[2] - other[0]))) < _ALIKE
 
 
 def _touch(one: Place, other: Place) -> bool:
@@ -115,8 +90,8 @@ def _overlap(one: Place, other: Place) -> bool:
     return across > 0 and down > 0 and across * down > 0.3 * smaller
 
 
-def _look(grey: Pixels, scale: float, place: Place, scan: bool) -> _Look | None:
-    """Returns how a place looks, None without a closed outline."""
+def _look(grey: Pixels, scale: float, place: Place, scan: bool) -> tuple[float, float, float] | None:
+    """Returns the dark shares of an outline, square and round, and that of its middle; None if it is not closed."""
     x0, top, x1, bottom = (side * scale for side in place)
     margin = 0.35 * max(x1 - x0, bottom - top)
     left, upper = int(max(0, x0 - margin)), int(max(0, top - margin))
@@ -129,11 +104,12 @@ def _look(grey: Pixels, scale: float, place: Place, scan: bool) -> _Look | None:
     dark = np.clip((paper - part) / (paper - ink), 0.0, 1.0)
     x0, top, x1, bottom = x0 - left, top - upper, x1 - left, bottom - upper
     square, ring = _square(dark, (x0, top, x1, bottom)), _ring(dark, (x0, top, x1, bottom))
-    across, down = _INSET * (x1 - x0), _INSET * (bottom - top)
+    inset = _INSET if square >= _SIDE else _ROUND_INSET
+    across, down = inset * (x1 - x0), inset * (bottom - top)
     inner = dark[round(top + down) : round(bottom - down), round(x0 + across) : round(x1 - across)]
     if not inner.size or (square < _SIDE and ring < _RING) or (scan and _crowded(dark, (x0, top, x1, bottom))):
         return None
-    return _Look(place, square, ring, float(np.clip((inner - _GRAIN) / (_FULL - _GRAIN), 0.0, 1.0).mean()))
+    return square, ring, float(np.clip((inner - _GRAIN) / (_FULL - _GRAIN), 0.0, 1.0).mean())
 
 
 def _square(dark: _Floats, place: Place) -> float:

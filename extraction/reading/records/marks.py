@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -39,6 +38,8 @@ _MOST_TEXT, _MAX_OPTIONS = 2_000_000, 30
 # Where a name in one piece has its next word.
 _INNER = re.compile(r"_|(?<=[^\W\d_A-Z])(?=[A-Z])")
 _Words = Sequence[str]
+# What boxes say of a field: a JSON text, None in doubt, and the places that tell it.
+_Told = tuple[str | None, tuple[Interval, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +57,22 @@ class _Asked:
         return set(self.slot.options) == {"true", "false"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the boxes say of a field: a JSON text, None in doubt, and the places that tell it."""
-
-    text: str | None
-    spans: tuple[Interval, ...]
-
-
-def with_marks(form: Form, filled: Filled, document: Document, kept: Collection[str] = ()) -> Filled:
+def with_marks(form: Form, filled: Filled, document: Document) -> Filled:
     """Returns a record whose boolean fields and choices have the states of the document's boxes.
 
-    Fields within lists and alternatives, those that are known or facts, and the places that are `kept` stay. So does
-    the record if its schema does not allow what the boxes say.
+    Fields within lists and alternatives, and those that are known or facts, stay. So does the record if its schema does
+    not allow what the boxes say.
     """
-    fields = [one for one in _asked(form.root, "", False) if one.pointer not in kept]
+    fields = list(_asked(form.root, "", False))
     if not fields or len(document.text) > _MOST_TEXT:
         return filled
-    marks = [one for one in marks_in(document.text) if _is_seen(document, one)]
-    told = _told(fields, marks)
+    told = _told(fields, [one for one in marks_in(document.text) if one.label.strip() and _is_seen(document, one)])
     leaves, record = dict(filled.leaves), parse(filled.record)
     for one in fields:
         leaf = leaves.get(one.pointer)
         if one.pointer in told and leaf is not None and leaf.origin not in ("known", "fact"):
-            leaves[one.pointer] = _leaf(one, told[one.pointer], leaf)
-            _write(record, one, leaves[one.pointer])
+            leaves[one.pointer] = own = _leaf(one, told[one.pointer], leaf)
+            put_value(record, one.pointer, *([] if own.text is None else [parse(own.text)]))
     if leaves == filled.leaves:
         return filled
     try:
@@ -92,20 +84,13 @@ def with_marks(form: Form, filled: Filled, document: Document, kept: Collection[
 
 
 def _leaf(asked: _Asked, told: _Told, own: Leaf) -> Leaf:
-    slot = asked.slot
-    if told.text is not None:
-        return Leaf(told.text, _SURE, told.spans, posterior=_SURE, slot=slot.index, demanded=own.demanded)
+    slot, (value, spans) = asked.slot, told
+    if value is not None:
+        return Leaf(value, _SURE, spans, posterior=_SURE, slot=slot.index, demanded=own.demanded)
     if slot.nullable or asked.optional:
         text = "null" if slot.nullable else None
         return Leaf(text, _DOUBT, (), "absent", absence=_DOUBT, slot=slot.index, demanded=own.demanded)
     return Leaf(own.text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
-
-
-def _write(record: Any, asked: _Asked, leaf: Leaf) -> None:
-    if leaf.text is None:
-        put_value(record, asked.pointer)
-    else:
-        put_value(record, asked.pointer, parse(leaf.text))
 
 
 def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_Asked]:
@@ -128,7 +113,6 @@ def _is_seen(document: Document, mark: MarkRead) -> bool:
 
 def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Told]:
     """Returns what the marks say of the fields, by their pointers."""
-    marks = [mark for mark in marks if mark.label.strip()]
     labels = [words_of(mark.label) for mark in marks]
     if not marks:
         return {}
@@ -155,7 +139,7 @@ def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Tol
         near = like[at, best]
         next_ = max(like[at, rivals].max(initial=0.0), np.delete(like[:, best], at).max(initial=0.0))
         if near >= max(_LIKE, next_ + _NEARER) or near >= max(_FAINT, 2 * next_):
-            told[one.pointer] = _Told(None if mark.state is None else json.dumps(mark.state), mark.spans)
+            told[one.pointer] = None if mark.state is None else json.dumps(mark.state), mark.spans
     return told
 
 
@@ -190,8 +174,8 @@ def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) ->
     ticked = [at for at, one in enumerate(marks) if one.group in groups and one.state and not (one.line or one.pair)]
     chosen = [option for option, at in own.items() if at in ticked]
     if len(ticked) == 1 and chosen:
-        return _Told(asked.slot.options[chosen[0]], marks[ticked[0]].spans)
-    return None if len(ticked) == 1 else _Told(None, ())
+        return asked.slot.options[chosen[0]], marks[ticked[0]].spans
+    return None if len(ticked) == 1 else (None, ())
 
 
 def _likeness(names: Sequence[_Words], label: _Words) -> float:
