@@ -33,9 +33,10 @@ def with_marks(words: PageWords, marks: Sequence[Mark]) -> PageWords:
         level = (middle > top - _DOWN) & (middle < bottom + _DOWN) & (box[:, 0] < x1) & (box[:, 2] > x0)
         parted = {at: _parted(text[at], box[at, 0], box[at, 2], x0, x1) for at in np.flatnonzero(level).tolist()}
         if x1 - x0 > 0.5 * (bottom - top):  # else the place of a line
-            if not all(parted.values()):
+            known = {at: rest for at, rest in parted.items() if rest is not None}
+            if len(known) < len(parted):
                 continue
-            for at, (rest, *ends) in parted.items():
+            for at, (rest, *ends) in known.items():
                 text[at], box[at, [0, 2]] = rest, ends
         own.append(number)
     if not own:
