@@ -20,15 +20,15 @@ EMPTY, TICKED, DOUBTFUL, WRITTEN, BLANK = "☐", "☒", "⍰", "✍", "____"
 LEAST, MOST, ASPECT = 5.5, 26.0, 1.3
 #: A page with more boxes is a pattern, such as a code of dots or a map.
 MAX_FOUND = 400
-# Shares of ink within a box: an empty one has less than the first, a ticked one more than the second. Tuning designs of
-# `bench.marks`: empty boxes up to .012, ticked ones from .075, faint ones from .045. Beyond the third it is solid.
+# Shares of ink within a box: an empty one has less than the first, a ticked one more than the second (tuned on designs
+# of `bench.marks`); beyond the third it is solid.
 _EMPTY_BELOW, _TICKED_FROM, _SOLID = 0.022, 0.04, 0.6
 # Cells in a row stand so near to each other in points, with their borders.
 _TOUCHING = 2.5
 # Boxes of one size differ by less than this share.
 _ALIKE = 0.3
-# The middle of a box, without an outline that may lean, as shares of its side.
-_INSET, _ROUND_INSET = 0.24, 0.3
+# The radius of the middle of a box, without an outline that may lean, as a share of its side.
+_RADIUS = 0.3
 # Less contrast between the outline and the paper is no outline.
 _CONTRAST = 40.0
 # Ink of less than the first share of the outline's darkness is grain; from the second on it counts in full.
@@ -104,9 +104,8 @@ def _look(grey: Pixels, scale: float, place: Place, scan: bool) -> tuple[float, 
     dark = np.clip((paper - part) / (paper - ink), 0.0, 1.0)
     x0, top, x1, bottom = x0 - left, top - upper, x1 - left, bottom - upper
     square, ring = _square(dark, (x0, top, x1, bottom)), _ring(dark, (x0, top, x1, bottom))
-    inset = _INSET if square >= _SIDE else _ROUND_INSET
-    across, down = inset * (x1 - x0), inset * (bottom - top)
-    inner = dark[round(top + down) : round(bottom - down), round(x0 + across) : round(x1 - across)]
+    y, x = np.ogrid[: dark.shape[0], : dark.shape[1]]
+    inner = dark[np.hypot((2 * x - x0 - x1) / (x1 - x0), (2 * y - top - bottom) / (bottom - top)) < 2 * _RADIUS]
     if not inner.size or (square < _SIDE and ring < _RING) or (scan and _crowded(dark, (x0, top, x1, bottom))):
         return None
     return square, ring, float(np.clip((inner - _GRAIN) / (_FULL - _GRAIN), 0.0, 1.0).mean())
