@@ -22,7 +22,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "replies": (11, "c24f8cc6286c739d"),
     "language": (13, "e782cb4dbff6d213"),
     "remote": (11, "f5f85898a680c1ba"),
-    "parsing": (11, "d7eab5fd86d3d82c"),
+    "parsing": (11, "4e9d185be036d694"),
     "merging": (16, "298b86ef4ca4c606"),
     "routing": (11, "7a041b54b5141af7"),
     "plain": (11, "61a9f2e37f1b465c"),
