@@ -188,12 +188,10 @@ def _pair(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], one:
     # A question of several lines ends on the line of its boxes or above it.
     above: list[Interval] = []
     for row in range(one.row - 1, max(-1, one.row - 1 - _ABOVE), -1):
-        apart = asked and "\n\n" in text[rows[row][1] : rows[row + 1][0]]
-        if found[row] or _says(text, rows[row]) is not None or apart:
+        parted = "\n\n" in text[rows[row][1] : rows[row + 1][0]]
+        if found[row] or _says(text, rows[row]) is not None or (parted and (asked or above)):
             break
         above.insert(0, rows[row])
-        if "\n\n" in text[rows[row - 1][1] : rows[row][0]] if row else True:
-            break
     if asked and one.label[0] < asked[0][0]:
         above = []
     label = " ".join(text[slice(*place)].strip() for place in [*above, *asked])

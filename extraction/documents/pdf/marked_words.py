@@ -31,13 +31,14 @@ def with_marks(words: PageWords, marks: Sequence[Mark]) -> PageWords:
     for number, (x0, top, x1, bottom) in enumerate(places.tolist()):
         middle = (box[:, 1] + box[:, 3]) / 2
         level = (middle > top - _DOWN) & (middle < bottom + _DOWN) & (box[:, 0] < x1) & (box[:, 2] > x0)
-        parted = {at: _parted(text[at], box[at, 0], box[at, 2], x0, x1) for at in np.flatnonzero(level).tolist()}
-        if x1 - x0 > 0.5 * (bottom - top):  # else the place of a line
-            known = {at: rest for at, rest in parted.items() if rest is not None}
-            if len(known) < len(parted):
-                continue
-            for at, (rest, *ends) in known.items():
-                text[at], box[at, [0, 2]] = rest, ends
+        # The place of a line is no box.
+        under = np.flatnonzero(level).tolist() if x1 - x0 > 0.5 * (bottom - top) else []
+        rests = [_rest(text[at], box[at, 0], box[at, 2], x0, x1) for at in under]
+        if None in rests:
+            continue
+        for at, rest in zip(under, rests, strict=True):
+            if rest is not None:
+                text[at], box[at, [0, 2]] = rest[0], rest[1:]
         own.append(number)
     if not own:
         return words
@@ -49,7 +50,7 @@ def with_marks(words: PageWords, marks: Sequence[Mark]) -> PageWords:
     return PageWords([*kept.text, *(marks[at].sign for at in own)], *map(np.append, old, added, (0, *[None] * 4)))
 
 
-def _parted(word: str, left: float, right: float, x0: float, x1: float) -> tuple[str, float, float] | None:
+def _rest(word: str, left: float, right: float, x0: float, x1: float) -> tuple[str, float, float] | None:
     """Returns a word and its ends beside a box from x0 to x1, without what stands for it; None if it is a letter."""
     share = (min(right, x1 + _ACROSS) - max(left, x0 - _ACROSS)) / (right - left)
     count = len(word) if share > _WITHIN else int(share * len(word))

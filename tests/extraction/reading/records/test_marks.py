@@ -93,6 +93,12 @@ def test_two_labels_as_near_as_each_other_decide_nothing() -> None:
     assert found.record is not None and found.record.leaves[0].confidence != 0.98
 
 
+def test_in_a_form_of_boxes_a_field_whose_box_was_lost_is_null() -> None:
+    assert record("☒ Smoker   ☐ Diabetes\nPregnant", smoker=YES_OR_NO, diabetes=YES_OR_NO, pregnant=YES_OR_NO) == {
+        "smoker": True, "diabetes": False, "pregnant": None,
+    }  # fmt: skip
+
+
 def test_another_ticked_option_leaves_a_choice_to_the_model() -> None:
     text = "Colour:  ☐ red  ☐ green  ☒ other"
     found = outcome(text, colour={"enum": ["red", "green", None]})
