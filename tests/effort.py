@@ -17,7 +17,7 @@ from hypothesis import settings
 #: Whether properties draw few examples.
 QUICK = os.environ.get("CINNABAR_TEST_PROFILE", "full") == "quick"
 #: Examples of a property in `make test`.
-FEW = 8
+FEW = 5
 
 
 def examples(count: int, few: int = FEW) -> settings:

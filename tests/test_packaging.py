@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from import_graph import FOLDERS, ROOT, TOP, floors, folders, imports, in_circles, modules
+from import_graph import FOLDERS, ROOT, TOP, floors, folders, import_statements, imports, in_circles, modules
 
 # The folders below each folder, from which it may import; `api` is cinnabar itself.
 BELOW = {
@@ -40,10 +40,10 @@ def sources() -> list[Path]:
 def imported(path: Path) -> frozenset[str]:
     """Full names of the modules that a file imports, anywhere in it, and of the names that it imports from them."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in import_statements(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             names |= {f"{node.module or ''}.{alias.name}" for alias in node.names}
             assert not node.level, f"{path}: expected the full name of a module, got a relative import"
     return frozenset(names)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from effort import some
 from tiny_models import BLOCK, CACHED, CAUSAL, END, FULL, TOKENIZER, VOCABULARY, decoder, record
 
 from cinnabar.engine.diffusion.contexts import Context, FullContext, PagedContext
@@ -75,7 +76,7 @@ def joined(context: Context, rows: list[OpenSequence]) -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize("pages", [None, 16])
 @pytest.mark.parametrize("tiled", [False, True])
-@pytest.mark.parametrize("kind", CACHED)
+@pytest.mark.parametrize("kind", some(("block", "revising", "token-causal"), CACHED))
 def test_passes_with_a_cache_equal_passes_over_the_whole_text(
     kind: str, tiled: bool, pages: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

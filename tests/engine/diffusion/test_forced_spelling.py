@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import first
 from random_schemas import forms
 from tiny_models import END, TEXTS, TOKENIZER, VOCABULARY, TinyTokenizer
 
@@ -122,7 +123,7 @@ def test_text_behind_a_value_is_spelled_as_behind_its_end() -> None:
     assert TOKENS[b"name"] == ForcedText(graph).after(within).tokens[0]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", first(4, range(12)))
 def test_every_record_can_still_be_spelled_and_every_state_still_ends(seed: int) -> None:
     draw = random.Random(seed)
     for compiled in forms(seed, 3):

@@ -91,7 +91,7 @@ def test_a_request_gives_what_it_gives_alone(
         assert context.cache.pool.room == context.cache.pool.pages
 
 
-@pytest.mark.parametrize("kind", some(("block", "revising"), CACHED))
+@pytest.mark.parametrize("kind", some(("block",), CACHED))
 def test_tasks_with_efforts_of_their_own_share_a_batch(kind: str) -> None:
     asked = [replace(made(at % 3, 5, False), settings=settings_of(name)) for at, name in enumerate([*EFFORTS] * 2)]
     found = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium").decode(asked)
@@ -126,7 +126,7 @@ def test_denoisers_of_one_model_in_two_threads_pass_in_turn() -> None:
         same(result, alone)
 
 
-@pytest.mark.parametrize("kind", some(("block", "revising"), CACHED))
+@pytest.mark.parametrize("kind", some(("revising",), CACHED))
 def test_passes_of_fixed_shapes_give_the_same_records(kind: str) -> None:
     asked = [(at % 3, 7 * at % 19, False) for at in range(7)]
     denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, "medium", page=PAGE)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from effort import first
 from tiny_network import BILL, bill, passage_of, tiny_model
 
 from cinnabar.engine.engine import Engine
@@ -45,7 +46,7 @@ def test_the_shipped_model_gives_the_same_result_from_the_cache(tmp_path: Path) 
         assert Engine(remembering(model, tmp_path, 1 << 20)).fill(requests) == plain
 
 
-@pytest.mark.parametrize("harm", ["torn", "flipped", "empty"])
+@pytest.mark.parametrize("harm", first(1, ["flipped", "torn", "empty"]))
 def test_broken_entries_are_made_again(tmp_path: Path, harm: str) -> None:
     before = fill(remembered(tmp_path))
     for path in tmp_path.rglob("*.safetensors"):

@@ -109,8 +109,13 @@ def test_a_name_of_several_documents_is_refused_with_some_of_them(out, workload)
         forget(out, "a.txt")
 
 
-@pytest.mark.parametrize("there", [True, False])
-@pytest.mark.parametrize("named", ["whole", "end"])
+MORE_MAILDIRS = ((True, "whole"), (False, "end"))
+
+
+@pytest.mark.parametrize(
+    ("there", "named"),
+    [(False, "whole"), (True, "end"), *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE_MAILDIRS)],
+)
 def test_a_maildir_stands_for_all_mails_in_it_even_after_it_is_gone(out, workload, tmp_path, there, named):
     box = tmp_path / "mails" / "inbox"
     for part in ("cur", "new", "tmp") if there else ():

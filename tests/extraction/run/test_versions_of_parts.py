@@ -80,22 +80,23 @@ ALL = {"a.txt", "b.pdf", "c.eml", "d.eml", "e.eml", "f.csv"}
 MAILS = {"c.eml", "d.eml", "e.eml"}
 
 
+MORE_PARTS = (
+    ("mail", MAILS),
+    ("web", {"f.csv"}),
+    *((part, set()) for part in ("ocr", "language", "remote")),
+    *((part, ALL) for part in ("merging", "parsing", "schemas")),
+)
+
+
 @pytest.mark.parametrize(
     "part, again",
     [
         ("pdf", {"b.pdf", "d.eml", "e.eml"}),
-        ("mail", MAILS),
-        ("archives", {"e.eml"}),
-        ("web", {"f.csv"}),
         ("plain", {"a.txt", "f.csv", *MAILS}),
+        ("archives", {"e.eml"}),
         ("office", set()),
-        ("ocr", set()),
-        ("language", set()),
-        ("remote", set()),
         ("reader", ALL),
-        ("merging", ALL),
-        ("parsing", ALL),
-        ("schemas", ALL),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE_PARTS),
     ],
 )
 def test_a_changed_part_lets_those_documents_be_read_again_that_it_read(

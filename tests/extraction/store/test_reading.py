@@ -27,6 +27,14 @@ def test_a_document_is_shown_with_its_evidence(out, workload):
         assert name["evidence_text"] == "as it stands"
 
 
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory, workload):
+    """The folder of a whole run, for tests that only read."""
+    folder = tmp_path_factory.mktemp("worked") / 'it\'s "out"; drop [1]*'
+    workload.work(folder)
+    return folder
+
+
 ALL_VIEWS = {
     "outcomes", "corrections", "runs", "documents", "quarantine", "records", "history", "_fields", "fields", "_checks",
     "checks", "lists", "note", "_snapshot",
@@ -49,17 +57,15 @@ ALL_VIEWS = {
         ("FROM (PIVOT runs ON schema_name IN ('note') USING count(*))", ALL_VIEWS),
     ],
 )
-def test_a_query_has_the_views_that_it_may_read_and_those_below_them(out, workload, sql, made):
-    workload.work(out)
-    with connect(out, "sql", sql=sql) as connection:
+def test_a_query_has_the_views_that_it_may_read_and_those_below_them(worked, sql, made):
+    with connect(worked, "sql", sql=sql) as connection:
         there = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
     assert {name for (name,) in there} == made
-    assert query(out, sql).columns
+    assert query(worked, sql).columns
 
 
-def test_a_quarantined_document_is_shown_with_its_reason(out, workload):
-    workload.work(out)
-    (shown,) = show(out, "broken.pdf")
+def test_a_quarantined_document_is_shown_with_its_reason(worked):
+    (shown,) = show(worked, "broken.pdf")
     assert (shown.outcome, shown.code, shown.record, shown.fields) == ("quarantined", "not_pdf", None, [])
 
 
@@ -94,12 +100,11 @@ def test_an_unknown_or_ambiguous_document_is_an_error(out, workload):
         show(out, "a.txt")
 
 
-def test_sql_gives_columns_and_rows(out, workload):
-    workload.work(out)
-    columns, rows = query(out, "SELECT name, size FROM note ORDER BY name LIMIT 1")
+def test_sql_gives_columns_and_rows(worked):
+    columns, rows = query(worked, "SELECT name, size FROM note ORDER BY name LIMIT 1")
     assert (columns, rows) == (["name", "size"], [("0.txt", 5)])
     with pytest.raises(UsageError, match="no_such"):
-        query(out, "SELECT no_such FROM note")
+        query(worked, "SELECT no_such FROM note")
 
 
 def test_a_broken_file_is_named_with_a_remedy_and_a_wrong_query_on_one_line(out, workload):
@@ -128,18 +133,16 @@ def test_a_broken_file_is_named_with_a_remedy_and_a_wrong_query_on_one_line(out,
         ("SET autoinstall_known_extensions = true", "expected a query, got SET"),
     ],
 )
-def test_sql_changes_nothing(out, workload, monkeypatch, sql, message):
-    workload.work(out)
-    monkeypatch.chdir(out)
+def test_sql_changes_nothing(worked, monkeypatch, sql, message):
+    monkeypatch.chdir(worked)
     with pytest.raises(UsageError, match=message):
-        query(out, sql)
-    assert not (out / "copied.csv").exists()
+        query(worked, sql)
+    assert not (worked / "copied.csv").exists()
 
 
-def test_every_kind_of_query_is_answered(out, workload):
-    workload.work(out)
+def test_every_kind_of_query_is_answered(worked):
     for sql in ("FROM note", "DESCRIBE note", "SHOW TABLES", "EXPLAIN FROM note", "PIVOT note ON size IN (5)"):
-        assert query(out, sql).rows, sql
+        assert query(worked, sql).rows, sql
 
 
 def test_a_folder_without_results_is_an_error(tmp_path):

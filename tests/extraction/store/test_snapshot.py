@@ -11,6 +11,7 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 import pytest
+from effort import first
 
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.names import identifier
@@ -147,7 +148,7 @@ def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
     assert snapshot(out, query_) == [("0.txt", "path", "Record_JSON", "run_id", "run_id_", "Total", "total")]
 
 
-@pytest.mark.parametrize("title", ["fields", "Runs", "select", "_snapshot", "1st", "", "日本"])
+@pytest.mark.parametrize("title", first(3, ["Runs", "select", "", "fields", "_snapshot", "1st", "日本"]))
 def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
     own = {

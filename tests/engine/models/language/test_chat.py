@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import some
 from tiny_checkpoint import CHATML, HEADERS, TRAITS, write_checkpoint, write_texts
 
 from cinnabar.engine.models.language import rendering
@@ -119,7 +120,7 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("case", FAILING)
+@pytest.mark.parametrize("case", some([*FAILING.keys() - {"long error", "long", "repeats", "invents"}], FAILING))
 def test_a_template_that_fails_is_one_clear_error(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "SECONDS", 1)
     source, message = FAILING[case]

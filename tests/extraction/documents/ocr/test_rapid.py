@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import first
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("rapidocr")
@@ -43,7 +44,7 @@ def text_of(page: PageText) -> str:
     return "".join(gap + word for gap, word in zip(page.gap, page.text, strict=True))
 
 
-@pytest.mark.parametrize("angle", [0.0, 90.0, 180.0, -90.0, 4.0])
+@pytest.mark.parametrize("angle", first(3, [0.0, 90.0, 4.0, 180.0, -90.0]))
 def test_a_page_is_read_row_by_row_however_it_lies(angle: float) -> None:
     page = reader().read(note(angle))
     lines = [" ".join(line.split()) for line in text_of(page).splitlines() if line]
