@@ -183,8 +183,12 @@ def sftp_server(folder: Path) -> Iterator[Sftp]:
     import asyncssh
 
     opened: list[str] = []
+    connections: list[asyncssh.SSHServerConnection] = []
 
     class User(asyncssh.SSHServer):
+        def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+            connections.append(conn)
+
         def begin_auth(self, username: str) -> bool:  # noqa: ARG002
             return True
 
@@ -218,7 +222,10 @@ def sftp_server(folder: Path) -> Iterator[Sftp]:
 
         async def end() -> None:
             server.close()
+            for connection in connections:
+                connection.abort()
             await server.wait_closed()
+            await asyncio.gather(*(connection.wait_closed() for connection in connections), return_exceptions=True)
             others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
             for task in others:
                 task.cancel()
