@@ -55,8 +55,9 @@ def begun_run(
     artifacts = Artifacts(title)
     with (
         artifacts,
-        watched(plan, artifacts, artifacts.emit) as progress,
+        # First what wrong use ends, so that it leaves no folder.
         joined(plan.ray, assignment, gpu_limit=plan.gpu_limit) as cluster,
+        watched(plan, artifacts, artifacts.emit) as progress,
         begun_alone(lambda: begin(progress), wait, get_run_logger().warning) as run,
     ):
         yield run, cluster, artifacts
