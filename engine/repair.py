@@ -20,6 +20,7 @@ from cinnabar.engine.writing import Value, Writer
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
+from cinnabar.schemas.pointers import lies_within
 
 #: The most records that the search judges, and the most times slots; large forms get fewer records.
 BUDGET, WORK = 200, 60_000
@@ -181,7 +182,7 @@ class _Search:
 
 def _far(place: str, pointer: str) -> int:
     """Returns the levels between two places if one contains the other, else -1."""
-    if place == pointer or place.startswith(f"{pointer}/") or pointer.startswith(f"{place}/"):
+    if lies_within(place, pointer) or lies_within(pointer, place):
         return abs(place.count("/") - pointer.count("/"))
     return -1
 

@@ -27,7 +27,7 @@ from cinnabar.engine.layout import (
 from cinnabar.engine.request import Leaf, Origin
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.instances import texts_of
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, lies_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +302,7 @@ class Writer:
     def _forget(self, pointer: str) -> None:
         """Removes the notes on an item that is not written after all."""
         for notes in (self.leaves, self.rows, self.states, self.branches):
-            for place in [p for p in notes if p == pointer or p.startswith(f"{pointer}/")]:
+            for place in [p for p in notes if lies_within(p, pointer)]:
                 del notes[place]
 
     def _prefix(self, place: ArrayPlace, pointer: str, rows: bool) -> list[bytes]:

@@ -10,8 +10,8 @@ Confidence that was fitted before a change of its model's part, or of what this 
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 from pathlib import Path
 
 from cinnabar.engine.code_hash import code_hashes
@@ -41,4 +41,6 @@ def main(root: Path = ROOT, same: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    main(same="--same" in sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--same", action="store_true", help="record the hashes, raise nothing")
+    main(same=parser.parse_args().same)

@@ -16,7 +16,7 @@ from cinnabar.engine.request import Request
 from cinnabar.engine.writing import minimal
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
-from cinnabar.schemas.pointers import above, escape
+from cinnabar.schemas.pointers import above, escape, lies_within
 
 #: Marks a property that is left out.
 OUT = object()
@@ -138,7 +138,7 @@ class Remaining:
 
     def _branch(self, node: ChoiceNode, pointer: str) -> Any:
         """Returns the frozen value of a choice: that of the branch with the frozen places."""
-        known = {at for at in self._known if at == pointer or at.startswith(f"{pointer}/")}
+        known = {at for at in self._known if lies_within(at, pointer)}
         for branch in node.branches:
             if known == set(slot_pointers(branch, pointer)):
                 return self._join(branch, OUT, pointer)

@@ -9,7 +9,7 @@ from typing import Any
 from cinnabar.engine.replies.wire import MORE, Wire, expected, open_names
 from cinnabar.schemas.automata.canonical import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, lies_within
 
 #: Characters of the wrong value that a problem shows.
 _SHOWN = 60
@@ -47,7 +47,7 @@ class AnswerReader:
             for place in node.properties:
                 self.closed(place.node, f"{pointer}/{escape(place.name)}", row)
         elif isinstance(node, ChoiceNode):
-            known = {at for at in self.wire.known if at == pointer or at.startswith(f"{pointer}/")}
+            known = {at for at in self.wire.known if lies_within(at, pointer)}
             for option, branch in zip(node.selector.options, node.branches, strict=True):
                 if known and known == set(slot_pointers(branch, pointer)):
                     self.taken.texts[node.selector.index, row] = node.selector, option

@@ -18,6 +18,7 @@ from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import Form, ObjectNode, Slot
 from cinnabar.schemas.judging.judge import Violation
+from cinnabar.schemas.pointers import lies_within
 
 #: An answer within one code fence: models that no schema constrains write JSON so.
 _FENCED = re.compile(r"```(?:\w*\s)?(.*)```", re.DOTALL)
@@ -142,7 +143,7 @@ def _otherwise(
     out: dict[int, State | int] = {
         id(place): "out"
         for pointer, states in writer.states.items()
-        if not any(at == pointer or at.startswith(f"{pointer}/") for at in answered)
+        if not any(lies_within(at, pointer) for at in answered)
         for place, _ in states
         if place.optional
     }

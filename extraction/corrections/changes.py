@@ -11,7 +11,7 @@ from typing import Any
 from cinnabar.extraction.corrections.units import Unit
 from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.pointers import above
+from cinnabar.schemas.pointers import above, lies_within
 
 
 class Action(StrEnum):
@@ -156,4 +156,4 @@ def concerned(corrections: Sequence[Correction], pointers: Iterable[str]) -> lis
 
 
 def _meet(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+    return lies_within(one, other) or lies_within(other, one)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.judging.judge import Judge
+from cinnabar.schemas.pointers import lies_within
 from cinnabar.schemas.reading.shape import Binding
 
 Kind = Literal["string", "number", "integer", "boolean", "enum", "null"]
@@ -178,7 +179,7 @@ class Form:
         return frozenset(
             part.node.index
             for one in self.objects
-            if not any(one.path == path or one.path.startswith(f"{path}/") for path in chosen)
+            if not any(lies_within(one.path, path) for path in chosen)
             for part in one.properties
             if isinstance(part.node, Slot) and len(part.node.options) == 1 and not part.node.nullable
             if part.required or part.node.default == part.node.options[0]

@@ -22,7 +22,7 @@ from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.judging.judge import Violation
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import escape, lies_within
 from cinnabar.schemas.reading.language import language
 from cinnabar.schemas.reading.shape import Number
 
@@ -99,9 +99,9 @@ def _refused(form: Form, judge: Rules, text: str) -> str | None:
 def near(decisions: list[Decision], pointer: str) -> Iterator[tuple[Decision, int]]:
     """The decisions at this place, below or above it, each with its distance: 0 at it, 1 right below it."""
     for decision in decisions:
-        if decision.pointer == pointer or decision.pointer.startswith(f"{pointer}/"):
+        if lies_within(decision.pointer, pointer):
             yield decision, decision.pointer.count("/") - pointer.count("/")
-        elif pointer.startswith(f"{decision.pointer}/"):
+        elif lies_within(pointer, decision.pointer):
             yield decision, 2 * (pointer.count("/") - decision.pointer.count("/"))
 
 
