@@ -22,18 +22,20 @@ from typing import Any
 import pytest
 import yaml
 from documentation import PAGES, ROOT, Fence, fences, put_files, words_of
+from pypdf import PdfWriter
 
 from cinnabar.apps.cli.main import run
 
 #: Why a command is not run: the first reason whose pattern its line has.
 NOT_RUN = {
-    "it needs a network or another program": r"^(?:git|pip|prefect|ray|curl|export)\b|imaps://|model fetch|s3://|postgresql://",
+    "it needs a network or another program": r"^(?:git|pip|prefect|ray|curl|export|podman|openssl)\b|imaps://|model fetch|s3://|postgresql://",
     "it needs a server": r"\bserve\b|\bflows alert\b|--ray\b|--tell\b|\bcinnabar review\b",
     "it needs a model that you bring": r"\bmodels/|--diffusion|mercury|openai:",
     "it needs your corrections": r"\bcinnabar (?:truth|improve|correct)\b",
+    "it needs the pages of your packet": r"\bcinnabar packet\b",
     "it changes or asks your shell": r"--(install|show)-completion",
     "it takes minutes": r"^make |\bcinnabar (?:eval|train|calibrate)\b",
-    "it names places of your machine": r"/archive/",
+    "it names places of your machine": r"/archive/|\bsecrets\b",
 }
 #: The commands of a page that end with another status than 0, since the documents of these tests are few.
 STATUS = {"cinnabar doctor": (0, 1)}
@@ -133,6 +135,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(folder / "mails" / "1042.txt", folder / "documents" / "1042.txt")
     shutil.copy(samples / "invoice" / "docs" / "CN7731.pdf", folder / "letter.pdf")
     shutil.copytree(folder / "invoices", folder / "bills")
+    packet = PdfWriter()
+    for file in sorted((folder / "invoices").iterdir()):
+        packet.append(file)
+    packet.write(folder / "packet.pdf")
     (folder / "data").symlink_to(ROOT / "data")
     (folder / "my_model").symlink_to(ROOT / "engine" / "models" / "reader" / "weights")
     shutil.copytree(folder / "inbox", folder / "my_set" / "docs")

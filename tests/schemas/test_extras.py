@@ -64,6 +64,9 @@ ROOMS = (
     "flows/tasks.py", "flows/artifacts.py", "flows/output_lock.py", "extraction/documents/ocr/rapid.py",
     "extraction/documents/ocr/tesseract.py",
     "extraction/documents/ocr/text_lines.py", "extraction/documents/ocr/detector.py",
+    "extraction/documents/ocr/page_marks.py", "extraction/documents/marks/scanned.py",
+    "extraction/store/sinks/delta.py", "extraction/store/sinks/object_store.py",
+    "extraction/store/sinks/postgresql.py", "extraction/store/sinks/publishing.py",
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from cinnabar.schemas.errors import RunError, UsageError
 KILLED = """
 import importlib, os, signal, sys
 from pathlib import Path
+sys.path.insert(0, sys.argv[5])
 from event_receivers import told_run
 module, _, name = sys.argv[4].partition(":")
 owner, _, name = name.rpartition(".")
@@ -43,7 +44,8 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def killed_run(docs: Path, out: Path, url: str, where: str) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(docs), str(out), url, where], check=False)
+    helpers = str(Path(__file__).resolve().parents[3])
+    done = subprocess.run([sys.executable, "-c", KILLED, str(docs), str(out), url, where, helpers], check=False)
     assert done.returncode == -signal.SIGKILL
 
 
