@@ -56,3 +56,5 @@ def packet(
         return
     rows = [(str(part).removeprefix("pages="), f"{sure:.2f}") for part, sure in shown.parts()]
     standard_output().print(table(("pages", "probability"), rows))
+    if shown.sheets:
+        print(f"separator sheets, left out: {', '.join(map(str, shown.sheets))}")

@@ -31,7 +31,12 @@ class Action(StrEnum):
     INSERT = "insert"
     #: A second reader has judged each place; `after` is their verdict, the pointer is "".
     AUDIT = "audit"
+    #: Its pages are no document of their packet any more; the pointer is "". The packet says so, and takes it back.
+    NO_PART = "no_part"
 
+
+#: What takes a document out of its schema.
+TAKING_OUT = frozenset({Action.OTHER_KIND, Action.NO_PART})
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from cinnabar.extraction.corrections.changes import Action, Change, Correction
+from cinnabar.extraction.corrections.changes import TAKING_OUT, Action, Change, Correction
 from cinnabar.extraction.corrections.stored import CorrectedState
 from cinnabar.extraction.corrections.units import OUT, at, place_of, text_at
 from cinnabar.schemas.automata.canonical import parse
@@ -83,7 +83,7 @@ def _seen_place(value: Any, change: Change) -> str:
 
 def _is_so(state: CorrectedState, value: Any, change: Change) -> bool:
     """Returns whether the record is already as this change wants it."""
-    if change.action is Action.OTHER_KIND:
+    if change.action in TAKING_OUT:
         return state.other_kind
     if state.other_kind:
         return False
@@ -103,6 +103,6 @@ def _last(state: CorrectedState, place: str) -> tuple[str, bool]:
 
 
 def _concerns(one: Correction, place: str) -> bool:
-    if one.action is Action.OTHER_KIND or not place:
+    if one.action in TAKING_OUT or not place:
         return True
     return any(lies_within(unit.pointer, place) or lies_within(place, unit.pointer) for unit in one.units)

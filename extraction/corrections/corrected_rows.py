@@ -45,8 +45,8 @@ def _columns_of(out: Path, name: str, fingerprint: str) -> pa.Schema:
 
 
 def other_kind_outcome(path: str, document: str, schema: str = "") -> Outcome:
-    """Returns the outcome of a document that a person took out of its schema."""
-    detail = "a person said that it is not a document of this schema"
+    """Returns the outcome of a document that a person, or its packet, took out of its schema."""
+    detail = "a person said that it is not a document of this schema, or its packet has no such document"
     return Outcome(path, "skipped", OTHER_KIND, detail, document, schema=schema)
 
 

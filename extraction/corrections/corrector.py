@@ -74,17 +74,24 @@ class Corrector:
             return self._commit(step)
 
     def undo(
-        self, document: str, schema_name: str, identities: Sequence[str] | None, who: str, seen: str | None = None
+        self,
+        document: str,
+        schema_name: str,
+        identities: Sequence[str] | None,
+        who: str,
+        seen: str | None = None,
+        of_packet: bool = False,
     ) -> Reviewed:
         """Takes back these corrections of a document, None for all: the record is again what the model had made.
 
-        `seen` is the digest of the whole record that the person saw. Raises UsageError for an unknown identity,
-        Overtaken if the record is another one now, Refused if it would not satisfy its schema then.
+        `seen` is the digest of the whole record that they saw. `of_packet` as for `entry_of_undo`. Raises
+        UsageError for an unknown identity, Overtaken if the record is another one now, Refused if it would not satisfy
+        its schema then.
         """
         with self._mutex:
             with journal.writing(self._out):
                 state = self._state(document, schema_name)
-                entry = entry_of_undo(state, identities, who)
+                entry = entry_of_undo(state, identities, who, of_packet)
                 if not entry.undone:
                     return _reviewed(state)
                 check_seen(state, [Change(Action.ACCEPT, "", None, (), seen)])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cinnabar.extraction.corrections.changes import Action, Change, Correction, Undo
+from cinnabar.extraction.corrections.changes import TAKING_OUT, Action, Change, Correction, Undo
 from cinnabar.extraction.corrections.journal import WaitingCorrection, new_identity
 from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of, spelled_record
 from cinnabar.extraction.corrections.stored import CorrectedState
@@ -46,10 +46,11 @@ def entry_of_changes(
     entry = WaitingCorrection(identity, state.document, state.schema_name)
     names = state.document, state.schema_name, state.schema_fingerprint
     new = Correction(identity, *names, Action.OTHER_KIND, "", None, None, None, who, now())
-    if any(change.action is Action.OTHER_KIND for change in changes):
+    if any(change.action in TAKING_OUT for change in changes):
         if len(changes) > 1:
             raise UsageError("correct: expected other_kind alone, because it stands for the whole document")
-        corrections = [] if state.other_kind else [replace(new, pointer=changes[0].pointer)]
+        said = replace(new, action=changes[0].action, pointer=changes[0].pointer)
+        corrections = [] if any(one.action is said.action for one in state.in_force) else [said]
     else:
         marks = [change for change in changes if change.action is Action.AUDIT]
         values = [change for change in changes if change.action is not Action.AUDIT]
@@ -59,17 +60,23 @@ def entry_of_changes(
     return replace(entry, corrections=tuple(numbered))
 
 
-def entry_of_undo(state: CorrectedState, identities: Sequence[str] | None, who: str) -> WaitingCorrection:
+def entry_of_undo(
+    state: CorrectedState, identities: Sequence[str] | None, who: str, of_packet: bool = False
+) -> WaitingCorrection:
     """Returns the entry that takes back these corrections, None for all; it is empty if none of them is in force.
 
-    Raises UsageError for an unknown identity.
+    What a packet says is taken back with `of_packet`, and nothing else then. Raises UsageError for an identity that is
+    unknown or of the other sort.
     """
     known = {one.identity for one in state.corrections}
     unknown = [one for one in identities or () if one not in known]
     if unknown:
         some = ", ".join(sorted(known)) or "none"
         raise UsageError(f"{state.path}: has no correction {unknown[0]}, expected one of {some}")
-    gone = [one for one in state.in_force if identities is None or one.identity in identities]
+    named = [one for one in state.in_force if identities is None or one.identity in identities]
+    gone = [one for one in named if (one.action is Action.NO_PART) is of_packet]
+    if identities is not None and len(gone) < len(named):
+        raise UsageError(f"{state.path}: is no document of its packet; `cinnabar packet` says where documents begin")
     identity, made = new_identity(state.last_identity), now()
     undone = tuple(Undo(f"{identity}-{number}", one.identity, who, made) for number, one in enumerate(gone))
     return WaitingCorrection(identity, state.document, state.schema_name, (), undone)

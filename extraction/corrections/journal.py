@@ -20,14 +20,11 @@ import orjson
 from cinnabar.extraction.corrections.changes import Action, Correction, Undo
 from cinnabar.extraction.corrections.units import evidence_from, evidence_json, units_from, units_json
 from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.files import TEMPORARY, FolderLock, make_folder, sync_folder, write_bytes
+from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, waited_lock, write_bytes
 from cinnabar.extraction.store.own_names import check_links, own_name
 from cinnabar.extraction.store.waiting_corrections import UNSTORED, WAITING, waiting_files
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import InUse, RunError
-
-# Seconds to wait for another process that is writing a correction.
-_PATIENCE = 10.0
+from cinnabar.schemas.errors import RunError
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ def writing(out: Path) -> Iterator[None]:
     check_links(out)
     with _storing(out):
         make_folder(folder)
-        lock = _locked(folder)
+        lock = waited_lock(folder)
     try:
         with _storing(out):
             for path in folder.glob(f"{TEMPORARY}*"):
@@ -84,16 +81,6 @@ def _storing(out: Path) -> Iterator[None]:
             f"{out}: the correction could not be stored ({error.strerror or error}), and nothing was changed; make"
             " room, or get the right to write there, and correct again"
         ) from error
-
-
-def _locked(folder: Path) -> FolderLock:
-    until = manifests.now() + timedelta(seconds=_PATIENCE)
-    while True:
-        try:
-            return FolderLock(folder)
-        except InUse:
-            if manifests.now() > until:
-                raise
 
 
 def write(out: Path, entry: WaitingCorrection) -> None:

@@ -17,7 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from cinnabar.extraction.corrections.changes import Action, Correction, Undo, counting_units, in_force, taken_back
+from cinnabar.extraction.corrections.changes import (
+    TAKING_OUT,
+    Action,
+    Correction,
+    Undo,
+    counting_units,
+    in_force,
+    taken_back,
+)
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.units import (
     OUT,
@@ -114,8 +122,8 @@ class CorrectedState:
 
     @property
     def other_kind(self) -> bool:
-        """Returns True if a person said that the document is not of this schema."""
-        return any(one.action is Action.OTHER_KIND for one in self.in_force)
+        """Returns True if a person, or its packet, took the document out of this schema."""
+        return any(one.action in TAKING_OUT for one in self.in_force)
 
     @property
     def outcome(self) -> Base | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cinnabar.extraction.corrections import Action, Correction, corrections
+from cinnabar.extraction.corrections.changes import TAKING_OUT
 from cinnabar.extraction.corrections.units import HUMAN
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.inputs import Input
@@ -53,7 +54,7 @@ def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
     schema_name = name_in(out, schema_name)
     by_document: dict[str, list[Correction]] = defaultdict(list)
     for one in corrections(out):
-        if one.schema_name == schema_name and one.action != Action.OTHER_KIND:
+        if one.schema_name == schema_name and one.action not in TAKING_OUT:
             by_document[one.document].append(one)
     every = select(out, schema_name, Selection())
     if not every:

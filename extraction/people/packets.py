@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
+from cinnabar.extraction.corrections.packet_rows import settle_packets
 from cinnabar.extraction.people.forgetting import named
-from cinnabar.extraction.store.packets import Packet, Said, packets_of, store_packet, stored_packet
-from cinnabar.extraction.store.reading import connect
-from cinnabar.schemas.errors import UsageError
-
-_READ = """
-SELECT DISTINCT document, schema_name FROM outcomes
-WHERE list_contains(?, document) AND outcome IN ('written', 'quarantined')
-"""
+from cinnabar.extraction.store.packets import (
+    Packet,
+    Said,
+    changing_packets,
+    packets_of,
+    store_packet,
+    stored_packet,
+)
+from cinnabar.schemas.errors import Overtaken, OvertakenPlace, UsageError
 
 
 def packet_around(out: Path, document: str) -> Packet:
@@ -25,26 +26,31 @@ def packet_around(out: Path, document: str) -> Packet:
     found = packets_of(out, names.paths, names.digests)
     packet = stored_packet(out, found[0]) if len(found) == 1 else None
     if packet is None:
-        raise UsageError(f"{document}: expected one packet that `extract --split` has read, got {len(found)}")
+        several = f": {', '.join(one[:12] for one in found)}; name one by its digest" if found else ""
+        raise UsageError(f"{document}: expected one packet that `extract --split` has read, got {len(found)}{several}")
     return packet
 
 
-def amend(out: Path, packet: Packet, said: Said, who: str) -> Packet:
-    """Stores what a person says of a packet, and returns it.
+def check_seen(packet: Packet, state: str) -> None:
+    """Raises Overtaken if a packet has changed since a person saw it in this state."""
+    if packet.state != state:
+        parts = ", ".join(str(part) for part, _ in packet.parts())
+        raise Overtaken(f"packet {packet.digest[:12]}", [OvertakenPlace("", None, parts, packet.who)])
 
-    Records of parts that are no more are marked as of another kind; those of parts that come again come back. The next
-    run with `split` reads the others. Raises UsageError for an impossible page, and the errors of corrections.
+
+def amend(out: Path, packet: Packet, said: Said, who: str) -> Packet:
+    """Stores what a person who saw this packet says of it, and returns it.
+
+    Records of parts that are no more leave the views, and those of parts that come again come back. The next run with
+    `split` reads the others. Raises UsageError for an impossible page, Overtaken if somebody changed the packet since
+    it was seen, and the errors of corrections.
     """
-    after = packet.after(said, who)
-    gone, come = {*packet.digests()} - {*after.digests()}, {*after.digests()} - {*packet.digests()}
-    with connect(out, views=("outcomes",)) as connection:
-        read = connection.execute(_READ, [sorted(gone)]).fetchall()
-    corrector = Corrector(out)
-    # A crash in between leaves the boundaries as they were, so that the same call ends the work.
-    for digest, schema in read:
-        corrector.correct(digest, schema, [Change(Action.OTHER_KIND, "")], who)
-    for one in corrections(out):
-        if one.document in come and one.action is Action.OTHER_KIND:
-            corrector.undo(one.document, one.schema_name, [one.identity], who)
-    store_packet(out, after)
+    with changing_packets(out):
+        now = stored_packet(out, packet.digest)
+        if now is not None:
+            check_seen(now, packet.state)
+        after = packet.after(said, who)
+        # A crash after this leaves records to the next call, or to the next run that splits.
+        store_packet(out, after)
+        settle_packets(out, [after], who)
     return after

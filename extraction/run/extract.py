@@ -25,7 +25,7 @@ from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.skipping import split_inputs
-from cinnabar.extraction.run.splitting import split_packets
+from cinnabar.extraction.run.splitting import settle_split, split_packets
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.folders import remember
 from cinnabar.extraction.store.records import Outcome
@@ -124,6 +124,8 @@ class Extraction(BatchedRun):
 
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
+        if self.assignment.options.split:
+            settle_split(self.place.out)
         summary = super().finish()
         whole = self.assignment.options.limit is None  # documents beyond the limit may have paid answers
         self._settled = whole and not self._left and UNAVAILABLE not in summary.reasons

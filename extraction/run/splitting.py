@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cinnabar.extraction.corrections.packet_rows import settle_packets
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool, name_of
@@ -13,7 +14,7 @@ from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
 from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
 from cinnabar.extraction.reading.packets.boundaries import VERSION, PageSigns, boundaries, page_signs
-from cinnabar.extraction.store.packets import Packet, store_packet, stored_packet
+from cinnabar.extraction.store.packets import Packet, changing_packets, store_packet, stored_digests, stored_packet
 
 #: Pages that a parser reads at a time: its time and memory are bounded for any length of a packet.
 WINDOW = 40
@@ -39,6 +40,18 @@ def split_packets(
         yield from ((part.path, Input(part.path, part, part.digest)) for part in parts)
         if not parts:
             yield name, examined
+
+
+def settle_split(out: Path) -> None:
+    """Has a run that ends leave in the views what its packets are, and nothing else of them.
+
+    A person may have changed where documents begin meanwhile, or an earlier run may have read a packet as a whole.
+    """
+    if not (digests := stored_digests(out)):
+        return
+    with changing_packets(out):
+        packets = [packet for one in digests if (packet := stored_packet(out, one)) is not None]
+        settle_packets(out, packets, "a run with --split", behind=True)
 
 
 def _parts(item: Input, out: Path, pool: ParserPool) -> list[PacketPart]:

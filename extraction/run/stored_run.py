@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.engine.fingerprint import read_by
+from cinnabar.extraction.corrections.changes import TAKING_OUT
 from cinnabar.extraction.corrections.corrected_run import CorrectedRun, corrected_again
 from cinnabar.extraction.corrections.revising import Rules
 from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
@@ -30,7 +31,7 @@ from cinnabar.extraction.store.files import failures, reading, write_bytes
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.records import STATUSES, Outcome
 from cinnabar.extraction.store.store import PASSWORD_COUNT, Store
-from cinnabar.extraction.store.tables import OTHER_KIND, Key, RecordColumns
+from cinnabar.extraction.store.tables import Key, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
@@ -226,12 +227,12 @@ class Run:
         }
 
     def refused(self, digest: str) -> bool:
-        """Returns True if a person said that this document is not of this schema."""
+        """Returns True if a person, or its packet, took this document out of this schema."""
         rows = self._stored_corrections.rows()
         if rows is None:
             return False
         own = rows.of((digest, self.key.schema_name))
-        return any(one.action == OTHER_KIND and one.undone is None for one in own)
+        return any(one.action in TAKING_OUT and one.undone is None for one in own)
 
     def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
         """Returns the new outcomes in their final form, and the records and leaves of the written ones."""

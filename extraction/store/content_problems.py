@@ -141,7 +141,7 @@ _TEXTS: dict[str, dict[str, Callable[[str], bool]]] = {
     "outcomes": {"outcome": lambda text: text in STATUSES},
     "runs": {"arguments": _arguments},
     "corrections": {
-        "action": lambda text: text in ("value", "absent", "accept", "list", "other_kind"),
+        "action": lambda text: text in ("value", "absent", "accept", "list", "other_kind", "audit", "no_part"),
         "before": _json,
         "after": _json,
         "units": lambda text: text.startswith("[") and _json(text),

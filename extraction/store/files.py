@@ -19,6 +19,8 @@ from cinnabar.schemas.errors import InUse, RunError
 TEMPORARY = ".part-"
 # Attempts to take a lock, and seconds between two attempts.
 _TRIES, _PAUSE = 5, 0.02
+# Seconds that a call waits for others, where work is short.
+_PATIENCE = 10.0
 
 
 @contextlib.contextmanager
@@ -114,6 +116,17 @@ def is_locked(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def waited_lock(folder: Path) -> FolderLock:
+    """Returns the lock of a folder once others have released it. Raises InUse if they hold it for ten seconds."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return FolderLock(folder)
+        except InUse:
+            if time.monotonic() > until:
+                raise
 
 
 class FolderLock:

@@ -5,33 +5,39 @@ The files lie in `packets/` of the output folder, by the digests of the packets.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import hashlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import pairwise
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, StringConstraints
 
 from cinnabar.extraction.documents.packets.part import PageRange, named_part
-from cinnabar.extraction.store.files import failures, make_folder, write_bytes
+from cinnabar.extraction.store.files import failures, make_folder, waited_lock, write_bytes
 from cinnabar.extraction.store.own_names import is_own
 from cinnabar.schemas.errors import RunError, UsageError
 
 #: The folder within an output folder.
 PACKETS = "packets"
+# The name of a schema, which becomes a part of a path.
+_Kind = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class Said(BaseModel):
     """What a person says of a packet: documents that begin on the pages `split` and none on the pages `join`, degrees
     by which pages are turned clockwise, and the schemas (`kinds`) of the documents that begin on pages, "" for none.
+
+    A sheet that was left out belongs to a document once it is named in `split` or `join`.
     """
 
     split: list[int] = []
     join: list[int] = []
     turns: dict[int, int] = {}
-    kinds: dict[int, str] = {}
+    kinds: dict[int, _Kind] = {}
 
 
 class Packet(BaseModel):
@@ -53,7 +59,7 @@ class Packet(BaseModel):
     def parts(self) -> list[tuple[PageRange, float]]:
         """Returns the parts, which have every page but the sheets, with the probability that each is one document."""
         start = next(page for page in range(1, self.pages + 1) if page not in self.sheets)
-        begins = sorted(page for page, p in self.likely.items() if p > 0.5)
+        begins = sorted(page for page, p in self.likely.items() if p > 0.5 and page > start)
         parts = []
         for first, following in pairwise([start, *begins, self.pages + 1]):
             own = [page for page in range(first, following) if page not in self.sheets]
@@ -70,11 +76,12 @@ class Packet(BaseModel):
 
     def after(self, said: Said, who: str) -> Packet:
         """Returns the packet as a person says. Raises UsageError for pages or degrees with which that cannot be."""
-        own = [part.first for part, _ in self.parts()]
-        inner = {*range(own[0], self.pages + 1)}.difference(self.sheets)
+        own, left_out = [part.first for part, _ in self.parts()], {*self.sheets}
+        every = {*range(1, self.pages + 1)}
+        inner = {page for page in every - left_out if page >= own[0]}.union(said.split, said.join)
         for name, asked, allowed in (
-            ("split", said.split, inner.difference(own)),
-            ("join", said.join, {*own[1:]}),
+            ("split", said.split, every.difference(own)),
+            ("join", said.join, {*own[1:], *(page for page in left_out if page > own[0])}),
             ("turn", said.turns, inner),
             ("degrees", said.turns.values(), {0, 90, 180, 270}),
             ("kind", said.kinds, {*own, *said.split}.difference(said.join)),
@@ -82,14 +89,23 @@ class Packet(BaseModel):
             for number in {*asked} - allowed:
                 told = ", ".join(map(str, sorted(allowed))) or "none"
                 raise UsageError(f"{name}: expected one of {told}, got {number}")
-        likely = {**self.likely, **dict.fromkeys(said.join, 0.0), **dict.fromkeys(said.split, 1.0)}
-        new = {"who": who, "likely": likely, "turns": self.turns | said.turns, "kinds": self.kinds | said.kinds}
-        return self.model_copy(update=new)
+        # A sheet before the first document may become one, and a document begins after it as before.
+        likely = {own[0]: 1.0} if any(page < own[0] for page in said.split) else {}
+        likely |= {**self.likely, **dict.fromkeys(said.join, 0.0), **dict.fromkeys(said.split, 1.0)}
+        sheets = tuple(page for page in self.sheets if page not in (*said.split, *said.join))
+        new: dict[str, Any] = {"who": who, "likely": likely, "sheets": sheets}
+        return self.model_copy(update=new | {"turns": self.turns | said.turns, "kinds": self.kinds | said.kinds})
+
+    @property
+    def state(self) -> str:
+        """Returns a name of these boundaries and of all that was said of them."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     def as_json(self) -> dict[str, Any]:
         """Returns what is shown of the packet and its parts."""
         parts = [{**asdict(part), "probability": round(sure, 4)} for part, sure in self.parts()]
-        return {"packet": self.digest, "pages": self.pages, "sheets": [*self.sheets], "who": self.who, "parts": parts}
+        own = {"packet": self.digest, "pages": self.pages, "sheets": [*self.sheets], "who": self.who}
+        return own | {"parts": parts, "state": self.state}
 
 
 def stored_packet(out: Path, digest: str) -> Packet | None:
@@ -110,8 +126,24 @@ def store_packet(out: Path, packet: Packet) -> None:
         write_bytes(out / PACKETS / f"{packet.digest}.json", packet.model_dump_json().encode())
 
 
+@contextmanager
+def changing_packets(out: Path) -> Iterator[None]:
+    """Holds the lock of the boundaries. Raises InUse if another process holds it for long."""
+    with failures(f"{out / PACKETS}: the boundaries of a packet could not be changed"):
+        make_folder(out / PACKETS)
+        lock = waited_lock(out / PACKETS)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def stored_digests(out: Path) -> list[str]:
+    """Returns the digests of all packets."""
+    return [path.stem for path in sorted((out / PACKETS).glob("*.json")) if is_own("digest", path.stem)]
+
+
 def packets_of(out: Path, paths: Collection[str], digests: Collection[str]) -> list[str]:
     """Returns the digests of the packets that documents with these paths and digests are, or are parts of."""
     ranges = [part[1] for part in map(named_part, paths) if part is not None]
-    stored = [path.stem for path in sorted((out / PACKETS).glob("*.json")) if is_own("digest", path.stem)]
-    return [one for one in stored if one in digests or any(part.digest(one) in digests for part in ranges)]
+    return [one for one in stored_digests(out) if one in digests or any(part.digest(one) in digests for part in ranges)]

@@ -4,7 +4,7 @@ import { html } from "./vendor/preact-htm.mjs";
 import { Panel } from "./panels.js";
 import { shown, titleAt } from "./values.js";
 
-const DID = { value: "said", absent: "said that it is not there", accept: "accepted", list: "gave the rows", other_kind: "said that it is not of this kind", audit: "audited" };
+const DID = { value: "said", absent: "said that it is not there", accept: "accepted", list: "gave the rows", other_kind: "said that it is not of this kind", no_part: "changed where documents of the packet begin", audit: "audited" };
 const when = (time) => new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 const cut = (text) => (shown(text) || "nothing").slice(0, 200);
 

@@ -23,8 +23,9 @@ export function PacketBar({ at, schemas }) {
   // What was said made it another document: the part with its first page is what is spoken of then.
   const place = packet.place >= 0 ? packet.place : packet.parts.findIndex((one) => one.first <= first && first <= one.last);
   const own = packet.parts[place];
-  const say = (change) => api.post("/api/packet", { document: at.document, ...change }).then(
-    (found) => { took(found); setSaid("Stored. The next run with --split reads what is new."); }, (error) => setSaid(error.message));
+  const say = (change) => api.post("/api/packet", { document: at.document, state: packet.state, ...change }).then(
+    (found) => { took(found); setSaid("Stored. The next run with --split reads what is new."); },
+    (error) => { setSaid(error.message); api.get("/api/packet", { document: at.document }).then(took, () => {}); });
   if (!own) return html`<div class="notice packet"><p>This is no document of its packet any more.</p></div>`;
   const pages = Array.from({ length: own.last - own.first + 1 }, (_, index) => own.first + index).filter((one) => !packet.sheets.includes(one));
   const next = packet.parts[place + 1];

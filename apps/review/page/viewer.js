@@ -27,7 +27,7 @@ export function Viewer({ at, schemas, content, marks, active, choose, pick, pick
       <p><bdi>${content.missing}</bdi></p><p>The record can still be corrected. The words behind each value are beside it.</p></div></div>`;
   }
   return html`<div class=${`viewer ${picking ? "picking" : ""}`} ref=${box} style=${{ "--zoom": zoom }} role="region" aria-label="Pages and text" tabindex="0">
-    <${PacketBar} at=${at} schemas=${schemas} />
+    ${schemas && html`<${PacketBar} at=${at} schemas=${schemas} />`}
     ${content.blocks.map((block, index) => html`<${block.width ? PageBlock : TextBlock} key=${`${at.document} ${index}`} at=${at} block=${block} label=${labels[index]}
       first=${index === 0 || content.blocks[index - 1].part !== block.part}
       marks=${marks} active=${active} goal=${index === goal} choose=${choose} pick=${pick} />`)}

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed, corrections
+from cinnabar.extraction.corrections.changes import TAKING_OUT
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.people.reviewing.blocks import block_text, blocks_of
@@ -38,8 +39,8 @@ _REFRESH, _KEPT = 1.0, 64
 # The rest after a look, in the time that it took.
 _RESTS = 5.0
 # What the page asks for place by place; an audit has a request of its own.
-_ACTIONS = {str(one): one for one in Action if one is not Action.AUDIT}
-_NO_VALUES = (Action.ACCEPT, Action.OTHER_KIND, Action.AUDIT)
+_ACTIONS = {str(one): one for one in Action if one not in (Action.AUDIT, Action.NO_PART)}
+_NO_VALUES = (Action.ACCEPT, Action.AUDIT, *TAKING_OUT)
 # The most steps of a pointer.
 _DEEPEST = 100
 
@@ -312,7 +313,7 @@ def _canonical(pointer: str, text: str) -> str:
 def _marks(corrections: Sequence[Correction]) -> Marks:
     inforce = [one for one in corrections if one.undone is None]
     changed = {one.pointer for one in inforce if one.action not in _NO_VALUES}
-    other = any(one.action == Action.OTHER_KIND for one in inforce)
+    other = any(one.action in TAKING_OUT for one in inforce)
     whole = any(one.action == Action.ACCEPT and one.pointer == "" for one in inforce)
     return Marks(reviewed=other or whole, corrected=len(changed), other_kind=other)
 

@@ -11,16 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from split_packet import run
 
+from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange, named_part
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
+from cinnabar.extraction.run import extract as extract_module
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.store.packets import PACKETS, Packet, Said, stored_packet
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import Overtaken, UsageError
 
 PARTS = ["1-2", "3-5", "6-6"]
 
@@ -152,7 +154,7 @@ def test_a_forgotten_packet_leaves_nothing_behind(scan, tmp_path):
     run(scan, out)
     forgotten = forget(out, str(scan))
     assert len(forgotten.digests) == 3 and not names(out)
-    assert not [*(out / PACKETS).iterdir()]
+    assert not [*(out / PACKETS).glob("*.json")]
 
 
 def test_a_changed_packet_is_not_read_under_the_digest_of_another(scan):
@@ -226,3 +228,67 @@ def test_a_blank_page_between_documents_that_look_alike_makes_a_boundary_likelie
         found.append(likely[2 + len(blank)])
     print(found)
     assert found[0] < found[1] > 0.5
+
+
+def test_two_who_change_a_packet_at_once_are_not_lost(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out)
+    seen = packet_around(out, "packet.pdf")
+    amend(out, seen, Said(join=[3]), "ada")
+    with pytest.raises(Overtaken, match="pages=1-5, pages=6-6"):
+        amend(out, seen, Said(join=[6]), "bob")
+    assert names(out) == [("packet.pdf#pages=6-6", "C")]
+
+
+def test_a_run_leaves_in_the_views_what_the_packet_is_and_nothing_else_of_it(scan, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    run(scan, out, split=False)
+    run(scan, out)
+    parts = [("packet.pdf#pages=1-2", "A"), ("packet.pdf#pages=3-5", "B"), ("packet.pdf#pages=6-6", "C")]
+    assert names(out) == parts
+    # A person changes it after the run has found its parts.
+    real, boundaries = splitting.settle_split, packet_around(out, "packet.pdf")
+    (out / PACKETS / f"{boundaries.digest}.json").unlink()
+    monkeypatch.setattr(extract_module, "settle_split", lambda place: (say(place, join=[6]), real(place)))
+    run(scan, out)
+    assert names(out) == parts[:1]
+    monkeypatch.undo()
+    run(scan, out)
+    assert names(out) == [parts[0], ("packet.pdf#pages=3-6", "B")]
+    # Boundaries that are found again are those of the pages.
+    (out / PACKETS / f"{boundaries.digest}.json").unlink()
+    run(scan, out)
+    assert names(out) == parts
+
+
+def test_what_a_person_took_out_stays_out_whatever_is_said_of_the_packet(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out)
+    digest = query(out, "select document from note where name = 'C'").rows[0][0]
+    Corrector(out).correct(digest, "note", [Change(Action.OTHER_KIND, "")], "eva")
+    say(out, join=[6])
+    with pytest.raises(UsageError, match="no document of its packet"):
+        last = Corrector(out).state(digest, "note").corrections[-1]
+        Corrector(out).undo(digest, "note", [last.identity], "eva")
+    say(out, split=[6])
+    assert [name for _, name in names(out)] == ["A", "B"]
+    Corrector(out).undo(digest, "note", None, "eva")
+    assert [name for _, name in names(out)] == ["A", "B", "C"]
+
+
+def test_a_sheet_that_was_left_out_becomes_a_document_or_a_page_of_one():
+    packet = Packet(digest="d", pages=5, version="1", likely={4: 0.9}, sheets=(1, 3))
+    parts = [[str(part) for part, _ in packet.after(said, "ada").parts()] for said in (Said(split=[1]), Said(join=[3]))]
+    assert parts == [["pages=1-1", "pages=2-2", "pages=4-5"], ["pages=2-3", "pages=4-5"]]
+    assert [str(part) for part, _ in packet.after(Said(split=[3]), "ada").parts()] == [
+        "pages=2-2", "pages=3-3", "pages=4-5",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match=r"join: expected one of 3, 4, got 1"):
+        packet.after(Said(join=[1]), "ada")
+
+
+@pytest.mark.parametrize("kind", ["a\nb", "x" * 201])
+def test_the_name_of_a_kind_is_one_line(kind):
+    with pytest.raises(ValueError, match="kinds"):
+        Said(kinds={1: kind})
+    assert Said(kinds={1: " invoice "}).kinds == {1: "invoice"}
