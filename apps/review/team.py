@@ -8,6 +8,7 @@ with the requests of other sites, a change must name our own origin, made of the
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 import tomllib
 import unicodedata
@@ -24,6 +25,8 @@ from cinnabar.apps.review.access import HOST, READS, Guard, is_page
 from cinnabar.apps.review.people import PERSON, Person, Role, least_role
 from cinnabar.schemas.errors import UsageError
 
+#: The header that has the proxy's secret.
+SECRET = "x-cinnabar-proxy"
 # The most characters of a name.
 _LONGEST = 200
 _PORTS = {"http": ":80", "https": ":443"}
@@ -34,14 +37,17 @@ def _composed(name: str) -> str:
 
 
 _Header = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]+$", to_lower=True)]
-_Roles = dict[Annotated[str, AfterValidator(_composed)], Literal["reader", "reviewer", "owner"]]
+_Roles = dict[
+    Annotated[str, AfterValidator(_composed), StringConstraints(min_length=1)], Literal["reader", "reviewer", "owner"]
+]
 
 
 class Team(BaseModel):
     """Where the names of people come from, and which role each has.
 
     name_header, group_header: have the person's name, and their groups parted by commas. proxies: the networks whose
-    word is believed. host: the address that they reach. names, groups: the roles.
+    word is believed. host: the address that they reach. names, groups: the roles. hosts: the host names of the page;
+    none for any. secret: what the proxy sends along, so that no other process of its machine can speak for it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,14 +56,22 @@ class Team(BaseModel):
     group_header: _Header = "x-forwarded-groups"
     proxies: list[IPvAnyNetwork] = [ipaddress.IPv4Network(f"{HOST}/32")]
     host: str = HOST
+    hosts: frozenset[Annotated[str, StringConstraints(to_lower=True)]] = frozenset()
+    secret: Annotated[str, StringConstraints(min_length=16)] | None = None
     names: _Roles = {}
     groups: _Roles = {}
 
     @classmethod
     def read(cls, path: Path) -> Team:
-        """Returns the team of a TOML file. Raises UsageError, which names the entry that is wrong."""
+        """Returns the team of a TOML file, with the secret of the file that it names.
+
+        Raises UsageError, which names the entry that is wrong.
+        """
         try:
-            return cls.model_validate(tomllib.loads(path.read_text("utf-8")))
+            read = tomllib.loads(path.read_text("utf-8"))
+            if "secret" in read:
+                read["secret"] = (path.parent / str(read["secret"])).read_text("utf-8").strip()
+            return cls.model_validate(read)
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
@@ -69,6 +83,10 @@ class Team(BaseModel):
         """Returns who asks. Raises HTTPException if it is nobody of the team, or not the proxy that says so."""
         if not self.is_proxy((scope.get("client") or ("",))[0]):
             raise HTTPException(403, "This address is for the reverse proxy alone; open the one of the proxy.")
+        if self.secret and not hmac.compare_digest(_single(headers, SECRET).encode(), self.secret.encode()):
+            raise HTTPException(403, f"The proxy did not tell its secret in {SECRET}; open the address of the proxy.")
+        if self.hosts and _host(headers) not in self.hosts:
+            raise HTTPException(421, "This address is not that of the review page.")
         name = _composed(_single(headers, self.name_header))
         if not name:
             raise HTTPException(401, f"The proxy told no name: {self.name_header} is missing or empty.")
@@ -114,8 +132,11 @@ class TeamAccess(Guard):
 
 def _own_origin(headers: Headers) -> str:
     scheme = (_single(headers, "x-forwarded-proto") or "http").lower()
-    host = (_single(headers, "x-forwarded-host") or _single(headers, "host")).lower()
-    return f"{scheme}://{host.removesuffix(_PORTS.get(scheme, ':'))}"
+    return f"{scheme}://{_host(headers).removesuffix(_PORTS.get(scheme, ':'))}"
+
+
+def _host(headers: Headers) -> str:
+    return (_single(headers, "x-forwarded-host") or _single(headers, "host")).lower()
 
 
 def _single(headers: Headers, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from cinnabar.engine.fingerprint import read_by
 from cinnabar.extraction.corrections.changes import TAKING_OUT
 from cinnabar.extraction.corrections.corrected_run import CorrectedRun, corrected_again
-from cinnabar.extraction.corrections.revising import Rules
+from cinnabar.extraction.corrections.revising import Rules, rules_of
 from cinnabar.extraction.corrections.stored import CorrectedState, StoredCorrections, base_table
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.codes import CODES, problem_message
@@ -35,7 +36,7 @@ from cinnabar.extraction.store.tables import Key, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
-from cinnabar.schemas.errors import DocumentError, NotStored, RunError, UsageError
+from cinnabar.schemas.errors import CinnabarError, DocumentError, NotStored, RunError, UsageError
 from cinnabar.schemas.reading.texts import schema_text
 
 #: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
@@ -85,6 +86,13 @@ class Run:
     ) -> None:
         self._store = store
         self._record_schema = arrow_schema(compiled)
+        schema_path = store.out / "schemas" / f"{source.fingerprint}.json"
+        own_text = schema_text(source.schema, indent=2, ensure_ascii=False).encode() + b"\n"
+        if schema_path.is_file() and schema_path.read_bytes() != own_text:
+            # Schemas that differ in the order of properties are one: the columns stand as in the first.
+            with suppress(CinnabarError):
+                stored = arrow_schema(rules_of(store.out, source.name, source.fingerprint).compiled)
+                self._record_schema, own_text = stored, b""
         self._columns = RecordColumns.of(self._record_schema)
         self._expected = None if inputs is None else set(inputs)
         self._source, self._compiled = source, compiled
@@ -110,10 +118,8 @@ class Run:
             )
             self._problems = {} if retry_quarantined else store.problems(source.fingerprint, engine_fingerprint)
             with failures(f"{store.out}: the schema could not be stored"):
-                write_bytes(
-                    store.out / "schemas" / f"{source.fingerprint}.json",
-                    schema_text(source.schema, indent=2, ensure_ascii=False).encode() + b"\n",
-                )
+                if own_text:
+                    write_bytes(schema_path, own_text)
             self._commit({"runs": self._run_row(None, {}, {})} | self._empty_tables())
 
     @property

@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.extraction.corrections import Action, Change, corrections
 from cinnabar.extraction.corrections.units import lists_in
 from cinnabar.extraction.people.reviewing.review import Review
-from cinnabar.extraction.run.report.audit import drawn_documents, verdicts
+from cinnabar.extraction.run.report.audit import drawn_documents, taken_out, verdicts
 from cinnabar.extraction.store.reading import connect
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.errors import UsageError
@@ -99,7 +99,7 @@ class Auditing:
         snapshot = self._review.snapshot
         if self._last[0] != snapshot:
             with connect(self._review.out, views=("runs", "outcomes")) as connection:
-                self._last = snapshot, drawn_documents(connection)
+                self._last = snapshot, drawn_documents(connection, taken_out(corrections(self._review.out)))
         return self._last[1]
 
 

@@ -225,9 +225,11 @@ class Listing:
             self._retire(old)
             return True
 
-    def mark(self, marks: dict[tuple[str, str], Marks]) -> None:
-        """Sets a person's work on documents, by document and schema."""
+    def mark(self, marks: dict[tuple[str, str], Marks], every: bool = False) -> None:
+        """Sets a person's work on documents, by document and schema; with `every` there is none on all others."""
         with self._lock:
+            if every:
+                marks = dict.fromkeys(self._marks, Marks(reviewed=False)) | marks
             self._marks |= marks
             self._apply(marks)
 

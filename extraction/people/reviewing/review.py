@@ -287,7 +287,7 @@ class Review:
                 self._corrector.commit()
             begun = time.monotonic()
             if begun >= quiet_until and self._listing.refresh():
-                self._listing.mark(self._stored_marks())
+                self._listing.mark(self._stored_marks(), every=True)
                 with self._lock:
                     self._states.clear()
                 # A large folder is not read again all the time while people correct it.

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from cinnabar.extraction.corrections import Action, Correction, corrections
+from cinnabar.extraction.corrections.changes import TAKING_OUT
 from cinnabar.extraction.run.report.audit_interval import share_right
 from cinnabar.schemas.wording import counted
 
@@ -32,7 +33,7 @@ SELECT document, schema_name, run_id FROM (
 _OF_RUN = f"""
 SELECT count(*), list(document) FILTER ({_DRAWN})
 FROM outcomes JOIN (SELECT run_id, arguments FROM runs WHERE arguments ->> 'audit' IS NOT NULL) USING (run_id)
-WHERE outcome = 'written' AND run_id = ? AND schema_name = ?
+WHERE outcome = 'written' AND run_id = ? AND schema_name = ? AND NOT list_contains(?, document)
 """
 
 #: A document under one schema as one run read it: its digest, the schema's name, the run's id.
@@ -70,12 +71,20 @@ class AuditFigure:
         return f"{shown} (audit of {counted(self.audited, 'document')}, {counted(self.values, 'value')}){rest}."
 
 
-def drawn_documents(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], str]:
+def drawn_documents(
+    connection: duckdb.DuckDBPyConnection, gone: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
     """Returns the documents, with their schemas, that their last run has drawn, and that run, in the order of lots.
 
-    The connection has the views `outcomes` and `runs`.
+    `gone` are those that were taken out of their schema. The connection has the views `outcomes` and `runs`.
     """
-    return {(document, name): run_id for document, name, run_id in connection.execute(_LATEST).fetchall()}
+    drawn = {(document, name): run_id for document, name, run_id in connection.execute(_LATEST).fetchall()}
+    return {pair: run_id for pair, run_id in drawn.items() if pair not in gone}
+
+
+def taken_out(made: Iterable[Correction]) -> set[tuple[str, str]]:
+    """Returns the documents, with their schemas, that these corrections in force take out of them."""
+    return {(one.document, one.schema_name) for one in made if one.action in TAKING_OUT}
 
 
 def verdicts(made: Iterable[Correction]) -> dict[Reading, Verdict]:
@@ -94,12 +103,15 @@ def audit_figure(
 ) -> AuditFigure | None:
     """Returns the figure of a run, None if it has drawn no documents or written none.
 
-    Only verdicts on drawn documents count. The connection has the views `outcomes` and `runs`.
+    Only verdicts on drawn documents count, and no document that was taken out of its schema. The connection has the
+    views `outcomes` and `runs`.
     """
-    written, drawn = connection.execute(_OF_RUN, [run_id, schema_name]).fetchone() or (0, None)
+    made = corrections(out)
+    gone = [document for document, name in taken_out(made) if name == schema_name]
+    written, drawn = connection.execute(_OF_RUN, [run_id, schema_name, gone]).fetchone() or (0, None)
     if not written:
         return None
-    judged = verdicts(corrections(out))
+    judged = verdicts(made)
     read = [judged[one, schema_name, run_id] for one in drawn or () if (one, schema_name, run_id) in judged]
     right, values = [one.right for one in read], [one.values for one in read]
     return AuditFigure(written, len(drawn or ()), len(read), sum(values), *share_right(right, values, written))

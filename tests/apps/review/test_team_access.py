@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from review_team import PUBLIC, headers_of, said, team_of, team_review
 from reviewed_folder import written
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from cinnabar.apps.review.app import review_app
@@ -86,6 +87,22 @@ def test_of_several_roles_the_highest_counts_and_accents_are_spelled_either_way(
     found = team.person({"client": ("127.0.0.1", 1)}, Headers(raw=raw))
     assert (found.name, found.role) == ("Zo\u00eb", Role.REVIEWER)
     assert team.person({"client": ("127.0.0.1", 1)}, Headers(raw=raw[:1])).role is Role.READER
+
+
+def test_a_team_with_a_secret_and_hosts_believes_no_other_process_and_no_other_name(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("a secret of the proxy\n")
+    (tmp_path / "team.toml").write_text('secret = "secret"\nhosts = ["Page.example"]\n[names]\nAda = "owner"\n')
+    team = Team.read(tmp_path / "team.toml")
+    told = {_NAME: "Ada", "host": "page.example", "x-cinnabar-proxy": "a secret of the proxy"}
+    assert team.person({"client": ("127.0.0.1", 1)}, Headers(told)).role is Role.OWNER
+    for name, value in (("x-cinnabar-proxy", "another secret!!!"), ("host", "evil.example"), ("x-cinnabar-proxy", "")):
+        with pytest.raises(HTTPException):
+            team.person({"client": ("127.0.0.1", 1)}, Headers({**told, name: value}))
+    for wrong in ('secret = "nowhere"', '[groups]\n"" = "owner"', 'secret = "team.toml2"'):
+        (tmp_path / "team.toml").write_text(wrong)
+        (tmp_path / "team.toml2").write_text("short")
+        with pytest.raises(UsageError, match="--team"):
+            Team.read(tmp_path / "team.toml")
 
 
 def test_readers_see_reviewers_correct_and_owners_do_the_rest(client: TestClient) -> None:

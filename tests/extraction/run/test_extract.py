@@ -11,6 +11,7 @@ import pytest
 from begun_runs import begun_extraction
 from reading_model import ReadingModel
 
+from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, expand
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -335,3 +336,18 @@ def test_wrong_use_is_an_error_before_any_file_is_made(folder: Path, tmp_path: P
     with pytest.raises(UsageError, match="auto, cpu, cuda"):
         model_source(device="tpu")
     assert loads.count == 0
+
+
+def test_a_schema_with_its_properties_in_another_order_goes_on_with_the_columns_of_the_first(tmp_path: Path) -> None:
+    text, number = {"type": "string"}, {"type": ["number", "null"], "multipleOf": 0.01}
+    around = {"title": "note", "type": "object", "required": ["name", "total"]}
+    out, model = tmp_path / "out", ModelSource("reading", ReadingModel)
+    for file, properties in (("A", {"name": text, "total": number}), ("B", {"total": number, "name": text})):
+        (tmp_path / f"{file}.txt").write_text(f"name={file}\ntotal=7.50\n")
+        source = load_schema({**around, "properties": properties})
+        assert extract([tmp_path / f"{file}.txt"], source, out, model).written == 1
+    found = query(out, "select * from note order by name")
+    assert found.columns[1:3] == ["name", "total"] and [row[1] for row in found.rows] == ["A", "B"]
+    digest = found.rows[1][found.columns.index("document")]
+    Corrector(out).correct(digest, "note", [Change(Action.VALUE, "/name", '"C"')], "ada")
+    assert query(out, "select name, total from note order by name").rows[1][0] == "C"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from reviewed_folder import written
 
+from cinnabar.extraction.corrections import Action, Change
 from cinnabar.extraction.people.reviewing.auditing import Auditing, Judged
 from cinnabar.extraction.people.reviewing.review import AskedChange, Review
 from cinnabar.extraction.run.report.audit import audit_figure, drawn_documents
@@ -34,7 +35,7 @@ def audited(marked: Path, tmp_path: Path) -> Iterator[tuple[Review, Auditing]]:
 
 def drawn(out: Path) -> list[str]:
     with connect(out, views=("runs", "outcomes")) as connection:
-        return [document for document, _ in drawn_documents(connection)]
+        return [document for document, _ in drawn_documents(connection, ())]
 
 
 def figure_of(out: Path) -> Any:
@@ -53,6 +54,17 @@ def verdicts(shown: dict[str, Any], **wrong: str | None) -> list[Judged]:
 def settle(review: Review) -> None:
     """Reads the folder again, as the review does each second."""
     review._listing.refresh()
+
+
+def test_what_was_taken_out_of_its_schema_is_neither_asked_for_nor_counted(audited: tuple[Review, Auditing]) -> None:
+    review, audit = audited
+    gone = next(iter(audit._drawn()))
+    before = figure_of(review.out)
+    review.apply(*gone, [Change(Action.OTHER_KIND, "")], "Eva")
+    settle(review)
+    after = figure_of(review.out)
+    assert gone not in audit._drawn() and len(audit._drawn()) == 5
+    assert (before.written, before.marked, after.written, after.marked) == (6, 6, 5, 5)
 
 
 def test_the_draw_is_the_same_each_time_and_each_run_draws_anew(tmp_path: Path) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import pytest
 from corrected_folder import outcome_of, run
+from reviewed_folder import written
 
+from cinnabar.extraction.corrections import Action, Change, Corrector
+from cinnabar.extraction.people.reviewing import review as review_module
 from cinnabar.extraction.people.reviewing.review import Review
+from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 
 
@@ -17,3 +23,21 @@ def test_a_document_without_a_record_is_no_work_that_is_counted(tmp_path: Path) 
     with Review(tmp_path / "out", "eva") as review:
         found = review.overview()
         assert (found["documents"], found["reviewable"], found["reviewed"]) == (2, 1, 0)
+
+
+def test_what_somebody_else_takes_back_is_to_be_reviewed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(review_module, "_REFRESH", 0.02)
+    out = written(tmp_path, 2)
+    document, name = query(out, "select document, schema_name from outcomes").rows[0]
+    with Review(out, "Ada") as review:
+
+        def is_soon(wanted: bool) -> bool:
+            until = time.monotonic() + 30
+            while time.monotonic() < until and review._listing.row(document, name)["reviewed"] is not wanted:
+                time.sleep(0.02)
+            return review._listing.row(document, name)["reviewed"] is wanted
+
+        Corrector(out).correct(document, name, [Change(Action.OTHER_KIND, "")], "Eva")
+        assert is_soon(True)
+        Corrector(out).undo(document, name, None, "Eva")
+        assert is_soon(False)
