@@ -118,8 +118,10 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
         return
     before = not parts[-1] and bool(parts[0])
     answers = [_says(text, part[-1]) for part in parts if part]
-    # A box alone between a yes and a no, or below several, has lost the other one, and may be either.
-    lost = (len(answers) == 2 and None not in answers) or (before and number > 0 and len(found[number - 1]) > 1)
+    # A box alone between a yes and a no, or below several for them, has lost the other one, and may be either.
+    above = found[number - 1] if number else []
+    pairs = len(above) > 1 and any(box.label == (0, 0) or _says(text, box.label) is not None for box in above)
+    lost = (len(answers) == 2 and None not in answers) or (before and pairs)
     for at, box in enumerate(boxes):
         ahead, behind = parts[at], parts[at + 1]
         if box.is_line:
@@ -158,7 +160,11 @@ def _answers(
     while at < len(boxes):
         box = boxes[at]
         following = boxes[at + 1] if at + 1 < len(boxes) else None
+        alone = not any(other.row == box.row for other in boxes[at + 1 : at + 2])
         if at and (box.row > boxes[at - 1].row + 1 or box.question):
+            group += 1
+        elif alone and at > 1 and box.row > boxes[at - 1].row == boxes[at - 2].row:
+            # One box below a line of several may be another thing's.
             group += 1
         if box.is_line:
             yield _line(text, rows, box)

@@ -18,6 +18,8 @@ Rule = tuple[float, float, float, float]
 SHORTEST, LONGEST = 70.0, 360.0
 # Points above a line in which people write, and below it in which its label begins; and beside its beginning.
 _ABOVE, _BELOW, _BESIDE = 22.0, 16.0, 24.0
+# A label that ends with a colon may end so far before its line, as lines begin in one column.
+_FAR = 150.0
 # A label below that begins so near to its line counts more than one before it.
 _CLOSE = 7.0
 # Shares of a line's columns with ink above it: an empty one has less than the first, a written one more.
@@ -29,15 +31,19 @@ _ENDS = 6.0
 _INK = 50
 
 
-def to_write_on(rules: Sequence[Rule], words: _Boxes, printed: _Boxes) -> list[tuple[Rule, Place]]:
+def to_write_on(
+    rules: Sequence[Rule], words: _Boxes, printed: _Boxes, asking: npt.NDArray[np.bool_] | None = None
+) -> list[tuple[Rule, Place]]:
     """Returns the lines with a label, without print on them and none of a table, and the places they are read at.
 
     words, printed: [W, 4], [P, 4] boxes of words in points, and of those that are surely no readings of a hand's.
+    asking: [W] the words that end with a colon, if that is known.
     """
+    asking = np.zeros(len(words), np.bool_) if asking is None else asking
     found: dict[Place, Rule] = {}
     for rule in rules[:_MAX_LINES]:
         fits = SHORTEST <= rule[2] - rule[0] <= LONGEST and not _on(rule, printed)[1].any()
-        if fits and not _in_table(rule, rules) and (place := _place(rule, words)) is not None:
+        if fits and not _in_table(rule, rules) and (place := _place(rule, words, asking)) is not None:
             # Of two strokes on one line one is a pen's.
             found.setdefault(place, rule)
     return [(rule, place) for place, rule in found.items()]
@@ -71,13 +77,15 @@ def _in_table(rule: Rule, rules: Sequence[Rule]) -> bool:
     )
 
 
-def _place(rule: Rule, words: _Boxes) -> Place | None:
+def _place(rule: Rule, words: _Boxes, asking: npt.NDArray[np.bool_]) -> Place | None:
     """Returns the place before the label below a line, or behind the one that stands before it; else None."""
     x0, _, x1, _ = rule
     left, top, right, bottom = words.T
     middle = (left + right) / 2
     y = _height(rule, middle)
-    before = (bottom > y - 6) & (top < y - 2) & (bottom < y + 8) & (right > x0 - _BESIDE) & (right < x0 + 8)
+    level = (bottom > y - 6) & (top < y - 2) & (bottom < y + 8) & (right < x0 + 8)
+    nearest = right >= right.max(initial=-np.inf, where=level)
+    before = level & ((right > x0 - _BESIDE) | (asking & nearest & (right > x0 - _FAR)))
     near = (top > y - 4) & (top < y + _BELOW) & (bottom > y + 4) & (right > x0 - 40) & (left < x1 + 40)
     under = np.flatnonzero(near & (middle > x0 - 5) & (middle < x1 + 5))
     if len(under) and len(under) == near.sum() and (not before.any() or (top[under] < y[under] + _CLOSE).any()):

@@ -59,13 +59,15 @@ class Entry:
 class PageEntries:
     """The entries of a page; `flatten` says that its annotations have to be drawn into it.
 
-    widgets: the boxes of all fields of the form, as those of entries.
+    widgets: the boxes of all fields of the form, as those of entries. buttons: those of check boxes and radio buttons
+    that are shown, and whether each is on.
     """
 
     fields: list[Entry] = field(default_factory=list)
     notes: list[Entry] = field(default_factory=list)
     files: list[Any] = field(default_factory=list)
     widgets: list[tuple[float, float, float, float]] = field(default_factory=list)
+    buttons: list[tuple[tuple[float, float, float, float], bool]] = field(default_factory=list)
     flatten: bool = False
     cut: bool = False
 
@@ -87,6 +89,8 @@ def page_entries(page: Any, form: Any, groups: set[str]) -> PageEntries:
             if kind == pdfium.FPDF_ANNOT_WIDGET:
                 entries.flatten = True
                 entries.widgets.append(_box(annotation))
+                if form is not None and (on := _is_on(annotation, form)) is not None:
+                    entries.buttons.append((_box(annotation), on))
                 if form is not None and (entry := _field(annotation, form, groups)) is not None:
                     entries.fields.append(entry)
             elif kind in _WRITTEN:
@@ -146,6 +150,17 @@ def _field(annotation: Any, form: Any, groups: set[str]) -> Entry | None:
         return None
     label = string_of(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation).strip()
     return Entry(label or name, value, _box(annotation), drawn, _is_unseen(annotation))
+
+
+def _is_on(annotation: Any, form: Any) -> bool | None:
+    """Returns whether a check box or a radio button is on; None if it is hidden, untold, or another field."""
+    kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
+    if kind not in _BUTTONS or _is_unseen(annotation):
+        return None
+    state = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
+    if not state and kind == pdfium.FPDF_FORMFIELD_CHECKBOX:
+        state = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"V") or _OFF
+    return state != _OFF if state else None
 
 
 def _chosen(annotation: Any, form: Any) -> str:

@@ -47,7 +47,8 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
     printed = words.box[[bool(word.strip("_")) for word in words.text]]
     typed = set(_underscores(words))
     rules = [(a, (b + d) / 2, c, (b + d) / 2) for a, b, c, d in sides[high <= 2.0].tolist()]
-    lines = to_write_on([*rules, *typed], words.box, printed)
+    asking = np.array([word.endswith(":") for word in words.text], np.bool_)
+    lines = to_write_on([*rules, *typed], words.box, printed, asking)
     if not (places or lines) or len(places) > 4 * MAX_FOUND:
         return []
     grey = grey_pixels(page, frame, _DRAWN)

@@ -16,7 +16,7 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.settings import ParserSettings
-from cinnabar.extraction.documents.marks.boxes import Mark
+from cinnabar.extraction.documents.marks.boxes import EMPTY, TICKED, Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, scanned_page_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words
@@ -298,6 +298,9 @@ def _marks(
     else:
         buttons = frame.displayed(np.array(entries.widgets, np.float64).reshape(-1, 4))
         marks = drawn_marks(page, frame, words, buttons)
+    own = frame.displayed(np.array([box for box, _ in entries.buttons], np.float64).reshape(-1, 4)).tolist()
+    for (x0, top, x1, bottom), (_, on) in zip(own, entries.buttons, strict=True):
+        marks.append(Mark((x0, top, x1, bottom), TICKED if on else EMPTY))
     spent.marking += time.process_time() - begun
     return marks
 

@@ -120,15 +120,16 @@ def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Tol
         return {}
     told: dict[str, _Told] = {}
     free = np.ones(len(marks), np.bool_)
+    booleans = [one for one in fields if one.is_boolean]
+    like = np.array([[_likeness(one.names, label) for label in labels] for one in booleans]).reshape(-1, len(marks))
     for one in fields:
         if not one.is_boolean and (own := _options(one, marks, labels)):
-            # The boxes of a choice are no other field's.
+            # The boxes of a choice are no other field's, and those of others may stand right below them.
             free[[*own.values()]] = False
-            if (choice := _chosen(one, marks, own)) is not None:
+            foreign = {*np.flatnonzero((like >= _LIKE).any(axis=0)).tolist()}.difference(own.values())
+            if (choice := _chosen(one, marks, own, foreign)) is not None:
                 told[one.pointer] = choice
-    booleans = [one for one in fields if one.is_boolean]
-    like = np.array([[_likeness(one.names, label) for label in labels] for one in booleans])
-    like = like.reshape(-1, len(marks)) * free
+    like = like * free
     for at, one in enumerate(booleans):
         best = int(like[at].argmax())
         mark = marks[best]
@@ -175,10 +176,13 @@ def _options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words])
     return own if len(own) >= max(2, len(asked.slot.options) / 2) else {}
 
 
-def _chosen(asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int]) -> _Told | None:
-    """Returns the option whose box alone is ticked in its lists; None if that of another thing is."""
+def _chosen(
+    asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int], others: Collection[int]
+) -> _Told | None:
+    """Returns the option whose box alone is ticked in its lists, but for those of others; None if no option's is."""
     groups = {marks[at].group for at in own.values()}
-    ticked = [at for at, one in enumerate(marks) if one.group in groups and one.state and not (one.line or one.pair)]
+    boxes = [at for at, one in enumerate(marks) if one.group in groups and not (one.line or one.pair)]
+    ticked = [at for at in boxes if marks[at].state and at not in others]
     chosen = [option for option, at in own.items() if at in ticked]
     if len(ticked) == 1 and chosen:
         return asked.slot.options[chosen[0]], marks[ticked[0]].spans

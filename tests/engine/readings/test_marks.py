@@ -55,9 +55,15 @@ def test_single_boxes_have_the_label_behind_them_or_before_the_end_of_the_line()
 
 
 def test_boxes_of_one_list_have_one_group() -> None:
-    text = "Payment:  ☐ cash  ☒ card\n☐ transfer\n\nDelivery:  ☐ express  ☒ standard"
+    text = "Payment:  ☐ cash  ☒ card\n☐ transfer  ☐ cheque\n\nDelivery:  ☐ express  ☒ standard"
     groups = [mark.group for mark in marks_in(text)]
-    assert groups[0] == groups[1] == groups[2] != groups[3] == groups[4]
+    assert groups[0] == groups[1] == groups[2] == groups[3] != groups[4] == groups[5]
+
+
+def test_a_box_alone_below_a_line_of_several_is_no_part_of_their_list() -> None:
+    found = marks_in("Payment:  ☐ cash  ☒ card\n☒ I accept the terms")
+    assert found[0].group == found[1].group != found[2].group
+    assert read("Cash ☐   Card ☒\nI accept the terms ☒")[-1] == ("i accept the terms", True)
 
 
 def test_lines_have_the_label_beside_them_and_the_sign_of_a_typed_name_that_below_it() -> None:

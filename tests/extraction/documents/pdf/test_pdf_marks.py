@@ -1,4 +1,4 @@
-"""The boxes that a page draws enter its text; buttons of a form, cells, bullets and invisible shapes do not."""
+"""The boxes that a page draws enter its text, and buttons of a form; cells, bullets and invisible shapes do not."""
 
 from __future__ import annotations
 
@@ -60,12 +60,25 @@ def test_cells_bullets_and_invisible_squares_are_no_boxes() -> None:
     assert not set("☐☒⍰") & set(text(draw))
 
 
-def test_buttons_of_a_form_are_fields_as_before() -> None:
+def test_buttons_of_a_form_are_fields_and_boxes_beside_their_labels() -> None:
     def draw(sheet: Canvas) -> None:
         sheet.drawString(70, 700, "Newsletter")
         sheet.acroForm.checkbox(name="news", x=50, y=697, size=12, checked=True)
 
-    assert text(draw).split() == ["Newsletter", "news:", "Yes"]
+        sheet.drawString(70, 660, "Call me")
+        sheet.acroForm.checkbox(name="call", x=50, y=657, size=12, checked=False)
+
+    assert text(draw).split() == ["☒", "Newsletter", "☐", "Call", "me", "news:", "Yes", "call:", "Off"]
+
+
+def test_lines_in_one_column_are_labelled_by_what_ends_with_a_colon_before_them() -> None:
+    def draw(sheet: Canvas) -> None:
+        for y, label in ((700, "Signature of applicant:"), (660, "Witness:"), (620, "Total")):
+            sheet.drawString(50, y, label)
+            sheet.line(190, y - 2, 400, y - 2)
+        sheet.bezier(210, 700, 230, 720, 250, 695, 300, 712)
+
+    assert text(draw).split() == ["Signature", "of", "applicant:", "✍", "Witness:", "____", "Total"]
 
 
 def test_a_line_to_sign_is_blank_or_written_on_and_a_ruled_table_is_neither() -> None:

@@ -55,6 +55,14 @@ FIELDS = {
 }
 
 
+@pytest.mark.parametrize(("card", "payment"), [("☒", "card"), ("☐", None)])
+@pytest.mark.parametrize("gap", ["   ", "\n"])
+def test_a_consent_below_a_choice_is_no_answer_to_it(card: str, payment: str | None, gap: str) -> None:
+    text = f"Payment:\n☐ cash{gap}{card} card{gap}☐ bank transfer\n☒ I accept the terms\n"
+    found = record(text, terms_accepted=FIELDS["terms_accepted"], payment=FIELDS["payment"])
+    assert found == {"terms_accepted": True, "payment": payment}
+
+
 def test_fields_take_the_states_of_their_boxes_and_a_conflict_is_null() -> None:
     assert record(FORM, **FIELDS) == {
         "smokes": False, "us_citizen": True, "vehicleInsured": None, "terms_accepted": True, "newsletter": False,
