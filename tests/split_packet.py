@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import packet_files
 from reading_model import ReadingModel
@@ -23,13 +24,14 @@ SOURCE = load_schema(
 )
 
 
-def run(path: Path, out: Path, split: bool = True) -> Summary:
+def run(path: Path, out: Path, split: bool = True, **options: Any) -> Summary:
     """Reads this file or folder into the output folder."""
-    return extract([path], SOURCE, out, ModelSource("reading", ReadingModel), RunOptions(split=split, workers=1))
+    options = {"split": split, "workers": 1, **options}
+    return extract([path], SOURCE, out, ModelSource("reading", ReadingModel), RunOptions(**options))
 
 
-def split_folder(root: Path) -> Path:
+def split_folder(root: Path, **options: Any) -> Path:
     """Writes a packet of three documents to `root`/packet.pdf, reads it, and returns the output folder."""
     (root / "packet.pdf").write_bytes(packet_files.three())
-    run(root / "packet.pdf", root / "out")
+    run(root / "packet.pdf", root / "out", **options)
     return root / "out"
