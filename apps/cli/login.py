@@ -13,7 +13,7 @@ import typer
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address
-from cinnabar.extraction.documents.mailboxes.credential import in_file, kept_login
+from cinnabar.extraction.documents.mailboxes.credential import check_writable, in_file, kept_login
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.documents.mailboxes.oauth import Login, log_in, provider_of
 from cinnabar.schemas.errors import UsageError
@@ -50,6 +50,8 @@ def log_in_to_mailbox(
         raise UsageError(f"expected a mailbox as imaps://USER@HOST/MAILBOX, got {address}")
     mailbox = parse_address(address)
     provider = provider_of(mailbox.host)
+    if file is not None:
+        check_writable(file)  # before somebody consents in vain
     ask = sys.stdin.readline if browser or not provider.device else None
     login = log_in(provider, Login(client_id, tenant, client_secret), lambda text: print_notice(harmless(text)), ask)
     place = kept_login(mailbox) if file is None else in_file(file)

@@ -100,10 +100,10 @@ def retry(
     with Bar() as bar:
         done = again(out, chosen, source, bar, located(others or []))
     if as_json:
-        print(json.dumps({"runs": [asdict(run) for run in done.runs], "gone": done.gone}))
+        print(json.dumps({"runs": [asdict(run) for run in done.runs], "gone": [*done.gone]}))
         return
-    for path in done.gone:
-        print(harmless(f"{path} is not there any more, nothing was done; {ELSEWHERE}"))
+    for missing in done.gone.values():
+        print(harmless(f"{missing}, nothing was done; {ELSEWHERE}"))
     for run in done.runs:
         print(f"{run.schema}: {run.inputs} tried again, {run.written} written, {run.quarantined} held back")
     if not done.runs:

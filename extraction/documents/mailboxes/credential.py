@@ -73,6 +73,17 @@ def in_file(path: Path) -> KeptSecret:
     return KeptSecret(str(path), lambda: _read(path), lambda text: _write(path, text))
 
 
+def check_writable(path: Path) -> None:
+    """Raises UsageError if a secret cannot be written to this file."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
+    if path.is_dir():
+        raise UsageError(f"{path}: cannot be written (it is a folder)")
+
+
 def kept_login(address: ImapAddress) -> KeptSecret:
     """Returns the place of an account's login: the keyring, or where there is none a file of the user."""
     name = quote(f"{address.user}@{address.host}:{address.port}", safe="@")

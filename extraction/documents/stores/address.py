@@ -63,4 +63,7 @@ def parse_store_address(text: str) -> StoreAddress:
         # What is no address of a store may hold a password in any place.
         shown = f"{scheme}://{rest}" if parts else f"another form of {scheme}://"
         raise UsageError(f"expected {form} without empty parts, . and .. in it, got {shown}")
+    port = re.search(r":(\d+)$", parts[1])
+    if port and not 0 < int(port[1]) < 1 << 16:
+        raise UsageError(f"expected {form} with a port from 1 to 65535, got {scheme}://{rest}")
     return StoreAddress(scheme, parts[1], key)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, check_size
+from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 if TYPE_CHECKING:
@@ -36,12 +37,23 @@ _ADVICE = {
     "gs": "set GOOGLE_APPLICATION_CREDENTIALS",
     "az": "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
 }
+# The variables with addresses and with texts of one line, by scheme; on wrong ones obstore panics.
+_ENDPOINTS = {
+    "s3": ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT", "AWS_METADATA_ENDPOINT"),
+    "gs": ("GOOGLE_BASE_URL",),
+    "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+}
+_LINES = {
+    "s3": "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_REGION AWS_DEFAULT_REGION",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME AZURE_STORAGE_ACCOUNT_KEY AZURE_STORAGE_SAS_TOKEN AZURE_STORAGE_TOKEN"
+    " AZURE_TENANT_ID AZURE_CLIENT_ID AZURE_CLIENT_SECRET",
+}
 _STATUS, _CODE = re.compile(r"status code: (\d{3})"), re.compile(r"<Code>(\w+)</Code>")
 # Codes of a 403 that say that the credentials are wrong or old; others say what they may not do.
 _WRONG = re.compile(r"Expired|Invalid|Signature|Authentication|Skewed|Malformed")
 _NO_STORE = re.compile(r"NoSuchBucket|ContainerNotFound|The specified bucket does not exist")
 _METADATA = re.compile(r"169\.254\.|metadata\.google|/token\b|credential", re.IGNORECASE)
-_INVALID = re.compile(r'Error parsing Path "(.*?)"')
+_INVALID = re.compile(r'Path "(.*)"(?:: Encountered illegal| contained empty)', re.DOTALL)
 
 
 class ObjectBackend:
@@ -55,6 +67,8 @@ class ObjectBackend:
         self.in_order = address.scheme == "gs" or (address.scheme == "s3" and not address.place.endswith("--x-s3"))
         try:
             self._store = open_object_store(address.root)
+        except UsageError as error:
+            raise UsageError(f"{address}: {error}") from None
         except Exception as error:  # of obstore and boto3, whose texts may quote a setting
             what = f"the settings in the environment are not usable ({type(error).__name__})"
             raise UsageError(f"{address}: {what}; {_ADVICE[address.scheme]}") from None
@@ -106,7 +120,8 @@ def _our_error(error: Exception, scheme: str) -> Exception:
         return error
     if "invalid path" in text:
         named = found[1] if (found := _INVALID.search(text)) else ""
-        return Refused(f"the key {named} has an empty part, . or ..; rename it, or read the folders beside it")
+        what = f"the key {named!r} has an empty part, . or .., or a control character"
+        return Refused(f"{what}; rename it, or read the folders beside it")
     if _METADATA.search(text.partition("<")[0]) and not code:
         return Refused(f"no credentials; {_ADVICE[scheme]}")
     if status == 401 or (status == 403 and _WRONG.search(code)):
@@ -121,13 +136,25 @@ def _our_error(error: Exception, scheme: str) -> Exception:
 def open_object_store(url: str) -> ObjectStore:
     """Returns the store at s3://, gs:// or az://, with the rest of the path as prefix; it is not asked yet.
 
-    Raises what obstore and boto3 raise, whose texts may quote a setting.
+    Raises UsageError, without its value, for a setting that cannot be used, and what obstore and boto3 raise, whose
+    texts may quote a setting.
     """
+    scheme = url.partition(":")[0]
+    for name in filter(os.environ.__contains__, _ENDPOINTS[scheme]):
+        if os.environ[name]:
+            endpoint(name)
+        else:  # no address, as other programs have it
+            del os.environ[name]
+    for name in _LINES.get(scheme, "").split():
+        if re.search(r"[\x00-\x1f\x7f]", os.environ.get(name, "")):
+            raise UsageError(f"{name}: expected one line without control characters, got another text")
     # Extra: stores.
     from obstore.store import from_url
 
     settings: dict[str, Any] = {"client_options": _CLIENT, "retry_config": _RETRY}
-    if url.startswith("s3:") and "AWS_PROFILE" in os.environ:
+    if scheme == "az":
+        settings["authority_host"] = endpoint(*LOGIN)
+    if scheme == "s3" and "AWS_PROFILE" in os.environ:
         # Extra: stores; boto3 is no part of it, only profiles need it, which may lead to a single sign-on.
         from obstore.auth.boto3 import Boto3CredentialProvider
 

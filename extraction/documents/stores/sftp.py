@@ -126,15 +126,15 @@ def _connected(address: StoreAddress) -> paramiko.SSHClient:
     except paramiko.BadHostKeyException:
         client.close()
         raise Refused("the server's key is not the known one: somebody may listen; ask its owner") from None
-    except (paramiko.AuthenticationException, paramiko.PasswordRequiredException):
-        client.close()
-        how = f"an agent, a key in ~/.ssh or {KEY_FILE}, or a password in {PASSWORD}"
-        raise Refused(f"the server did not let the user in; expected {how}") from None
     except (socket.gaierror, FileNotFoundError, PermissionError) as error:
         where = f"{name}:{port} ({error.strerror})"
         raise Refused(f"no connection to {where}; are host, {KEY_FILE}, {KNOWN_HOSTS} right?") from None
     except (OSError, EOFError, paramiko.SSHException) as error:
         client.close()
+        # Without any key or password paramiko raises no exception of its own.
+        if isinstance(error, paramiko.AuthenticationException) or "No authentication methods" in str(error):
+            how = f"an agent, a key in ~/.ssh or {KEY_FILE}, or a password in {PASSWORD}"
+            raise Refused(f"the server did not let the user in; expected {how}") from None
         if "known_hosts" not in str(error):
             raise _fault(error) from None
         line = f"ssh-keyscan -p {port} {name} >> ~/.ssh/known_hosts"

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, patiently
+from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint
 
 _T = TypeVar("_T")
 #: The environment variable with another root of Graph, for example that of a national cloud.
@@ -30,7 +31,7 @@ class SharePointBackend:
     in_order = False
 
     def __init__(self, address: StoreAddress) -> None:
-        self._graph = os.environ.get(GRAPH, "https://graph.microsoft.com/v1.0").rstrip("/")
+        self._graph = endpoint(GRAPH, "https://graph.microsoft.com/v1.0")
         self._drive = _opened(self._graph)
         drive = patiently(lambda: self._drive_id(address), str(address))
         self._drive.drive_id, self._drive.drive_url = drive, f"{self._graph}/drives/{drive}"
@@ -109,14 +110,13 @@ def _opened(root: str) -> Any:
     found = {name: os.environ.get(f"MSGRAPHFS_{name}") or os.environ.get(f"AZURE_{name}") for name in _NAMES}
     if missing := [f"MSGRAPHFS_{name}" for name, text in found.items() if not text]:
         raise Refused(f"no credentials; set {', '.join(missing)}")
-    authority = os.environ.get("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.com").rstrip("/")
     return MSGDriveFS(
         drive_id="none yet",
         skip_instance_cache=True,
         oauth2_client_params={
             "client_id": found["CLIENT_ID"],
             "client_secret": found["CLIENT_SECRET"],
-            "token_endpoint": f"{authority}/{found['TENANT_ID']}/oauth2/v2.0/token",
+            "token_endpoint": f"{endpoint(*LOGIN)}/{found['TENANT_ID']}/oauth2/v2.0/token",
             "scope": f"{urlsplit(root)._replace(path='').geturl()}/.default",
             "grant_type": "client_credentials",
             "timeout": 60.0,

@@ -37,6 +37,8 @@ _BACKENDS: dict[str, Callable[[StoreAddress], Backend]] = {
     "sftp": SftpBackend,
     **dict.fromkeys(("sharepoint", "onedrive"), SharePointBackend),
 }
+# What the parser says of an archive, too.
+_DAMAGED = ("broken", "truncated")
 #: Gives the files in an archive and the mails in an mbox; any other file is its own only item.
 Opened = Callable[[Path], Sequence[Path | Message]]
 
@@ -117,10 +119,11 @@ class Store:
         items = []
         with self._unpacking:
             for inner, item in self._open(one, data).items():
-                if isinstance(item, ArchiveMember):
+                # A damaged archive is one document, of which the hash is known.
+                if isinstance(item, ArchiveMember) and (inner or (item.problem and item.problem.code not in _DAMAGED)):
                     items.append(self._item(one, inner, item.digest, item.problem))
                 else:
-                    digest = hashlib.sha256(data if isinstance(item, Path) else item.read()).hexdigest()
+                    digest = hashlib.sha256(data if isinstance(item, Path) or not inner else item.read()).hexdigest()
                     items.append(self._item(one, inner, digest))
         # What a password opens next time, or what was a fault of ours, is looked at again.
         if not any(item.problem for item in items):

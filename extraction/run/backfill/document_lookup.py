@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -147,6 +147,12 @@ class DocumentLookup:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
         return next(self._in_store(path) if is_store_address(path) else self._files(path), None)
 
+    def missing(self, path: str) -> str:
+        """Returns what to say of a path at which nothing was found."""
+        if path.startswith("sftp://") and self._store_of(path) is None:
+            return f"{path} was not looked for: an SFTP server is asked only if --from names it"
+        return f"{path} is not there any more"
+
     def inside(self, file: Content) -> list[tuple[str, ArchiveMember | StoreItem]]:
         """Returns the files in an archive with the ends of their paths, none if the file is no archive."""
         if isinstance(file, StoreItem):
@@ -159,19 +165,21 @@ class DocumentLookup:
 
     def _in_store(self, path: str) -> Iterator[StoreItem]:
         """Yields what lies at this address in a store that may be asked."""
-        if not is_store_address(path):
-            return
-        try:
-            address = parse_store_address(path)
-        except UsageError:  # a strange path in a folder from elsewhere
-            return
-        if address.scheme == "sftp" and address.root not in self._servers:
+        if (address := self._store_of(path)) is None:
             return
         if address.root not in self._stores:
             unpacker = self._connections.enter_context(Unpacker())
             store = store_at(StoreAddress(address.scheme, address.place), self._out, unpacker)
             self._stores[address.root] = self._connections.enter_context(store)
         yield from self._stores[address.root].at(address.key)
+
+    def _store_of(self, path: str) -> StoreAddress | None:
+        """Returns the address of a document in a store that may be asked."""
+        if is_store_address(path):
+            with suppress(UsageError):  # a strange path in a folder from elsewhere
+                address = parse_store_address(path)
+                return address if address.scheme != "sftp" or address.root in self._servers else None
+        return None
 
     def _mailbox_of(self, path: str) -> ImapAddress | None:
         """Returns the mailbox of a mail behind IMAP, if its server may get the password."""

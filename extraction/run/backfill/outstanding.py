@@ -55,5 +55,6 @@ class Outstanding:
 def _lost(name: str, record: LatestRecord, document_lookup: DocumentLookup) -> Outcome:
     changed = any(document_lookup.file_at(path) for path in record.paths)
     code = CHANGED if changed else GONE
-    reason = "holds other bytes than those of the record" if changed else "is not there any more"
-    return Outcome(name, "skipped", code, f"{record.paths[0]} {reason}; {_KEPT}", digest=record.document)
+    path = record.paths[0]
+    reason = f"{path} holds other bytes than those of the record" if changed else document_lookup.missing(path)
+    return Outcome(name, "skipped", code, f"{reason}; {_KEPT}", digest=record.document)

@@ -27,10 +27,10 @@ _ANEW = {"limit": None, "retry_quarantined": True}
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """A run for each schema and set of options; `gone` are the paths of missing documents."""
+    """A run for each schema and set of options; `gone` has the paths of missing documents, and why."""
 
     runs: list[Summary]
-    gone: list[str]
+    gone: dict[str, str]
 
 
 def retry(
@@ -47,12 +47,12 @@ def retry(
     errors of `extract`.
     """
     groups: dict[tuple[str, str, str], list[Input]] = defaultdict(list)
-    gone, runs = [], []
+    gone, runs = dict[str, str](), []
     with DocumentLookup(out, others, password) as document_lookup:
         for one in chosen:
             content = _input(one, document_lookup)
             if content is None:
-                gone.append(one.path)
+                gone[one.path] = document_lookup.missing(one.path)
                 continue
             known = {name: one.arguments[name] for name in RunOptions.model_fields if name in one.arguments}
             arguments = json.dumps(known | _ANEW, sort_keys=True)

@@ -104,7 +104,9 @@ def _send_all(address: str, queue: Sequence[Waiting], deadline: float, late: dic
                 entry.taken()
                 break
             except (NotTaken, UsageError, OSError) as error:
-                late[address], after = str(error), getattr(error, "after", 0.0)
+                late[address] = str(error)
+                # A wrong setting stays as it is.
+                after = None if isinstance(error, UsageError) else getattr(error, "after", 0.0)
             if after is None:
                 refused = True
                 break

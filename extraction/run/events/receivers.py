@@ -95,8 +95,9 @@ def _signing_keys() -> list[bytes]:
         keys = [base64.b64decode(one.removeprefix("whsec_"), validate=True) for one in secrets]
     except binascii.Error:
         keys = [b""]
+    # The standard has 24 to 64 bytes; other lengths are taken for secrets that exist.
     if any(len(key) < 16 for key in keys):
-        raise UsageError(f"{SECRETS}: expected whsec_ and at least 16 bytes in base64, got another text")
+        raise UsageError(f"{SECRETS}: expected whsec_ and 24 to 64 bytes in base64 (at least 16), got another text")
     return keys
 
 

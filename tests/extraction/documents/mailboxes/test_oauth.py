@@ -372,6 +372,16 @@ def test_a_login_without_what_it_needs_says_what(
     assert expected in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("place", "why"), [("taken/login", ""), (".", "it is a folder")])
+def test_nobody_is_asked_for_a_login_that_cannot_be_kept(
+    authority: Authority, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, why: str
+) -> None:
+    (tmp_path / "taken").touch()
+    assert log_in(server, "--file", str(tmp_path / place)) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path / place}: cannot be written ({why}" in said and authority.url not in said
+
+
 class _Ring:
     """The package keyring, with one keyring."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import traceback
 import zipfile
@@ -268,6 +269,8 @@ def store_retries() -> dict[str, object]:
         ("sftp://host/x", "expected sftp://USER@HOST"),
         ("sftp://u:secret@host/x", "may not hold a password"),
         ("sftp://u:secret/1@host/x", "another form"),
+        ("sftp://u@host:99999/x", "a port from 1 to 65535"),
+        ("sftp://u@[::1]:0/x", "a port from 1 to 65535"),
     ],
 )
 def test_what_cannot_work_is_refused_before_the_run(bucket: Bucket, tmp_path: Path, address: str, said: str) -> None:  # noqa: ARG001
@@ -276,6 +279,56 @@ def test_what_cannot_work_is_refused_before_the_run(bucket: Bucket, tmp_path: Pa
     assert "secret" not in str(refused.value)
     assert "sig=" not in str(refused.value)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "value"),
+    [
+        ("s3://bucket", "AWS_ENDPOINT_URL", "minio:9000"),
+        ("s3://bucket", "AWS_ENDPOINT_URL_S3", "http://minio:99999"),
+        ("s3://bucket", "AWS_SESSION_TOKEN", "hidden\n"),
+        ("s3://bucket", "AWS_ACCESS_KEY_ID", "hid\x07den"),
+        ("az://box", "AZURE_STORAGE_ENDPOINT", "minio:9000"),
+        ("az://box", "AZURE_AUTHORITY_HOST", "http://"),
+        ("az://box", "AZURE_STORAGE_ACCOUNT_NAME", "hidden\n"),
+        ("gs://box", "GOOGLE_BASE_URL", "http://mi nio"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], address: str, name: str, value: str
+) -> None:
+    for known, usual in {**store_servers.KEYS, "AZURE_STORAGE_ACCOUNT_NAME": "a", name: value}.items():
+        monkeypatch.setenv(known, usual)
+    assert run(["text", f"{address}/a.txt"]) == 2
+    said = capfd.readouterr().err
+    assert f"{address}/a.txt: {name}: expected" in said or f"{address}: {name}: expected" in said
+    assert value.strip() not in said and "Traceback" not in said and "panicked" not in said
+
+
+def test_an_empty_endpoint_counts_as_not_set(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "")
+    bucket.put_at("a.txt", note("A"))
+    assert paths("s3://bucket") == ["a.txt"]
+
+
+@pytest.mark.parametrize("key", ["in/dbl//a.txt", "in/tab\t.txt", "in/bell\a.txt", 'in/"q"/../b.txt'])
+def test_a_key_that_obstore_cannot_hold_is_named_whole(bucket: Bucket, key: str) -> None:
+    bucket.put_at(key, note("A"))
+    with pytest.raises(UsageError) as refused:
+        found("s3://bucket/in")
+    assert f"the key {key!r} has an empty part, . or .., or a control character" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "data"), [("broken", b"PK\x03\x04garbage"), ("truncated", gzip.compress(MBOX.encode(), mtime=0)[:60])]
+)
+def test_a_damaged_archive_is_read_once(bucket: Bucket, tmp_path: Path, code: str, data: bytes) -> None:
+    bucket.put(**{"bad.zip": data})
+    assert extracted(tmp_path / "out", "s3://bucket").reasons == {code: 1}
+    assert extracted(tmp_path / "out", "s3://bucket").skips == {"done": 1}
+    assert bucket.count["get"] == 1
+    bucket.put_at("bad.zip", packed(x=note("X")))
+    assert extracted(tmp_path / "out", "s3://bucket").written == 1
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,17 @@ from pathlib import Path
 
 import pytest
 import store_servers
+from begun_runs import backfill, begun_extraction
+from reading_model import ReadingModel
 from store_servers import SECRET, Sftp
 
 from cinnabar.extraction.documents.inputs import Input, examine, gather, located
 from cinnabar.extraction.documents.stores import backend
+from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.run.backfill.retrying import retry
+from cinnabar.extraction.run.quarantine import held
+from cinnabar.extraction.store.reading import query
+from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import RunError, UsageError
 
 OLD = 1_700_000_000
@@ -101,6 +108,29 @@ def test_a_wrong_password_is_told_and_not_shown(server: Sftp, monkeypatch: pytes
     with pytest.raises(UsageError, match="CINNABAR_SFTP_PASSWORD") as refused:
         found(server.address("in"))
     assert "wr0ng" not in str(refused.value)
+
+
+def test_no_key_and_no_password_is_no_outage(server: Sftp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "_WAITS", (0.01,))
+    monkeypatch.delenv("CINNABAR_SFTP_PASSWORD")
+    with pytest.raises(UsageError, match="did not let the user in; expected an agent, a key"):
+        found(server.address())
+
+
+def test_a_document_is_not_called_gone_if_its_server_was_not_asked(server: Sftp, tmp_path: Path) -> None:
+    put(server, "kept/a.txt", "name=A")
+    put(server, "kept/b.txt", "nothing")
+    schema = {"title": "note", "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    out, model, address = tmp_path / "out", ModelSource("reading", ReadingModel), located([server.address("kept")])
+    with begun_extraction(address, load_schema(schema), out, model) as begun:
+        assert begun.work_through().written == 1
+    unasked = "was not looked for: an SFTP server is asked only if --from names it"
+    assert retry(out, held(out), model).gone == {(b := server.address("kept/b.txt")): f"{b} {unasked}"}
+    assert retry(out, held(out), model, others=address).gone == {}
+    schema["properties"] = {"name": {"type": "string"}, "place": {"type": ["string", "null"]}}
+    backfill(load_schema(schema), out, model)
+    (detail,) = query(out, "SELECT detail FROM outcomes WHERE code = 'gone'").rows[0]
+    assert detail.startswith(f"{server.address('kept/a.txt')} {unasked}; the record of the version before stays")
 
 
 def test_a_server_that_does_not_answer_ends_the_run(server: Sftp, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001

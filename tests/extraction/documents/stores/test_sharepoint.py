@@ -11,6 +11,7 @@ import store_servers
 from store_servers import SECRET, Graph
 
 from cinnabar.extraction.documents.inputs import Input, examine, gather, located
+from cinnabar.extraction.documents.stores.endpoints import LOGIN, endpoint
 from cinnabar.schemas.errors import UsageError
 
 
@@ -59,6 +60,24 @@ def test_a_drive_is_listed_over_pages_and_read_once(graph: Graph, tmp_path: Path
 def test_what_is_not_there_is_told(graph: Graph, address: str, said: str) -> None:  # noqa: ARG001
     with pytest.raises(UsageError, match=said):
         found(address)
+
+
+@pytest.mark.parametrize("name", ["CINNABAR_GRAPH_URL", "AZURE_AUTHORITY_HOST"])
+def test_a_wrong_endpoint_is_told_at_once(graph: Graph, monkeypatch: pytest.MonkeyPatch, name: str) -> None:  # noqa: ARG001
+    monkeypatch.setenv(name, "https://hid den")
+    with pytest.raises(UsageError, match=f"{name}: expected an address as https://HOST") as refused:
+        found("sharepoint://Team/Documents")
+    assert "hid" not in str(refused.value)
+
+
+def test_a_login_without_a_scheme_is_encrypted_and_another_endpoint_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_AUTHORITY_HOST", "login.example.org/")
+    assert endpoint(*LOGIN) == "https://login.example.org"
+    monkeypatch.setenv("AZURE_AUTHORITY_HOST", "")
+    assert endpoint(*LOGIN) == "https://login.microsoftonline.com"
+    monkeypatch.setenv("CINNABAR_GRAPH_URL", "graph.example.org")
+    with pytest.raises(UsageError, match="CINNABAR_GRAPH_URL: expected"):
+        endpoint("CINNABAR_GRAPH_URL")
 
 
 def test_missing_and_wrong_credentials_are_told(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001

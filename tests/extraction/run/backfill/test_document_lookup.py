@@ -93,7 +93,7 @@ def test_missing_documents_are_searched_in_the_folders_that_the_user_names(
         "docs/1.txt is not there any more; the record of the version before stays;"
         " if it has moved, or lies behind IMAP, name its place with --from"
     )
-    assert retry(out, held(out), model()).gone == ["docs/3.txt"]
+    assert retry(out, held(out), model()).gone == {"docs/3.txt": "docs/3.txt is not there any more"}
     (office / "docs" / "2.txt").rename(office / "docs" / "renamed.txt")
     (found,) = retry(out, held(out), model(), others=[office]).runs
     assert (found.inputs, found.quarantined) == (1, 1)

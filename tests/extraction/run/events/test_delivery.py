@@ -178,6 +178,28 @@ def test_a_wrong_address_is_refused_without_its_secrets(
     assert message in str(error.value) and "hidden" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("address", "wrong"),
+    [("env:NO_SUCH_HOOK", "which is not set"), ("mailto:anna@example.org", "CINNABAR_SMTP: expected")],
+)
+def test_a_wrong_setting_is_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, wrong: str
+) -> None:
+    monkeypatch.setenv("CINNABAR_SMTP", "nonsense")
+    put(tmp_path, [event("finished"), event("drift")], [address])
+    begun = time.monotonic()
+    (told,) = deliver(tmp_path, None, 30)
+    assert wrong in told and len(waiting(tmp_path)) == 2 and time.monotonic() - begun < 10
+
+
+def test_a_shorter_secret_than_the_standards_is_taken_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CINNABAR_WEBHOOK_SECRET", f"whsec_{base64.b64encode(b'k' * 16).decode()}")
+    check_addresses(["https://hooks.example.org/"])
+    monkeypatch.setenv("CINNABAR_WEBHOOK_SECRET", f"whsec_{base64.b64encode(b'k' * 15).decode()}")
+    with pytest.raises(UsageError, match=r"24 to 64 bytes in base64 \(at least 16\)"):
+        check_addresses(["https://hooks.example.org/"])
+
+
 def test_a_secret_that_is_none_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CINNABAR_WEBHOOK_SECRET", "whsec_hidden")
     with pytest.raises(UsageError) as error:
