@@ -75,7 +75,7 @@ def _held_by_postgresql(address: str) -> Held:
         cursor.execute("SELECT tablename::text FROM pg_tables WHERE schemaname = $1", (schema,))
         names = [row[0] for row in cursor.fetchall()]
         for name in names:
-            if not name.startswith("cinnabar_"):
+            if name != "cinnabar_sink":
                 held[name] = _rows_of(cursor, schema, name)
     return held
 
