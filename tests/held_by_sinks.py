@@ -101,7 +101,7 @@ def _rows_of(cursor: Any, schema: str, name: str) -> Counter[str]:
 def _held_by_delta(root: str) -> Held:
     from deltalake import DeltaTable
 
-    options = {"aws_conditional_put": "etag"}
+    options = {"aws_conditional_put": "etag", "allow_http": "true"}
     store = open_store(root if "://" in root else Path(root).absolute().as_uri())
     held = {}
     for name in obstore.list_with_delimiter(store)["common_prefixes"]:

@@ -57,8 +57,8 @@ class PostgresqlSink:
         asked = dict(parse_qsl(match[2] or "", keep_blank_values=True)) if match else {}
         if match is None or any("password" in name for name in asked):
             raise UsageError(
-                "--sink postgresql://…: expected postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME, without a"
-                " password; set PGPASSWORD, or put it into ~/.pgpass"
+                "postgresql://…: expected postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME, without a"
+                " password; set PGPASSWORD, or put it into ~/.pgpass; write blanks, @ and # as %20, %40 and %23"
             )
         self._schema = asked.pop("schema", None)
         self._uri = f"{match[1]}?{urlencode(asked, quote_via=quote)}"

@@ -18,7 +18,7 @@ from cinnabar.extraction.store.sinks import delta, postgresql
 from cinnabar.extraction.store.sinks import tables as tables_module
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.errors import RunError, UsageError
 
 ODD = {
     "title": "odd",
@@ -257,6 +257,15 @@ def test_a_delta_table_that_is_not_ours_is_left_alone(out: Path, tables: str) ->
     with pytest.raises(UsageError, match="there is a table bill already"):
         bring(out, tables)
     assert DeltaTable(place).version() == 0
+
+
+def test_an_error_of_delta_has_no_colours(out: Path, tables: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_sink: Any, _out: Path) -> None:
+        raise OSError("refused\n \x1b[31m↳\x1b[0m not allowed")
+
+    monkeypatch.setattr(delta.DeltaSink, "_synced", refused)
+    with pytest.raises(RunError, match=r"tables: refused ↳ not allowed$"):
+        bring(out, tables)
 
 
 def test_no_password_is_taken_or_told(out: Path) -> None:
