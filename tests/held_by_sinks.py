@@ -75,7 +75,7 @@ def _held_by_postgresql(address: str) -> Held:
         cursor.execute("SELECT tablename::text FROM pg_tables WHERE schemaname = $1", (schema,))
         names = [row[0] for row in cursor.fetchall()]
         for name in names:
-            if not name.startswith("cinnabar_"):
+            if name != "cinnabar_sink":
                 held[name] = _rows_of(cursor, schema, name)
     return held
 
@@ -101,7 +101,7 @@ def _rows_of(cursor: Any, schema: str, name: str) -> Counter[str]:
 def _held_by_delta(root: str) -> Held:
     from deltalake import DeltaTable
 
-    options = {"aws_conditional_put": "etag"}
+    options = {"aws_conditional_put": "etag", "allow_http": "true"}
     store = open_store(root if "://" in root else Path(root).absolute().as_uri())
     held = {}
     for name in obstore.list_with_delimiter(store)["common_prefixes"]:

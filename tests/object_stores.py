@@ -21,7 +21,6 @@ def s3_server(bucket: str = "bucket") -> Iterator[str]:
     host, port = moto.get_host_and_port()
     named = {
         "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ALLOW_HTTP": "true",
         "AWS_ACCESS_KEY_ID": "a-key",
         "AWS_SECRET_ACCESS_KEY": "a-secret",
         "AWS_REGION": "us-east-1",

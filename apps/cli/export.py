@@ -15,6 +15,7 @@ from cinnabar.apps.cli.results import Out
 from cinnabar.extraction.store.exporting import export as write
 from cinnabar.extraction.store.exporting import format_of
 from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.sinks.addresses import is_sink, sink_of
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.wording import counted, harmless
@@ -73,7 +74,8 @@ def export(
         sink = sink_of(to, out)
         if view is not None or sql is not None or form is not None or formulas or record_json:
             raise UsageError(f"--to {sink.address}: expected no view and no format; all results go there")
-        sink.check()
+        with connect(out, views=()):  # without results nothing is made there
+            sink.check()
         sent = sink.bring(out)
         print(json.dumps(asdict(sent)) if as_json else harmless(str(sent)))
         return

@@ -15,6 +15,7 @@ from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import check_cluster
 from cinnabar.extraction.run.events.receivers import check_addresses
 from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.sinks.addresses import check_apart
 from cinnabar.flows.limits import broken_limits
 from cinnabar.schemas.wording import harmless
 
@@ -34,6 +35,7 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
     if plan.ray is not None:
         check_cluster(plan.ray, assignment, gpu_limit=plan.gpu_limit)
     locations = located(paths)
+    check_apart(assignment.sinks, locations)
     if reachable:
         with ExitStack() as connections:
             gather(locations, plan.out, connections)

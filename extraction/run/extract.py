@@ -29,6 +29,7 @@ from cinnabar.extraction.run.splitting import settle_split, split_packets
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.folders import remember
 from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.sinks.addresses import check_apart
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import PASSWORD_COUNT, UNAVAILABLE
 from cinnabar.extraction.store.tables import printable
@@ -78,6 +79,7 @@ class Extraction(BatchedRun):
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._settled = False
         listing = time.perf_counter()
+        check_apart(assignment.sinks, paths)
         with ExitStack() as stack:
             items = gather(paths, out, stack, parsers.passwords)
             store = stack.enter_context(open_folder(out))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 
 def identifier(name: str) -> str:
@@ -18,6 +18,18 @@ def meant(asked: str, names: Collection[str]) -> str | None:
         return asked
     alike = {name for name in names if name.casefold() == asked.casefold()}
     return alike.pop() if len(alike) == 1 else None
+
+
+def columns_of(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """Returns the columns of these names: DuckDB ignores case, so one that is taken, or empty, gets underscores."""
+    used, columns = {name.casefold() for name in taken}, {}
+    for name in names:
+        column = name or "_"
+        while column.casefold() in used:
+            column += "_"
+        used.add(column.casefold())
+        columns[name] = column
+    return columns
 
 
 def quoted(name: str) -> str:

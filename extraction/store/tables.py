@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
+from cinnabar.extraction.store.names import columns_of
 from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListLengthNote, Outcome, Record
 from cinnabar.schemas.automata.canonical import json_text
 from cinnabar.schemas.columns.arrow import arrow_value
@@ -216,14 +217,7 @@ class RecordColumns:
     @classmethod
     def of(cls, record: pa.Schema) -> RecordColumns:
         """Returns the columns for records of this Arrow schema: the path, the record's own, then the rest."""
-        taken = {name.casefold() for name in SYSTEM_COLUMNS.names}
-        names: dict[str, str] = {}
-        for name in record.names:
-            column = name or "_"
-            while column.casefold() in taken:
-                column += "_"
-            taken.add(column.casefold())
-            names[name] = column
+        names = columns_of(record.names, SYSTEM_COLUMNS.names)
         own = [record.field(name).with_name(names[name]) for name in record.names]
         system = list(SYSTEM_COLUMNS)
         return cls(names, pa.schema([system[0], *own, *system[1:]]))

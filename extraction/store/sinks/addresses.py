@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePath
+from urllib.parse import unquote
 
+from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 
 # The schemes of object stores; `file` is a folder, of a network disk for example.
-_STORES = ("s3://", "gs://", "az://", "file://")
+_STORES = ("s3://", "gs://", "az://", "file:")
 # The extra, the module and the class of each beginning of an address.
 _SINKS = {
     **dict.fromkeys(_STORES, ("stores", "publishing", "PublishedCopy")),
@@ -36,12 +40,31 @@ def sink_of(address: str, out: Path | None = None) -> Sink:
     """
     beginning = next((one for one in _SINKS if address.startswith(one)), None)
     if beginning is None:
-        raise UsageError(f"--sink: expected an address that begins with one of {', '.join(_SINKS)}")
+        raise UsageError(f"expected an address of a sink that begins with one of {', '.join(_SINKS)}")
     extra, module, name = _SINKS[beginning]
     check_extra(extra, beginning)
-    local = address.removeprefix("delta:").removeprefix("delta+").removeprefix("file://")
-    if out is not None and "://" not in local and Path(local).resolve().is_relative_to(out.resolve()):
-        raise UsageError(f"--sink {address}: lies in the output folder {out}; name another place")
+    if out is not None and _place(address).is_relative_to(out.resolve()):
+        raise UsageError(f"{address}: lies in the output folder {out}; name another place")
     # Extra: sinks, stores.
     sink: Sink = getattr(import_module(f"cinnabar.extraction.store.sinks.{module}"), name)(address)
     return sink
+
+
+def check_apart(sinks: Iterable[Sink], locations: Iterable[object]) -> None:
+    """Raises UsageError if a sink lies in one of these locations of a run, which would read it the next time."""
+    read = [
+        Path(os.path.realpath(one)) if isinstance(one, Path) else PurePath(str(one))
+        for one in locations
+        if isinstance(one, Path | StoreAddress)
+    ]
+    for sink in sinks:
+        if any(_place(sink.address).is_relative_to(one) for one in read):
+            raise UsageError(f"{sink.address}: lies where documents are read, so it would be read; name another place")
+
+
+def _place(address: str) -> PurePath:
+    """Returns where a sink lies: a path of this machine, or `s3:/BUCKET/PREFIX` and the like."""
+    place = address.removeprefix("delta:").removeprefix("delta+")
+    if "://" in place:
+        place = unquote(place).removeprefix("file://")
+    return PurePath(place) if "://" in place else Path(os.path.realpath(place))

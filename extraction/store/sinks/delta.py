@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_d
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from obstore.exceptions import BaseError
 
-from cinnabar.extraction.store.sinks.object_store import check_store, open_store
+from cinnabar.extraction.store.sinks.object_store import InStore
 from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
 from cinnabar.extraction.store.sinks.tables import DIGEST, GONE, View, Views, views_of
 from cinnabar.schemas.errors import RunError, UsageError
@@ -20,11 +21,14 @@ from cinnabar.schemas.errors import RunError, UsageError
 _APP = "cinnabar"
 # How often the work is begun again after somebody else has changed a table meanwhile.
 _TRIES = 10
-# Commits to S3 are objects that are created if they are absent.
-_OPTIONS = {"aws_conditional_put": "etag"}
+# Commits to S3 are objects that are created if they are absent. An endpoint without encryption is a choice that its
+# setting in the environment already made.
+_OPTIONS = {"aws_conditional_put": "etag", "allow_http": "true"}
+# Names that the package decodes on one of its ways and not on the others, and colours in its errors.
+_DECODED, _COLOUR = re.compile(r"%[0-9A-Fa-f]{2}|\\"), re.compile(r"\x1b\[[\d;]*m")
 
 
-class DeltaSink:
+class DeltaSink(InStore):
     """Delta tables in a folder, `delta:FOLDER`, or in a store, `delta+s3://BUCKET/PREFIX`.
 
     A table is its old state or its new one, and all tables follow one after the other. Raises UsageError if the
@@ -34,14 +38,10 @@ class DeltaSink:
     def __init__(self, address: str) -> None:
         self.address = address
         place = address.removeprefix("delta:").removeprefix("delta+")
-        if not place:
-            raise UsageError(f"{address}: expected delta:FOLDER")
         self._root = place.rstrip("/") if "://" in place else str(Path(place).absolute())
-        self._store = open_store(place if "://" in place else Path(place).absolute().as_uri())
-
-    def check(self) -> None:
-        """Raises UsageError if the place cannot be written to, or if a store has no create-if-absent."""
-        check_store(self._store, self.address)
+        if not place or _DECODED.search(self._root):
+            raise UsageError(f"{address}: expected delta:FOLDER, without a percent escape (%20) or backslash in it")
+        super().__init__(address, place if "://" in place else Path(place).absolute().as_uri())
 
     def bring(self, out: Path) -> Delivered:
         """Has the tables hold the rows of the folder's views; see `Sink`."""
@@ -52,7 +52,7 @@ class DeltaSink:
                     sent += rows
                 return Delivered(self.address, sent, "row")
             except (DeltaError, BaseError, OSError) as error:
-                last = " ".join(str(error).split())[:500]
+                last = " ".join(_COLOUR.sub("", str(error)).split())[:500]
                 # A commit of somebody else, or a table that somebody else has just made.
                 if not isinstance(error, CommitFailedError) and "already exists" not in last:
                     raise RunError(f"{self.address}: {last}") from error
@@ -88,7 +88,9 @@ class DeltaSink:
         if table is not None and table.transaction_version(_APP) == views.position.batch:
             return 0
         properties = _properties(views.position)
-        alike = table is not None and table.schema() == Schema.from_arrow(views.schema(view))
+        # A merge reads the names of columns as SQL, where a backtick has no escape: such a table is written whole.
+        mergeable = not any("`" in name for name in view.types)
+        alike = table and mergeable and table.schema() == Schema.from_arrow(views.schema(view))
         held = table.to_pyarrow_dataset().to_table(columns=[*view.keys, DIGEST]) if table and alike else None
         keys, rows = views.changed(view, held)
         if table is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from datetime import datetime
+from functools import cached_property
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
@@ -15,27 +16,56 @@ from cinnabar.schemas.errors import UsageError
 
 # An address without credentials: those would stand before an @, or in parameters.
 _ADDRESS = re.compile(r"(?:s3|gs|az)://[^/?#@:\s]+(?:/[^?#]*)?|file:///[^?#]+")
+_NO_STORE = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist")
 
 
-def open_store(address: str) -> ObjectStore:
-    """Returns the store at this address, with the address as prefix; it is not asked yet.
+class InStore:
+    """A sink at this place in a store, or in a folder, which is made once it is needed.
 
-    Credentials come from the environment and the machine (`AWS_…`, `GOOGLE_…`, `AZURE_…`). Raises UsageError if the
-    address is wrong or holds credentials.
+    Raises UsageError if the address or the settings of a store are wrong.
     """
+
+    def __init__(self, address: str, place: str) -> None:
+        self.address, self._place = address, place
+        check_address(place)
+        if not place.startswith("file:"):
+            _ = self._store
+
+    @cached_property
+    def _store(self) -> ObjectStore:
+        return open_store(self._place, make=True)
+
+    def check(self) -> None:
+        """Raises UsageError if the place cannot be written to, or if a store has no create-if-absent."""
+        check_store(self._store, self.address)
+
+
+def check_address(address: str) -> None:
+    """Raises UsageError if this is no address of a store, or if it holds credentials."""
     if _ADDRESS.fullmatch(address) is None:
         raise UsageError(
             "expected s3://BUCKET/PREFIX, gs://…, az://… or file:///FOLDER, without credentials and without ? or #; set"
             " them as environment variables, such as AWS_ACCESS_KEY_ID"
         )
+
+
+def open_store(address: str, make: bool = False) -> ObjectStore:
+    """Returns the store at this address, with the address as prefix; it is not asked yet. With `make` a folder is made.
+
+    Credentials come from the environment and the machine (`AWS_…`, `GOOGLE_…`, `AZURE_…`). Raises UsageError if the
+    address is wrong or holds credentials.
+    """
+    check_address(address)
     try:
-        return from_url(address, mkdir=True) if address.startswith("file:") else open_object_store(address)
+        return from_url(address, mkdir=make) if address.startswith("file:") else open_object_store(address)
     except (BaseError, OSError, ValueError) as error:
         raise UsageError(f"{address}: could not be opened: {told(error)}") from error
 
 
 def told(error: Exception) -> str:
     """Returns the first line of a store's error, without the parameters of an address, which may be a signature."""
+    if _NO_STORE.search(str(error)):
+        return "no such bucket or container"
     return re.sub(r"\?[^\s\"')]+", "?…", str(error).partition("\n")[0])[:300]
 
 

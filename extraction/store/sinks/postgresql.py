@@ -38,8 +38,10 @@ _TABLES = (
 _STATE = "batch bigint NOT NULL, run_id text NOT NULL, synced timestamptz NOT NULL DEFAULT now()"
 # DuckDB's types that PostgreSQL calls otherwise.
 _TYPES = {"VARCHAR": "text", "DOUBLE": "double precision", "FLOAT": "real", "TINYINT": "smallint"}
-# The most bytes of a name, and the names of columns that every table has already.
-_LONGEST, _SYSTEM = 63, {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
+# The table that tells where the others stand, and the one of a delivery under way.
+_SINK, _NEW = "cinnabar_sink", "cinnabar_new"
+# The most bytes of a name, and those that are not free: columns that every table has already, and that table of ours.
+_LONGEST, _TAKEN = 63, {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", _SINK}
 # PostgreSQL has no text with NUL. In JSON: a backslash that stands for itself, or a NUL; and what stands for it.
 _NUL_IN_JSON, _NUL = re.compile(r"(\\\\)|\\u0000"), "\u2400"
 
@@ -55,8 +57,8 @@ class PostgresqlSink:
         asked = dict(parse_qsl(match[2] or "", keep_blank_values=True)) if match else {}
         if match is None or any("password" in name for name in asked):
             raise UsageError(
-                "--sink postgresql://…: expected postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME, without a"
-                " password; set PGPASSWORD, or put it into ~/.pgpass"
+                "postgresql://…: expected postgresql://USER@HOST/DATABASE, perhaps with ?schema=NAME, without a"
+                " password; set PGPASSWORD, or put it into ~/.pgpass; write blanks, @ and # as %20, %40 and %23"
             )
         self._schema = asked.pop("schema", None)
         self._uri = f"{match[1]}?{urlencode(asked, quote_via=quote)}"
@@ -73,23 +75,28 @@ class PostgresqlSink:
     def bring(self, out: Path) -> Delivered:
         """Has the tables hold the rows of the folder's views; see `Sink`."""
         with self._connected() as connection, connection.cursor() as cursor:
-            tables = _begun(cursor, self._schema)
+            schema, tables = _begun(cursor, self._schema)
             # The database first and the folder afterwards, so that the folder is read as it is at least then.
-            stood = _ask(cursor, "SELECT batch, run_id FROM cinnabar_sink")
+            stood = _ask(cursor, f"SELECT batch, run_id FROM {schema}.{_SINK}")
             before = Position(*stood[0]) if stood else None
             with views_of(out) as views:
                 check_follows(self.address, before, views.position, views.runs)
                 sent = 0
                 if views.position != before:
                     for view in views.all():
-                        comment = tables.pop(_fitting(view.name), None)
+                        comment = tables.pop(name := _fitting(view.name), None)
                         if comment is not None and not comment.startswith(_OURS):
                             raise UsageError(
                                 f"{self.address}: there is a table {view.name} already, which Cinnabar has not made;"
                                 " give another schema with ?schema=NAME"
                             )
-                        sent += _sync(cursor, views, view, comment)
-                    _finish(cursor, [name for name, it in tables.items() if it.startswith(_OURS)], views.position)
+                        sent += _sync(cursor, views, view, f"{schema}.{quoted(name)}", comment)
+                    for name, comment in tables.items():
+                        if comment.startswith(_OURS):  # its view has gone
+                            cursor.execute(f"DROP TABLE {schema}.{quoted(name)}")
+                    cursor.execute(f"DELETE FROM {schema}.{_SINK}")
+                    here = f"{views.position.batch}, {literal(views.position.run)}"
+                    cursor.execute(f"INSERT INTO {schema}.{_SINK} VALUES ({here})")
             connection.commit()
         return Delivered(self.address, sent, "row")
 
@@ -109,63 +116,54 @@ def _ask(cursor: Cursor, sql: str, *values: Any) -> list[tuple[Any, ...]]:
     return cursor.fetchall()
 
 
-def _begun(cursor: Cursor, schema: str | None) -> dict[str, str]:
-    """Has the transaction work in this schema alone, and returns what is there with its comments."""
+def _begun(cursor: Cursor, schema: str | None) -> tuple[str, dict[str, str]]:
+    """Begins to work in this schema, and returns its name, for SQL, and the tables there with their comments."""
     name = schema or _ask(cursor, "SELECT current_schema()")[0][0] or "public"
     _ask(cursor, _LOCK, name)
     if not _ask(cursor, "SELECT 1 FROM pg_namespace WHERE nspname = $1", name):
         cursor.execute(f"CREATE SCHEMA {quoted(name)}")
-    cursor.execute(f"SET LOCAL search_path TO {quoted(name)}")
-    cursor.execute(f"CREATE TABLE IF NOT EXISTS cinnabar_sink ({_STATE})")
-    return dict(_ask(cursor, _TABLES, name))
+    # A view may have the name of any table or type: names without a schema are PostgreSQL's own.
+    cursor.execute("SET LOCAL search_path TO pg_catalog")
+    cursor.execute(f"CREATE TABLE IF NOT EXISTS {quoted(name)}.{_SINK} ({_STATE})")
+    return quoted(name), dict(_ask(cursor, _TABLES, name))
 
 
-def _sync(cursor: Cursor, views: Views, view: View, comment: str | None) -> int:
+def _sync(cursor: Cursor, views: Views, view: View, table: str, comment: str | None) -> int:
     """Has a table hold the rows of a view, and returns how many were sent; `comment` is None if there is no table."""
-    table = quoted(_fitting(view.name))
     columns = {_fitting(name): _type(kind) for name, kind in view.types.items()} | {DIGEST: "bigint"}
     if comment is None:
         cursor.execute(f"CREATE TABLE {table} ()")
-    if comment != (wanted := _OURS + json.dumps(columns)):
-        old = json.loads(comment.removeprefix(_OURS)) if comment else {}
+    if (old := json.loads(comment.removeprefix(_OURS)) if comment else {}) != columns:
         changes = [f"DROP COLUMN {quoted(name)}" for name, kind in old.items() if columns.get(name) != kind]
         changes += [f"ADD COLUMN {quoted(name)} {kind}" for name, kind in columns.items() if old.get(name) != kind]
         # Digests do not tell types: every row is sent again.
         cursor.execute(f"DELETE FROM {table}")
         cursor.execute(f"ALTER TABLE {table} {', '.join(changes)}")
-        cursor.execute(f"COMMENT ON TABLE {table} IS {literal(wanted)}")
+        cursor.execute(f"COMMENT ON TABLE {table} IS {literal(_OURS + json.dumps(columns))}")
     cursor.execute(f"SELECT DISTINCT {', '.join(view.keys)}, {DIGEST} FROM {table}")
     keys, rows = views.changed(view, cursor.fetch_arrow_table())
     if keys:
         new = _sendable(views.rows(view, gone=True), [*columns, GONE])
-        cursor.adbc_ingest("cinnabar_new", new, mode="create", temporary=True)
-        cursor.execute(f"DELETE FROM {table} AS t USING cinnabar_new AS n WHERE {view.key('t')} = n.{GONE}")
+        cursor.adbc_ingest(_NEW, new, mode="create", temporary=True)
+        cursor.execute(f"DELETE FROM {table} AS t USING pg_temp.{_NEW} AS n WHERE {view.key('t')} = n.{GONE}")
         cast = ", ".join(f"{quoted(name)}::{kind}" for name, kind in columns.items())
         listed = ", ".join(map(quoted, columns))
-        cursor.execute(f"INSERT INTO {table} ({listed}) SELECT {cast} FROM cinnabar_new WHERE {GONE} IS NULL")
-        cursor.execute("DROP TABLE cinnabar_new")
+        cursor.execute(f"INSERT INTO {table} ({listed}) SELECT {cast} FROM pg_temp.{_NEW} WHERE {GONE} IS NULL")
+        cursor.execute(f"DROP TABLE pg_temp.{_NEW}")
     return rows
-
-
-def _finish(cursor: Cursor, without_view: Sequence[str], position: Position) -> None:
-    """Drops the tables whose views are gone, and keeps where the others stand now."""
-    for table in without_view:
-        cursor.execute(f"DROP TABLE {quoted(table)}")
-    cursor.execute("DELETE FROM cinnabar_sink")
-    cursor.execute(f"INSERT INTO cinnabar_sink VALUES ({position.batch}, {literal(position.run)})")
 
 
 def _fitting(name: str) -> str:
     """Returns the name as PostgreSQL can have it: one that it cannot is cut and ends with the start of its SHA-256."""
     plain = name.replace("\0", _NUL)
-    if len(plain.encode()) <= _LONGEST and plain not in _SYSTEM:
+    if len(plain.encode()) <= _LONGEST and plain not in _TAKEN:
         return plain
     tail = f"_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return plain.encode()[: _LONGEST - len(tail)].decode("utf-8", "ignore") + tail
 
 
 def _type(kind: str) -> str:
-    return "jsonb" if kind.endswith("]") or kind.startswith(("STRUCT(", "MAP(")) else _TYPES.get(kind, kind)
+    return "jsonb" if kind.endswith("]") or kind.startswith(("STRUCT(", "TUPLE(", "MAP(")) else _TYPES.get(kind, kind)
 
 
 def _sendable(rows: pa.RecordBatchReader, names: Sequence[str]) -> pa.RecordBatchReader:

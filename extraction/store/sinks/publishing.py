@@ -32,7 +32,7 @@ from pydantic import BaseModel, Field
 
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import failures, write_bytes
-from cinnabar.extraction.store.sinks.object_store import check_store, open_store, told
+from cinnabar.extraction.store.sinks.object_store import InStore, check_store, open_store, told
 from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
 from cinnabar.extraction.store.sinks.tables import views_of
 from cinnabar.schemas.automata.cache import cache_folder
@@ -95,18 +95,11 @@ def _newest(store: ObjectStore) -> PublishedManifest | None:
     return None
 
 
-class PublishedCopy:
-    """A copy of a folder in an object store, `s3://BUCKET/PREFIX`, or in a folder, `file:///FOLDER`.
-
-    Raises UsageError if the address is wrong.
-    """
+class PublishedCopy(InStore):
+    """A copy of a folder in an object store, `s3://BUCKET/PREFIX`, or in a folder, `file:///FOLDER`."""
 
     def __init__(self, address: str) -> None:
-        self._store, self.address = open_store(address), address
-
-    def check(self) -> None:
-        """Raises UsageError if the store cannot be written to, or has no create-if-absent."""
-        check_store(self._store, self.address)
+        super().__init__(address, address)
 
     def bring(self, out: Path) -> Delivered:
         """Publishes the folder; see `Sink`."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from cinnabar.extraction.store.names import quoted
+from cinnabar.extraction.store.names import columns_of, quoted
 from cinnabar.extraction.store.reading import connect, views_in
 from cinnabar.extraction.store.sinks.sink import Position
 
@@ -25,14 +25,14 @@ _BY = {"runs": ("run_id",), "outcomes": ("run_id",), "quarantine": ("document", 
 DIGEST = "cinnabar_digest"
 #: A row in which only this column has a value takes away the rows of that key.
 GONE = "cinnabar_key"
-# An alias that no column has: DuckDB takes it for the whole row.
+# An alias that no column has, so DuckDB takes it for the whole row.
 _ROW = "_cinnabar_row"
 _ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of a folder: the types of its columns as DuckDB spells them, and the columns of its key."""
+    """A view of a folder: its columns in sinks with their types as DuckDB spells them, and those of its key."""
 
     name: str
     types: dict[str, str]
@@ -43,9 +43,16 @@ class View:
         columns = [f"{alias}.{quoted(column)}" for column in self.keys]
         return columns[0] if len(columns) == 1 else f"coalesce({', '.join(columns)})"
 
+    def source(self, alias: str) -> str:
+        """Returns the view under this alias, with its columns by their names in `types`, for a query of DuckDB."""
+        return f"{quoted(self.name)} AS {alias}({', '.join(map(quoted, self.types))})"
+
     def listed(self) -> str:
         """Returns its columns for a query of DuckDB that calls the view `v`."""
-        return ", ".join(f"v.{quoted(name)}::{kind} AS {quoted(name)}" for name, kind in self.types.items())
+        # Only a column without any value needs a cast, and DuckDB does not read every type that it spells.
+        cast = {"VARCHAR": "::VARCHAR"}
+        listed = (f"v.{quoted(name)}{cast.get(kind, '')} AS {quoted(name)}" for name, kind in self.types.items())
+        return ", ".join(listed)
 
 
 class Views:
@@ -64,12 +71,13 @@ class Views:
             rows = self._connection.sql(f"FROM {quoted(name)} LIMIT 0")
             # A column without any value is one of texts.
             kinds = ("VARCHAR" if str(kind) == '"NULL"' else str(kind) for kind in rows.types)
-            found.append(View(name, dict(zip(rows.columns, kinds, strict=True)), _BY.get(name, ("document",))))
+            columns = columns_of(rows.columns, (DIGEST, GONE, _ROW)).values()
+            found.append(View(name, dict(zip(columns, kinds, strict=True)), _BY.get(name, ("document",))))
         return found
 
     def schema(self, view: View) -> pa.Schema:
         """Returns the columns of `rows`."""
-        none = f"SELECT {view.listed()}, 0::BIGINT AS {DIGEST} FROM {quoted(view.name)} AS v LIMIT 0"
+        none = f"SELECT {view.listed()}, 0::BIGINT AS {DIGEST} FROM {view.source('v')} LIMIT 0"
         schema: pa.Schema = self._connection.sql(none).to_arrow_table().schema
         return schema
 
@@ -84,7 +92,7 @@ class Views:
         self._connection.execute(
             "CREATE OR REPLACE TEMP TABLE _changed AS SELECT DISTINCT key, n.digest, n.rows FROM"
             f" (SELECT {view.key(_ROW)} AS key, (sum(hash({_ROW})) % 9223372036854775807)::BIGINT AS digest,"
-            f" count(*) AS rows FROM {quoted(view.name)} AS {_ROW} GROUP BY 1) AS n"
+            f" count(*) AS rows FROM {view.source(_ROW)} GROUP BY 1) AS n"
             f" FULL JOIN (SELECT {view.key('h')} AS key, {DIGEST} AS digest FROM _held AS h) AS b USING (key)"
             " WHERE n.digest IS DISTINCT FROM b.digest"
         )
@@ -95,7 +103,7 @@ class Views:
     def rows(self, view: View, gone: bool = False) -> pa.RecordBatchReader:
         """Returns the rows of the changed keys; with `gone` also one for each key, which takes its old rows away."""
         sql = (
-            f"SELECT {view.listed()}, c.digest AS {DIGEST} FROM {quoted(view.name)} AS v"
+            f"SELECT {view.listed()}, c.digest AS {DIGEST} FROM {view.source('v')}"
             f" JOIN _changed AS c ON c.key = {view.key('v')}"
         )
         if gone:

@@ -11,8 +11,9 @@ from object_stores import s3_server
 
 import cinnabar
 from cinnabar.apps.cli.main import run
-from cinnabar.apps.cli.plans import flow_parameters
+from cinnabar.apps.cli.plans import check_plan, flow_parameters
 from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.sinks.delta import DeltaSink
 from cinnabar.schemas.errors import RunError, UsageError
@@ -68,17 +69,46 @@ def test_a_sink_that_fails_harms_no_record_and_the_same_command_goes_on(
         ("postgresql://me:geheim@127.0.0.1:1/x", "without a password"),
         ("postgresql://me@127.0.0.1:1/x", "postgresql://me@127.0.0.1:1/x"),
         ("https://host/x", "begins with one of"),
-        ("delta:docs/0.txt/tables", "could not be opened"),
+        ("delta:note.json/tables", "could not be opened"),
         ("delta:out/tables", "lies in the output folder"),
+        ("delta:docs/tables", "delta:docs/tables: lies where documents are read"),
+        ("delta:docs", "lies where documents are read"),
+        ("delta:a%41b", "percent escape"),
+        ("delta:a\\b", "backslash"),
+        ("file:pub", "file:///FOLDER"),
+        ("postgresql://me@127.0.0.1:1/x?schema=a b", "write blanks, @ and # as %20"),
     ],
 )
 def test_a_wrong_sink_is_told_before_any_document_is_read(
     begun: list[str], capsys: pytest.CaptureFixture[str], address: str, wanted: str
 ) -> None:
+    before = {*Path().rglob("*")}
     assert run([*begun, "--sink", address]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1 and wanted in told and "geheim" not in told
     assert not [*Path().glob("out/data/*")]
+    assert {path for path in Path().rglob("*") if path.parts[0] != "out"} == before
+
+
+def test_a_published_copy_in_a_folder_of_the_run_is_refused_and_so_is_a_flow_of_it(
+    begun: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = f"file://{tmp_path}/do%63s/copy"
+    assert run([*begun, "--sink", address]) == 2
+    assert "lies where documents are read" in capsys.readouterr().err and not Path("docs/copy").exists()
+    plan = RunPlan.of(["note.json"], Path("out"), model=begun[begun.index("--model") + 1], sink=[address])
+    with pytest.raises(UsageError, match="lies where documents are read"):
+        check_plan(["docs"], plan, Assignment.of(plan))
+
+
+@pytest.mark.parametrize("words", [["nothing", "--out", "out"], ["--out", "nowhere"]])
+def test_a_wrong_export_leaves_nothing_where_results_should_go(
+    tmp_path: Path, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place in ("delta:place", f"file://{tmp_path}/place"):
+        assert run(["export", *words, "--to", place]) == 2
+        assert "--sink" not in capsys.readouterr().err and not Path("place").exists()
 
 
 def test_flows_and_python_have_the_option(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,11 +15,12 @@ import pytest
 from corrected_folder import digest_of, run
 from held_by_sinks import CHANGES, bring, correct
 
+from cinnabar.extraction.documents.inputs import located
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import query
-from cinnabar.extraction.store.sinks import publishing
-from cinnabar.extraction.store.sinks.addresses import sink_of
+from cinnabar.extraction.store.sinks import object_store, publishing
+from cinnabar.extraction.store.sinks.addresses import check_apart, sink_of
 from cinnabar.extraction.store.sinks.publishing import local_copy
 from cinnabar.schemas.errors import RunError, UsageError
 
@@ -250,6 +252,25 @@ def test_a_reader_fetches_a_file_once(out: Path, published: str, monkeypatch: py
     with local_copy(published) as folder:
         assert query(folder, "select count(*) from bill").rows == [(3,)]
     assert got == ["manifests/00000001.json"]
+
+
+def test_a_sink_does_not_lie_where_documents_are_read(published: str, tmp_path: Path) -> None:
+    inputs = located(["s3://bucket/inbox", "s3://other", str(tmp_path / "inbox")])
+    for place in ("s3://bucket/inbox", "s3://bucket/in%62ox/res", "delta+s3://bucket/inbox/res", "s3://other/x"):
+        with pytest.raises(UsageError, match=f"{re.escape(place)}: lies where documents are read"):
+            check_apart([sink_of(place)], inputs)
+    others = ("s3://bucket/inbox2", "s3://bucket", "gs://bucket/inbox", "postgresql://me@db/x", published)
+    check_apart(map(sink_of, others), inputs)
+
+
+def test_wrong_settings_of_a_store_are_told_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(_address: str) -> None:
+        raise UsageError("AWS_ENDPOINT_URL: expected an address")
+
+    monkeypatch.setattr(object_store, "open_object_store", wrong)
+    for address in ("s3://bucket/x", "delta+s3://bucket/x"):
+        with pytest.raises(UsageError, match=r"^AWS_ENDPOINT_URL: expected an address$"):
+            sink_of(address)
 
 
 def test_nothing_published_and_wrong_addresses_are_told(out: Path, tmp_path: Path) -> None:

@@ -73,5 +73,5 @@ def test_of_two_writers_at_once_one_commits_and_the_other_finds_it_done(
 
 def test_a_bucket_that_is_not_there_is_told_before_work(bucket: str) -> None:
     for address in (f"{bucket}-other/x", f"delta+{bucket}-other/x"):
-        with pytest.raises(UsageError, match="could not be written to"):
+        with pytest.raises(UsageError, match="could not be written to: no such bucket or container"):
             sink_of(address).check()
