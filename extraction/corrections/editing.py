@@ -30,7 +30,7 @@ from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted, Refused, UsageError
-from cinnabar.schemas.pointers import index_of, lies_within, unescape
+from cinnabar.schemas.pointers import above, index_of, lies_within, unescape
 
 
 def entry_of_changes(
@@ -147,8 +147,13 @@ class _Editing:
             rows.insert(_index(asked.pointer, last, len(rows)), _parsed(asked))
             made = replace(asked, action=Action.LIST, pointer=over, after=json_text(rows), spans=())
             return [made, replace(asked, action=Action.VALUE)] if asked.spans else [made]
+        if asked.action is not Action.ACCEPT:
+            return [asked]
+        # Who accepts a place of an object that is null or left out accepts that.
+        around = (one for one in above(asked.pointer) if one and at(self.draft.value, one) in (None, OUT))
+        asked = replace(asked, pointer=next(around, asked.pointer))
         within = {one for one in self._open() if one != asked.pointer and lies_within(one, asked.pointer)}
-        if asked.action is not Action.ACCEPT or not within:
+        if not within:
             return [asked]
         places = places_in(self.draft.value, asked.pointer, self.draft.leaves.values())
         if places == [asked.pointer]:

@@ -134,6 +134,8 @@ def sequence(steps):
           ("run", "e22", None)])  # fmt: skip
 @example([("correct", "a.txt", (Action.ACCEPT, "")), ("run", "e22", None), ("undo all", "a.txt", None),
           ("compact", "e1", None)])  # fmt: skip
+@example([("correct", "a.txt", (Action.ACCEPT, "/seller/city")), ("correct", "a.txt", (Action.ABSENT, "/seller")),
+          ("correct", "a.txt", (Action.ACCEPT, "/seller/name")), ("undo", "a.txt", 1)])  # fmt: skip
 @given(st.lists(STEPS, min_size=3, max_size=6))
 @settings(max_examples=int(os.environ.get("CORRECTION_EXAMPLES", "3")), deadline=None, derandomize=True,
           phases=[Phase.explicit, Phase.generate],
