@@ -17,7 +17,7 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "d994f3938e38cc19"),
-    "engine": (25, "0dfd3ab53e7614ee"),
+    "engine": (25, "234b4f36b7f0cdfa"),
     "reader": (24, "5f7b0624efb819bb"),
     "replies": (11, "89e25da8382d55a4"),
     "language": (13, "b59e02970c229992"),

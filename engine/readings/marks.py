@@ -74,6 +74,7 @@ def marks_in(text: str) -> list[MarkRead]:
     rows = [(match.start(), match.end()) for match in re.finditer(r"[^\n]+", text)]
     low = any("_" in match[0] for match in _MARK.finditer(text) if match["ticked"])
     found = [_boxes_of(text, row, number, low) for number, row in enumerate(rows)]
+    _add_lost(text, rows, found)
     for number, own in enumerate(found):
         if own and len(boxes) < _MAX_MARKS:
             _label(text, rows, found, number)
@@ -96,6 +97,21 @@ def _boxes_of(text: str, row: Interval, number: int, low: bool) -> list[_Box]:
         places = [one.span() for one in _LOW.finditer(text, *row)]
         own += [_Box(False, at, False, number) for at in places if not any(at[0] < b and at[1] > a for a, b in taken)]
     return sorted(own, key=lambda box: box.place)
+
+
+def _add_lost(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]]) -> None:
+    """Adds boxes in doubt before a yes and a no without any, behind a question or each on a line of its own."""
+    bare: list[list[tuple[Interval, bool | None]]] = []
+    for row, boxes in zip(rows, found, strict=True):
+        parts = [] if boxes else [one.span() for one in _CHUNK.finditer(text, *row)]
+        bare.append([(part, _ANSWERS.get(" ".join(words_of(text[slice(*part)])))) for part in parts])
+    for number, own in enumerate(bare):
+        below = bare[number + 1] if number + 1 < len(bare) else []
+        lines = [(number, own[0]), (number + 1, below[0])] if len(own) == len(below) == 1 else []
+        two = [(number, part) for part in own[-2:]] if len(own) > 2 else lines
+        if {says for _, (_, says) in two} == {True, False}:
+            for row_number, ((start, _), _) in two:
+                found[row_number].append(_Box(None, (start, start), False, row_number))
 
 
 def _says(text: str, place: Interval) -> bool | None:
@@ -130,7 +146,9 @@ def _label(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]], num
             apart = not ahead or text[box.place[0] - 2 : box.place[0]] == "  "
             box.label = behind[0] if near and apart else ahead[-1] if ahead else (0, 0)
         elif len(boxes) == 1 and lost:
-            continue
+            # Whatever it says, it is of this line's question.
+            asked = [part for part in (*ahead, *behind) if _says(text, part) is None]
+            box.state, box.label = None, asked[0] if asked else (0, 0)
         elif before and ahead:
             box.label, box.question = ahead[-1], ahead[:-1]
         elif behind and not before:

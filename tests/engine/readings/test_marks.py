@@ -44,9 +44,15 @@ def test_both_none_and_a_doubtful_one_of_a_pair_are_in_doubt(text: str) -> None:
     assert read(text) == [("smoker", None)]
 
 
-def test_a_box_of_which_the_other_was_lost_between_yes_and_no_says_nothing() -> None:
-    assert read("Smoker   Yes ☒   No") == [("", True)]
-    assert read("      Yes  No\nA     ☒    ☐\nB     ☒") == [("a", True), ("", True)]
+def test_a_box_of_which_the_other_was_lost_between_yes_and_no_is_in_doubt() -> None:
+    assert read("Smoker   Yes ☒   No") == [("smoker", None)]
+    assert read("      Yes  No\nA     ☒    ☐\nB     ☒") == [("a", True), ("b", None)]
+
+
+@pytest.mark.parametrize("answers", ["    Yes    No", "\n   Yes\n   No\n", "\n Nein\n Ja\n"])
+def test_a_yes_and_a_no_without_boxes_are_in_doubt_in_a_form_of_marks(answers: str) -> None:
+    assert read(f"Do you smoke?{answers}\n\n☒ Diabetes") == [("do you smoke", None), ("diabetes", True)]
+    assert marks_in(f"Do you smoke?{answers}") == []
 
 
 def test_single_boxes_have_the_label_behind_them_or_before_the_end_of_the_line() -> None:
