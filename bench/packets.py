@@ -173,7 +173,7 @@ def measure(data: Path, seed: int, packets: int, scanned: int, parts: Sequence[s
                 path = Path(place) / f"packet-{at}.pdf"
                 path.write_bytes(one.pdf)
                 begun = time.perf_counter()
-                items = [item for _, item in split_packets({str(path): path}, [path], Path(place), pool)]
+                items = [item for _, item in split_packets({str(path): path}, [path], Path(place), pool, set())]
                 took = time.perf_counter() - begun
                 contents = [item.content for item in items if isinstance(item, Input)]
                 found = {c.pages.first for c in contents if isinstance(c, PacketPart)} - {min(one.begins)}

@@ -46,8 +46,8 @@ class Team(BaseModel):
     """Where the names of people come from, and which role each has.
 
     name_header, group_header: have the person's name, and their groups parted by commas. proxies: the networks whose
-    word is believed. host: the address that they reach. names, groups: the roles. hosts: the host names of the page;
-    none for any. secret: what the proxy sends along, so that no other process of its machine can speak for it.
+    word is believed. host: the address that they reach. names, groups: the roles. secret: what the proxy sends
+    along, so that no other process of its machine can speak for it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,7 +56,6 @@ class Team(BaseModel):
     group_header: _Header = "x-forwarded-groups"
     proxies: list[IPvAnyNetwork] = [ipaddress.IPv4Network(f"{HOST}/32")]
     host: str = HOST
-    hosts: frozenset[Annotated[str, StringConstraints(to_lower=True)]] = frozenset()
     secret: Annotated[str, StringConstraints(min_length=16)] | None = None
     names: _Roles = {}
     groups: _Roles = {}
@@ -85,8 +84,6 @@ class Team(BaseModel):
             raise HTTPException(403, "This address is for the reverse proxy alone; open the one of the proxy.")
         if self.secret and not hmac.compare_digest(_single(headers, SECRET).encode(), self.secret.encode()):
             raise HTTPException(403, f"The proxy did not tell its secret in {SECRET}; open the address of the proxy.")
-        if self.hosts and _host(headers) not in self.hosts:
-            raise HTTPException(421, "This address is not that of the review page.")
         name = _composed(_single(headers, self.name_header))
         if not name:
             raise HTTPException(401, f"The proxy told no name: {self.name_header} is missing or empty.")
@@ -132,11 +129,8 @@ class TeamAccess(Guard):
 
 def _own_origin(headers: Headers) -> str:
     scheme = (_single(headers, "x-forwarded-proto") or "http").lower()
-    return f"{scheme}://{_host(headers).removesuffix(_PORTS.get(scheme, ':'))}"
-
-
-def _host(headers: Headers) -> str:
-    return (_single(headers, "x-forwarded-host") or _single(headers, "host")).lower()
+    host = (_single(headers, "x-forwarded-host") or _single(headers, "host")).lower()
+    return f"{scheme}://{host.removesuffix(_PORTS.get(scheme, ':'))}"
 
 
 def _single(headers: Headers, name: str) -> str:

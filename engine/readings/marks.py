@@ -101,6 +101,11 @@ def _boxes_of(text: str, row: Interval, number: int, low: bool) -> list[_Box]:
 
 def _add_lost(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]]) -> None:
     """Adds boxes in doubt before a yes and a no without any, behind a question or each on a line of its own."""
+    # Boxes without labels have heads, which look like a question with its answers.
+    unlabelled = any(
+        len(boxes) > 1 and not _MARK.sub("", text[boxes[0].place[0] : end]).strip(" \t_")
+        for (_, end), boxes in zip(rows, found, strict=True)
+    )
     bare: list[list[tuple[Interval, bool | None]]] = []
     for row, boxes in zip(rows, found, strict=True):
         parts = [] if boxes else [one.span() for one in _CHUNK.finditer(text, *row)]
@@ -108,7 +113,7 @@ def _add_lost(text: str, rows: Sequence[Interval], found: Sequence[list[_Box]]) 
     for number, own in enumerate(bare):
         below = bare[number + 1] if number + 1 < len(bare) else []
         lines = [(number, own[0]), (number + 1, below[0])] if len(own) == len(below) == 1 else []
-        two = [(number, part) for part in own[-2:]] if len(own) > 2 else lines
+        two = [(number, part) for part in own[-2:]] if len(own) > 2 and not unlabelled else lines
         if {says for _, (_, says) in two} == {True, False}:
             for row_number, ((start, _), _) in two:
                 found[row_number].append(_Box(None, (start, start), False, row_number))

@@ -151,7 +151,8 @@ class _Editing:
             return [asked]
         # Who accepts a place of an object that is null or left out accepts that.
         around = (one for one in above(asked.pointer) if one and at(self.draft.value, one) in (None, OUT))
-        asked = replace(asked, pointer=next(around, asked.pointer))
+        if (outer := next(around, asked.pointer)) != asked.pointer:
+            return [replace(asked, pointer=outer)]
         within = {one for one in self._open() if one != asked.pointer and lies_within(one, asked.pointer)}
         if not within:
             return [asked]

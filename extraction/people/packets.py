@@ -52,5 +52,5 @@ def amend(out: Path, packet: Packet, said: Said, who: str) -> Packet:
         after = packet.after(said, who)
         # A crash after this leaves records to the next call, or to the next run that splits.
         store_packet(out, after)
-        settle_packets(out, [after], who)
+        settle_packets(out, [after], who, {*packet.digests()}.difference(after.digests()))
     return after

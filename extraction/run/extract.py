@@ -78,6 +78,8 @@ class Extraction(BatchedRun):
         self._left = 0
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._settled = False
+        #: The digests of the files that may be packets.
+        self._packets: set[str] = set()
         listing = time.perf_counter()
         check_apart(assignment.sinks, paths)
         with ExitStack() as stack:
@@ -98,7 +100,7 @@ class Extraction(BatchedRun):
             if assignment.options.split:
                 kept = PageStore(store.out / PAGES)
                 pool = stack.enter_context(ParserPool(assignment.options.workers, settings=parsers, pages=kept))
-                items_of = split_packets(named, paths, store.out, pool)
+                items_of = split_packets(named, paths, store.out, pool, self._packets)
             chosen = list(islice(items_of, assignment.options.limit))
             names = [name for name, _ in chosen]
             about: dict[str, Any] = {"paths": [_name_of(path, spelled) for path in paths], "out": printable(str(out))}
@@ -126,8 +128,8 @@ class Extraction(BatchedRun):
 
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
-        if self.assignment.options.split:
-            settle_split(self.place.out)
+        if self._packets:
+            settle_split(self._opening.store, self._packets, lambda text: self._progress.note(text))
         summary = super().finish()
         whole = self.assignment.options.limit is None  # documents beyond the limit may have paid answers
         self._settled = whole and not self._left and UNAVAILABLE not in summary.reasons

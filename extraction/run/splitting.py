@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cinnabar.extraction.corrections.packet_rows import settle_packets
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool, name_of
@@ -14,7 +15,9 @@ from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
 from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
 from cinnabar.extraction.reading.packets.boundaries import VERSION, PageSigns, boundaries, page_signs
-from cinnabar.extraction.store.packets import Packet, changing_packets, store_packet, stored_digests, stored_packet
+from cinnabar.extraction.store.packets import Packet, changing_packets, store_packet, stored_packet
+from cinnabar.extraction.store.store import Store
+from cinnabar.schemas.errors import CinnabarError
 
 #: Pages that a parser reads at a time: its time and memory are bounded for any length of a packet.
 WINDOW = 40
@@ -23,12 +26,12 @@ _Item = Path | Message | Input
 
 
 def split_packets(
-    named: Mapping[str, _Item], roots: Sequence[Location], out: Path, pool: ParserPool
+    named: Mapping[str, _Item], roots: Sequence[Location], out: Path, pool: ParserPool, packets: set[str]
 ) -> Iterator[tuple[str, _Item]]:
     """Yields the inputs of these names, and of a PDF of several documents these, each with its own name.
 
-    The boundaries are kept in the output folder. `roots` as for `examine`. Raises RunError if the boundaries of a
-    packet cannot be read or stored.
+    The boundaries are kept in the output folder; the digests of these files join `packets`. `roots` as for `examine`.
+    Raises RunError if the boundaries of a packet cannot be read or stored.
     """
     for name, item in named.items():
         content = item.content if isinstance(item, Input) else item
@@ -37,21 +40,26 @@ def split_packets(
             continue
         examined = replace(examine(item, roots), path=name)
         parts = [] if examined.problem else _parts(examined, out, pool)
+        packets.add(examined.digest)
         yield from ((part.path, Input(part.path, part, part.digest)) for part in parts)
         if not parts:
             yield name, examined
 
 
-def settle_split(out: Path) -> None:
+def settle_split(store: Store, digests: Collection[str], note: Callable[[str], object]) -> None:
     """Has a run that ends leave in the views what its packets are, and nothing else of them.
 
-    A person may have changed where documents begin meanwhile, or an earlier run may have read a packet as a whole.
+    A person may have changed where documents begin meanwhile, or an earlier run may have read a packet as a whole. What
+    fails is told and left to the next run.
     """
-    if not (digests := stored_digests(out)):
-        return
-    with changing_packets(out):
-        packets = [packet for one in digests if (packet := stored_packet(out, one)) is not None]
-        settle_packets(out, packets, "a run with --split", behind=True)
+    out = store.out
+    try:
+        with changing_packets(out):
+            packets = [packet for one in sorted(digests) if (packet := stored_packet(out, one)) is not None]
+            if packets:
+                settle_packets(out, packets, "a run with --split", commit=lambda _: commit_waiting(store))
+    except CinnabarError as error:
+        note(f"the views may hold more of some packets than their documents, until the next run with --split: {error}")
 
 
 def _parts(item: Input, out: Path, pool: ParserPool) -> list[PacketPart]:

@@ -138,12 +138,8 @@ def changing_packets(out: Path) -> Iterator[None]:
         lock.release()
 
 
-def stored_digests(out: Path) -> list[str]:
-    """Returns the digests of all packets."""
-    return [path.stem for path in sorted((out / PACKETS).glob("*.json")) if is_own("digest", path.stem)]
-
-
 def packets_of(out: Path, paths: Collection[str], digests: Collection[str]) -> list[str]:
     """Returns the digests of the packets that documents with these paths and digests are, or are parts of."""
     ranges = [part[1] for part in map(named_part, paths) if part is not None]
-    return [one for one in stored_digests(out) if one in digests or any(part.digest(one) in digests for part in ranges)]
+    stored = [path.stem for path in sorted((out / PACKETS).glob("*.json")) if is_own("digest", path.stem)]
+    return [one for one in stored if one in digests or any(part.digest(one) in digests for part in ranges)]

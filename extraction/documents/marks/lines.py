@@ -43,7 +43,8 @@ def to_write_on(
     found: dict[Place, Rule] = {}
     for rule in rules[:_MAX_LINES]:
         fits = SHORTEST <= rule[2] - rule[0] <= LONGEST and not _on(rule, printed)[1].any()
-        if fits and not _in_table(rule, rules) and (place := _place(rule, words, asking)) is not None:
+        far = asking & _is_first(rule, rules)
+        if fits and not _in_table(rule, rules) and (place := _place(rule, words, far)) is not None:
             # Of two strokes on one line one is a pen's.
             found.setdefault(place, rule)
     return [(rule, place) for place, rule in found.items()]
@@ -75,6 +76,11 @@ def _in_table(rule: Rule, rules: Sequence[Rule]) -> bool:
         and max(abs(other[0] - x0), abs(other[2] - x1)) < _ENDS
         for other in rules
     )
+
+
+def _is_first(rule: Rule, rules: Sequence[Rule]) -> bool:
+    """Returns True if no other line stands before this one on its level."""
+    return not any(abs(one[1] - rule[1]) < _ENDS and one[0] < rule[0] - 1 for one in rules)
 
 
 def _place(rule: Rule, words: _Boxes, asking: npt.NDArray[np.bool_]) -> Place | None:

@@ -153,14 +153,17 @@ def _field(annotation: Any, form: Any, groups: set[str]) -> Entry | None:
 
 
 def _is_on(annotation: Any, form: Any) -> bool | None:
-    """Returns whether a check box or a radio button is on; None if it is hidden, untold, or another field."""
+    """Returns whether a check box or a radio button is on; None if it is hidden, in doubt, or another field."""
     kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
     if kind not in _BUTTONS or _is_unseen(annotation):
         return None
     state = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
-    if not state and kind == pdfium.FPDF_FORMFIELD_CHECKBOX:
-        state = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"V") or _OFF
-    return state != _OFF if state else None
+    told = [state]
+    if kind == pdfium.FPDF_FORMFIELD_CHECKBOX and not (state and pdfium.FPDFAnnot_HasKey(annotation, b"AP")):
+        own = string_of(pdfium.FPDFAnnot_GetStringValue, annotation, b"V")
+        told.append(own or string_of(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation).strip() or _OFF)
+    states = {one != _OFF for one in told if one}
+    return states.pop() if len(states) == 1 else None
 
 
 def _chosen(annotation: Any, form: Any) -> str:

@@ -27,6 +27,7 @@ def read(text: str) -> list[tuple[str, bool | None]]:
         "Do you smoke?  _X_ Yes  ___ No",
         "☒ Yes  ☐ No   Do you smoke?",
         "                 Yes   No\nDo you smoke?    ☒     ☐",
+        "Question        Yes   No\n\nDo you smoke?    ☒     ☐",
         "Do you smoke?\n   ☒ Yes\n   No",
     ],
 )

@@ -9,7 +9,8 @@ import packet_files
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from split_packet import run
+from reading_model import ReadingModel
+from split_packet import SOURCE, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.dispatch import parse
@@ -17,11 +18,15 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange, named_part
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
+from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.reading.model_sources import ModelSource
 from cinnabar.extraction.run import extract as extract_module
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.packets import PACKETS, Packet, Said, stored_packet
 from cinnabar.extraction.store.reading import query
+from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import Overtaken, UsageError
 
 PARTS = ["1-2", "3-5", "6-6"]
@@ -249,7 +254,8 @@ def test_a_run_leaves_in_the_views_what_the_packet_is_and_nothing_else_of_it(sca
     # A person changes it after the run has found its parts.
     real, boundaries = splitting.settle_split, packet_around(out, "packet.pdf")
     (out / PACKETS / f"{boundaries.digest}.json").unlink()
-    monkeypatch.setattr(extract_module, "settle_split", lambda place: (say(place, join=[6]), real(place)))
+    then = lambda store, *more: (say(store.out, join=[6]), real(store, *more))  # noqa: E731
+    monkeypatch.setattr(extract_module, "settle_split", then)
     run(scan, out)
     assert names(out) == parts[:1]
     monkeypatch.undo()
@@ -259,6 +265,21 @@ def test_a_run_leaves_in_the_views_what_the_packet_is_and_nothing_else_of_it(sca
     (out / PACKETS / f"{boundaries.digest}.json").unlink()
     run(scan, out)
     assert names(out) == parts
+
+
+def test_a_file_that_was_read_as_a_whole_stays_until_its_parts_stand_for_it(scan, tmp_path):
+    out = tmp_path / "out"
+    run(scan, out, split=False)
+    run(scan, out, limit=1)
+    assert [name for _, name in names(out)] == ["A", "A"]
+    (out / PACKETS / "0.json").write_text("{")
+    run(scan, out)
+    assert [name for _, name in names(out)] == ["A", "B", "C"]
+    # Under another schema it was read as a whole on purpose.
+    slip = load_schema({**SOURCE.schema, "title": "slip"})
+    extract([scan], slip, out, ModelSource("reading", ReadingModel), RunOptions(workers=1))
+    run(scan, out)
+    assert len(query(out, "select name from slip").rows) == 1
 
 
 def test_what_a_person_took_out_stays_out_whatever_is_said_of_the_packet(scan, tmp_path):
