@@ -17,7 +17,7 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (12, "d994f3938e38cc19"),
-    "engine": (25, "6b479dd3df9837a4"),
+    "engine": (25, "f4d9f81aa82b6116"),
     "reader": (24, "5f7b0624efb819bb"),
     "replies": (11, "89e25da8382d55a4"),
     "language": (13, "b59e02970c229992"),
@@ -26,7 +26,7 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "merging": (17, "4b6447b200b8e1d1"),
     "routing": (11, "7a041b54b5141af7"),
     "plain": (11, "61a9f2e37f1b465c"),
-    "pdf": (13, "3b3c8db2d6ff40ed"),
+    "pdf": (13, "596636a10c1b1644"),
     "ocr": (12, "b4945faf02ae5aa2"),
     "mail": (11, "e1b801eed0f00105"),
     "office": (11, "b520fe059b67f288"),

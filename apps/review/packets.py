@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from pydantic import Field
 
 from cinnabar.apps.review.people import person_of
-from cinnabar.extraction.people.packets import amend, check_seen, packet_around
+from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.people.reviewing.review import Review
 from cinnabar.extraction.store.packets import Packet, Said
 from cinnabar.schemas.errors import UsageError
@@ -38,5 +38,5 @@ def serve_packets(app: FastAPI, review: Review) -> None:
     @app.post("/api/packet")
     def say(request: Request, asked: _Asked) -> dict[str, Any]:
         found = packet_around(review.out, asked.document)
-        check_seen(found, asked.state or found.state)
-        return told(amend(review.out, found, asked, person_of(request.scope, review.who).name), asked.document)
+        who = person_of(request.scope, review.who).name
+        return told(amend(review.out, found, asked, who, asked.state), asked.document)

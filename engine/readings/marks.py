@@ -183,7 +183,7 @@ def _answers(
     while at < len(boxes):
         box = boxes[at]
         following = boxes[at + 1] if at + 1 < len(boxes) else None
-        alone = not any(other.row == box.row for other in boxes[at + 1 : at + 2])
+        alone = following is None or following.row > box.row
         if at and (box.row > boxes[at - 1].row + 1 or box.question):
             group += 1
         elif alone and at > 1 and box.row > boxes[at - 1].row == boxes[at - 2].row:

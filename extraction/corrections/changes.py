@@ -38,6 +38,7 @@ class Action(StrEnum):
 #: What takes a document out of its schema.
 TAKING_OUT = frozenset({Action.OTHER_KIND, Action.NO_PART})
 
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change that a person asks for.

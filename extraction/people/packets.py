@@ -31,15 +31,8 @@ def packet_around(out: Path, document: str) -> Packet:
     return packet
 
 
-def check_seen(packet: Packet, state: str) -> None:
-    """Raises Overtaken if a packet has changed since a person saw it in this state."""
-    if packet.state != state:
-        parts = ", ".join(str(part) for part, _ in packet.parts())
-        raise Overtaken(f"packet {packet.digest[:12]}", [OvertakenPlace("", None, parts, packet.who)])
-
-
-def amend(out: Path, packet: Packet, said: Said, who: str) -> Packet:
-    """Stores what a person who saw this packet says of it, and returns it.
+def amend(out: Path, packet: Packet, said: Said, who: str, seen: str | None = None) -> Packet:
+    """Stores what a person says of a packet, which they saw in the state `seen`, else as it is given, and returns it.
 
     Records of parts that are no more leave the views, and those of parts that come again come back. The next run with
     `split` reads the others. Raises UsageError for an impossible page, Overtaken if somebody changed the packet since
@@ -47,8 +40,9 @@ def amend(out: Path, packet: Packet, said: Said, who: str) -> Packet:
     """
     with changing_packets(out):
         now = stored_packet(out, packet.digest)
-        if now is not None:
-            check_seen(now, packet.state)
+        if now is not None and now.state != (seen or packet.state):
+            parts = ", ".join(str(part) for part, _ in now.parts())
+            raise Overtaken(f"packet {now.digest[:12]}", [OvertakenPlace("", None, parts, now.who)])
         after = packet.after(said, who)
         # A crash after this leaves records to the next call, or to the next run that splits.
         store_packet(out, after)

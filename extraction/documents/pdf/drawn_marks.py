@@ -61,8 +61,11 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> 
     return [*box_marks(grey, scale, places), *kept]
 
 
-def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
-    """Returns the marks on a scan with a text layer; none without the extra `ocr`."""
+def scanned_page_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> list[Mark]:
+    """Returns the marks on a scan with a text layer, but for the boxes of buttons; none without the extra `ocr`.
+
+    buttons: [N, 4] as for `drawn_marks`.
+    """
     if find_spec("cv2") is None:
         return []
     # Extra: ocr. Only such pages need it, and its import takes .1 s.
@@ -71,7 +74,9 @@ def scanned_page_marks(page: Any, frame: Frame, words: PageWords) -> list[Mark]:
     grey = grey_pixels(page, frame, _SCANNED)
     # The text layer may hold readings of handwriting.
     none = np.empty((0, 4))
-    return [] if grey is None else scanned_marks(grey, grey.shape[1] / frame.size[0], words.box, none)
+    marks = [] if grey is None else scanned_marks(grey, grey.shape[1] / frame.size[0], words.box, none)
+    # A button lies on the box that was printed for it, or beside it.
+    return [one for one in marks if one.place or not _meets(one.box, buttons, 6.0, 4.0)]
 
 
 def _shapes(
@@ -126,8 +131,15 @@ def _places(
 ) -> Iterator[Place]:
     """Yields the boxes that are no field of the form and hold no text but a tick."""
     for (a, b, c, d), own in zip(boxes.tolist(), inside, strict=True):
-        field = (buttons[:, 0] < c) & (buttons[:, 2] > a) & (buttons[:, 1] < d) & (buttons[:, 3] > b)
         texts = [words.text[one] for one in np.flatnonzero(own).tolist() if one not in symbols]
         plain = all(len(text) == 1 and (text in _TICKS or not text.isalnum()) for text in texts)
-        if not field.any() and plain:
+        if plain and not _meets((a, b, c, d), buttons):
             yield a, b, c, d
+
+
+def _meets(box: Place, others: _Floats, across: float = 0.0, down: float = 0.0) -> bool:
+    """Returns True if a box lies on one of these, or so few points beside it."""
+    a, b, c, d = box
+    left, top, right, bottom = others.T
+    near = (left < c + across) & (right > a - across) & (top < d + down) & (bottom > b - down)
+    return bool(near.any())

@@ -16,7 +16,7 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.settings import ParserSettings
-from cinnabar.extraction.documents.marks.boxes import EMPTY, TICKED, Mark, Place
+from cinnabar.extraction.documents.marks.boxes import EMPTY, TICKED, Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, scanned_page_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words
@@ -295,8 +295,7 @@ def _marks(
     begun = time.process_time()
     pressed = frame.displayed(np.array([box for box, _ in entries.buttons], np.float64).reshape(-1, 4))
     if _is_scan(page, frame):
-        # A button lies on the box that was printed for it, or beside it.
-        marks = [one for one in scanned_page_marks(page, frame, words) if one.place or not _meets(one.box, pressed)]
+        marks = scanned_page_marks(page, frame, words, pressed)
     else:
         buttons = frame.displayed(np.array(entries.widgets, np.float64).reshape(-1, 4))
         marks = drawn_marks(page, frame, words, buttons)
@@ -305,13 +304,6 @@ def _marks(
             marks.append(Mark((x0, top, x1, bottom), TICKED if on else EMPTY))
     spent.marking += time.process_time() - begun
     return marks
-
-
-def _meets(box: Place, others: npt.NDArray[np.float64]) -> bool:
-    """Returns True if a box lies on one of these, or some points beside it."""
-    x0, top, x1, bottom = box
-    a, b, c, d = others.T
-    return bool(((a < x1 + 6) & (c > x0 - 6) & (b < bottom + 4) & (d > top - 4)).any())
 
 
 def _picture(content: PageContent, page: Any, frame: Frame, spent: Spent) -> tuple[bytes, float] | None:

@@ -51,7 +51,8 @@ _LINES = {
 _STATUS, _CODE = re.compile(r"status code: (\d{3})"), re.compile(r"<Code>(\w+)</Code>")
 # Codes of a 403 that say that the credentials are wrong or old; others say what they may not do.
 _WRONG = re.compile(r"Expired|Invalid|Signature|Authentication|Skewed|Malformed")
-_NO_STORE = re.compile(r"NoSuchBucket|ContainerNotFound|The specified bucket does not exist")
+#: An error that says so, of any store.
+NO_STORE = re.compile(r"NoSuchBucket|ContainerNotFound|The specified bucket does not exist")
 _METADATA = re.compile(r"169\.254\.|metadata\.google|/token\b|credential", re.IGNORECASE)
 _INVALID = re.compile(r'Path "(.*)"(?:: Encountered illegal| contained empty)', re.DOTALL)
 
@@ -114,7 +115,7 @@ def _our_error(error: Exception, scheme: str) -> Exception:
     status = int(found[1]) if (found := _STATUS.search(text)) else 0
     code = found[1] if (found := _CODE.search(text)) else ""
     said = " ".join(filter(None, (str(status or ""), code))) or "no answer"
-    if _NO_STORE.search(text):
+    if NO_STORE.search(text):
         return Refused("no such bucket or container")
     if isinstance(error, FileNotFoundError):
         return error

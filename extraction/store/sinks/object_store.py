@@ -11,12 +11,11 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import ObjectStore, from_url
 
-from cinnabar.extraction.documents.stores.object_backend import open_object_store
+from cinnabar.extraction.documents.stores.object_backend import NO_STORE, open_object_store
 from cinnabar.schemas.errors import UsageError
 
 # An address without credentials: those would stand before an @, or in parameters.
 _ADDRESS = re.compile(r"(?:s3|gs|az)://[^/?#@:\s]+(?:/[^?#]*)?|file:///[^?#]+")
-_NO_STORE = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist")
 
 
 class InStore:
@@ -64,7 +63,7 @@ def open_store(address: str, make: bool = False) -> ObjectStore:
 
 def told(error: Exception) -> str:
     """Returns the first line of a store's error, without the parameters of an address, which may be a signature."""
-    if _NO_STORE.search(str(error)):
+    if NO_STORE.search(str(error)):
         return "no such bucket or container"
     return re.sub(r"\?[^\s\"')]+", "?…", str(error).partition("\n")[0])[:300]
 
