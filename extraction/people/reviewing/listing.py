@@ -11,7 +11,7 @@ import contextlib
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -209,8 +209,11 @@ class Listing:
         """Returns the number of the newest commit in the list."""
         return max(self._table.commits, default=0)
 
-    def refresh(self) -> bool:
-        """Reads the folder again if it has a new commit; returns whether it had one. Other threads go on meanwhile."""
+    def refresh(self, stored: Callable[[], dict[tuple[str, str], Marks]] | None = None) -> bool:
+        """Reads the folder again if it has a new commit; returns whether it had one. Other threads go on meanwhile.
+
+        `stored` gives the work of people as it is in the folder then; without it, it is what it was.
+        """
         with self._refreshing:
             if _commits(self._out) == self._table.commits:
                 return False
@@ -219,17 +222,17 @@ class Listing:
             except CinnabarError:
                 # A run may be replacing files; the next refresh finds them.
                 return False
+            marks = self._marks if stored is None else stored()
             with self._lock:
                 old, self._table = self._table, table
-                self._apply(self._marks)
+                self._marks = marks
+                self._apply(marks)
             self._retire(old)
             return True
 
-    def mark(self, marks: dict[tuple[str, str], Marks], every: bool = False) -> None:
-        """Sets a person's work on documents, by document and schema; with `every` there is none on all others."""
+    def mark(self, marks: dict[tuple[str, str], Marks]) -> None:
+        """Sets a person's work on documents, by document and schema."""
         with self._lock:
-            if every:
-                marks = dict.fromkeys(self._marks, Marks(reviewed=False)) | marks
             self._marks |= marks
             self._apply(marks)
 

@@ -286,8 +286,7 @@ class Review:
             if self._team:
                 self._corrector.commit()
             begun = time.monotonic()
-            if begun >= quiet_until and self._listing.refresh():
-                self._listing.mark(self._stored_marks(), every=True)
+            if begun >= quiet_until and self._listing.refresh(self._stored_marks):
                 with self._lock:
                     self._states.clear()
                 # A large folder is not read again all the time while people correct it.
