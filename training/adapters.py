@@ -4,9 +4,10 @@
     python -m training.adapters train WEIGHTS RUN [--minutes 150] [--start ADAPTER]
     python -m training.adapters score WEIGHTS RUN [--start ADAPTER]
 
-`prepare` writes the examples (examples.jsonl, held_back.jsonl). `train` goes on where RUN/checkpoint.pt ends, and writes
-it every few minutes; RUN/curve.jsonl has the loss and the branches right of sets that never train, with mean weights
-(an exponential mean of the last steps, which are what is kept). RUN/adapter.safetensors is the best so far, in bfloat16.
+`prepare` writes the examples (examples.jsonl, held_back.jsonl). `train` goes on where RUN/checkpoint.pt ends, and
+writes it every few minutes. RUN/curve.jsonl has the loss and the branches right of sets that never train, with mean
+weights: an exponential mean of the last steps, which is what is kept. RUN/adapter.safetensors is the best so far, in
+bfloat16.
 """
 
 from __future__ import annotations
@@ -64,9 +65,14 @@ def prepare(data: Path, run: Path) -> None:
             trained += _examples(source, closed(one["schema"]), one["text"], one["truth"], rng)
     rng.shuffle(trained)
     for name, examples in (("examples", trained), ("held_back", held)):
-        rows = [{"source": e.source, "messages": e.messages, "branches": [(b.head, b.answer) for b in e.branches]} for e in examples]
-        (run / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        print(name, len(rows))
+        rows = "".join(json.dumps(_row(example)) + "\n" for example in examples)
+        (run / f"{name}.jsonl").write_text(rows, encoding="utf-8")
+        print(name, len(examples))
+
+
+def _row(example: BranchExample) -> dict[str, Any]:
+    branches = [(branch.head, branch.answer) for branch in example.branches]
+    return {"source": example.source, "messages": example.messages, "branches": branches}
 
 
 def _examples(name: str, schema: dict[str, Any], text: str, truth: Any, rng: random.Random) -> Iterator[BranchExample]:
@@ -112,13 +118,15 @@ class Trained:
                         self.added[f"layers.{i}.{name}.up"] = beside.up
 
     def packed(self, row: dict[str, Any]) -> tuple[torch.Tensor, ...] | None:
-        """Returns tokens [T], positions [T], mask [T, T], places of the answers [A], their tokens [A], ends [B] of each.
+        """Returns tokens [T], positions [T], mask [T, T], places of the answers [A], their tokens [A] and ends [B].
 
         All branches see the prompt and themselves, and none sees another one. None if the example is too long.
         """
         chat = self.tokenizer.apply_chat_template(row["messages"], tokenize=False, add_generation_prompt=True)
         tokens = list(self.tokenizer.encode(chat))
-        prompt, positions, begins, places, ends = len(tokens), list(range(len(tokens))), [0] * len(tokens), [], []
+        prompt, positions, begins = len(tokens), list(range(len(tokens))), [0] * len(tokens)
+        places: list[int] = []
+        ends: list[int] = []
         for head, answer in row["branches"]:
             first, given = len(tokens), len(self.tokenizer.encode(head))
             own = self.tokenizer.encode(head + answer)
@@ -162,7 +170,7 @@ class Trained:
             same = best == packed[4]
             # A value may end in many ways: `"`, `",`, `"}`.
             for end in packed[5].tolist():
-                same[end - 1] = same[end - 1] or self.tokenizer.decode(best[end - 1]).startswith('"')
+                same[end - 1] = same[end - 1] or str(self.tokenizer.decode(best[end - 1])).startswith('"')
             for (_, answer), end in zip(row["branches"], packed[5].tolist(), strict=False):
                 kind = "null" if answer.startswith(" null") else "value"
                 until = start + 1 if kind == "null" else end
@@ -174,8 +182,8 @@ class Trained:
         hits, count = (sum(pair[i] for pair in right.values()) for i in (0, 1))
         return {
             "loss": sum(losses) / len(losses), "right": hits / count, "branches": count,
-            "nulls": right["null"][0] / max(1, right["null"][1]), "values": right["value"][0] / max(1, right["value"][1]),
-            "invented": invented / max(1, right["null"][1]), "missed": missed / max(1, right["value"][1]),
+            "nulls": right["null"][0] / max(1, right["null"][1]), "invented": invented / max(1, right["null"][1]),
+            "values": right["value"][0] / max(1, right["value"][1]), "missed": missed / max(1, right["value"][1]),
         }  # fmt: skip
 
     def load(self, weights: dict[str, torch.Tensor]) -> None:
@@ -208,7 +216,7 @@ def train(trained: Trained, run: Path, minutes: float) -> None:
             if packed is None:
                 continue
             loss = nn.functional.cross_entropy(trained.logits(packed), packed[4])
-            (loss / BATCH).backward()
+            torch.autograd.backward(loss / BATCH)
             lately.append(loss.item())
             state["tokens"] += len(packed[0])
             taken += 1
@@ -219,7 +227,8 @@ def train(trained: Trained, run: Path, minutes: float) -> None:
         for name, parameter in trained.added.items():
             mean[name].lerp_(parameter.detach(), 1 - min(MEAN, state["step"] / (state["step"] + 10)))
         if state["step"] % 5 == 0:
-            _log(run, {"step": state["step"], "rows": state["row"], "tokens": state["tokens"], "training": sum(lately) / len(lately)})
+            counts = {name: state[name] for name in ("step", "row", "tokens")}
+            _log(run, {**counts, "training": sum(lately) / len(lately)})
             lately = []
         if time.monotonic() - saved_at > SAVED:
             weights = {name: p.detach() for name, p in trained.added.items()}
@@ -229,7 +238,9 @@ def train(trained: Trained, run: Path, minutes: float) -> None:
             saved_at = time.monotonic()
 
 
-def _score_mean(trained: Trained, mean: dict[str, torch.Tensor], held: list[Any], run: Path, state: dict[str, Any]) -> None:
+def _score_mean(
+    trained: Trained, mean: dict[str, torch.Tensor], held: list[Any], run: Path, state: dict[str, Any]
+) -> None:
     now = {name: p.detach().clone() for name, p in trained.added.items()}
     trained.load(mean)
     scores = trained.score(held)

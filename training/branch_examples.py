@@ -1,7 +1,7 @@
 """Training examples for branches: a prompt with the document, and behind it each field's head and printed words.
 
-A branch is what one field adds to the prompt: `{"total": "1,234.50"}`. What is taught are the words as they are printed,
-`null` where the document has none, the texts of choices, and lists: of words, and of the first words of items whose
+A branch is what one field adds to the prompt: `{"total": "1,234.50"}`. An answer is the words as they are printed,
+`null` where the document has none, the text of a choice, or a list: of words, or of the first words of items whose
 fields are branches of their own.
 """
 
@@ -108,8 +108,8 @@ def _list_branches(
         for leaf in by_row.get(i, []) if begin else ():
             answer = _answer(leaf, text)
             if answer is not None and leaf.slot.path in names:
-                head = f"{{{name}: [{{\"begins\": {json.dumps(begin, ensure_ascii=False)}, {json.dumps(names[leaf.slot.path])}:"
-                yield Branch(head, f" {answer}}}]}}")
+                item = f"{{\"begins\": {json.dumps(begin, ensure_ascii=False)}, {json.dumps(names[leaf.slot.path])}:"
+                yield Branch(f"{{{name}: [{item}", f" {answer}}}]}}")
 
 
 def _first_words(leaves: Sequence[LabelledLeaf], text: str) -> str:
