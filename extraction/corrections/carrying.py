@@ -64,6 +64,16 @@ def carried(unit: Unit, there: Unit, form: Form, older: Form | None) -> Carried:
     return Carried(here, tuple(carrier.lost))
 
 
+def lost_places(unit: Unit, form: Form) -> tuple[str, ...]:
+    """Returns the pointers of a person's values that the version of this form cannot hold."""
+    node, value = node_at(form, unit.pointer), OUT if unit.text is None else parse(unit.text)
+    if value is OUT or value is None:
+        return ()
+    carrier = _Carrier(unit, unit)
+    kept = _REFUSED if node is None else carrier.carry(node, value, OUT, None, (unit.pointer,) * 3)
+    return (unit.pointer,) if kept is _REFUSED else tuple(carrier.lost)
+
+
 def node_at(form: Form | None, pointer: str) -> Node | None:
     """Returns the node of a place outside of lists, None if the form has none."""
     node: Node | None = None if form is None else form.root

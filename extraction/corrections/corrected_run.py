@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cinnabar.extraction.corrections.changes import counting_units, in_force
 from cinnabar.extraction.corrections.corrected_rows import corrected_rows, other_kind_outcome
+from cinnabar.extraction.corrections.renaming import renamed_corrections, renamed_record, renames_between
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
 from cinnabar.extraction.corrections.stored import Base, CorrectedState, CorrectionRows, states
 from cinnabar.extraction.corrections.units import HUMAN, RecordInWork, Unit, text_at
@@ -17,6 +18,7 @@ from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
 from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.compiling.changes import Renames
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.pointers import lies_within
 
@@ -40,7 +42,13 @@ class CorrectedRun:
         """
         name = self.rules.source.name
         wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
-        before = states(store.out, store.committed(), wanted, rows)[0] if wanted else {}
+        stored = states(store.out, store.committed(), wanted, rows)[0] if wanted else {}
+        # They have the names of the version that is stored; here those of this run's version count.
+        here = self.rules.source.fingerprint
+        before = {
+            pair: replace(state, corrections=renamed_corrections(store.out, rows.of(pair), name, here))
+            for pair, state in stored.items()
+        }
         bases: dict[str, Base] = {}
         corrected = [self._revised(one, before.get((one.digest, name)), bases) for one in outcomes]
         return corrected, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
@@ -65,7 +73,12 @@ class CorrectedRun:
     def _made(self, record: Record, state: CorrectedState, kept: Sequence[Unit]) -> Record:
         """Returns a record with what models had made of these places before."""
         assert state.outcome is not None
-        draft, before, form = RecordInWork(record), RecordInWork(state.outcome.record), self.rules.compiled.form
+        draft, form = RecordInWork(record), self.rules.compiled.form
+        renames = Renames()
+        if self.rules.out is not None:
+            own = self.rules.source
+            renames = renames_between(self.rules.out, own.name, state.schema_fingerprint, own.fingerprint)
+        before = RecordInWork(renamed_record(state.outcome.record, renames))
         for unit in kept:
             made = before.unit(unit.pointer)
             draft.put_unit(self.rules.carried(made, record, state.schema_fingerprint).unit, form)

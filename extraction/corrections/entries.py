@@ -9,6 +9,7 @@ from typing import Literal
 
 from cinnabar.extraction.corrections.changes import Correction, in_force, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
+from cinnabar.extraction.corrections.renaming import renamed_corrections
 from cinnabar.extraction.corrections.revising import judged_again, rules_of, with_corrections, without_units
 from cinnabar.extraction.corrections.stored import CorrectedState
 from cinnabar.extraction.corrections.units import LEFT_OUT
@@ -31,6 +32,8 @@ def after_entry(out: Path, state: CorrectedState, entry: WaitingCorrection) -> C
     Raises NotAccepted if corrections are taken back, and the schema does not allow the record without them; RunError if
     the schema is lost.
     """
+    known = renamed_corrections(out, entry.corrections, state.schema_name, state.schema_fingerprint)
+    entry = replace(entry, corrections=known)
     now = _corrections_after(state, entry)
     base, record = state.outcome, state.record
     if base is None or record is None:

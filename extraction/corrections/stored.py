@@ -27,6 +27,7 @@ from cinnabar.extraction.corrections.changes import (
     taken_back,
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
+from cinnabar.extraction.corrections.renaming import renamed_corrections
 from cinnabar.extraction.corrections.units import (
     OUT,
     RecordInWork,
@@ -305,7 +306,8 @@ def states(
         own = [entry for entry in committed if entry.schema_name == name]
         for state in _outcomes(out, own, {document for document, other in pairs if other == name}, name):
             pair = state.document, name
-            whole = replace(state, corrections=rows.of(pair))
+            known = renamed_corrections(out, rows.of(pair), name, state.schema_fingerprint)
+            whole = replace(state, corrections=known)
             if (kept := bases.get((*pair, state.schema_fingerprint))) is not None:
                 run_id, base = kept
                 # A later run may have written the record anew while no correction was in force.

@@ -118,6 +118,9 @@ class RunOptions(Options):
         description="Mark this share of the written documents, such as 5%, at random for a second reader.",
     )
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
+    drop_corrections: bool = Field(
+        default=False, description="Go on although the schema has no place for values that people corrected."
+    )
     # Not a field, so that no dump, representation or parameter of a flow holds them.
     _passwords: tuple[str, ...] = PrivateAttr(default=())
 

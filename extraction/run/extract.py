@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.filler import Metered
+from cinnabar.extraction.corrections.dropped import check_corrections_kept
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.inputs import Message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -88,6 +89,8 @@ class Extraction(BatchedRun):
             stack.callback(self._end_metered)
             for part in self.assignment.parts:
                 store.check_united(part.source, part.compiled)
+                if not assignment.options.drop_corrections:
+                    check_corrections_kept(store, part.source, part.compiled)
             spelled = Spelling.of(store.out)
             spelled.learn(str(path) for path in paths if isinstance(path, Path))
             if any(isinstance(path, Path) and not path.is_absolute() for path in paths):

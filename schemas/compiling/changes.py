@@ -7,19 +7,57 @@ description and examples of a field count, since the model reads them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import escape, lies_within
+from cinnabar.schemas.pointers import escape, lies_within, unescape
 from cinnabar.schemas.reading.shape import Array, Object, Shape, is_nullable, is_open, notes_of, without_null
 
 
 @dataclass(frozen=True, slots=True)
+class Renames:
+    """The places that have another name in the new version: `pairs` of templates, the deepest first."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def pointer(self, pointer: str) -> str:
+        """This pointer or template of the old version as the new one names it."""
+        steps = pointer.split("/")
+        for old, new in self.pairs:
+            template = old.split("/")
+            if len(template) <= len(steps) and all(map(_matches, template, steps)):
+                here = [step if name == "*" else name for name, step in zip(new.split("/"), steps, strict=False)]
+                return "/".join(here + steps[len(template) :])
+        return pointer
+
+    def value(self, value: Any, pointer: str = "") -> Any:
+        """A value that stands at this pointer of the old version, with the new names."""
+        if not self.pairs or not isinstance(value, dict | list):
+            return value
+        if isinstance(value, list):
+            return [self.value(part, f"{pointer}/{at}") for at, part in enumerate(value)]
+        named = {}
+        for name, part in value.items():
+            below = f"{pointer}/{escape(name)}"
+            named[unescape(self.pointer(below).rpartition("/")[2])] = self.value(part, below)
+        return named
+
+
+def _matches(name: str, step: str) -> bool:
+    return name == step or (name == "*" and step.isdecimal())
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
-    """Places by their templates, with `*` for an index (`/lines/*/price`), in the order of the schemas."""
+    """Places by their templates, with `*` for an index (`/lines/*/price`), in the order of the schemas.
+
+    They have the names of the new version, those that are `gone` within its names.
+    """
 
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    renames: Renames = Renames()
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -51,8 +89,9 @@ def changes(old: CompiledSchema, new: CompiledSchema) -> Changes:
     required or optional is no change: an existing value stays.
     """
     walk = _Walk()
-    walk.visit(old.shape, new.shape, "")
-    return Changes(tuple(walk.new), tuple(walk.changed), tuple(walk.gone))
+    walk.visit(old.shape, new.shape, "", "")
+    deepest = sorted(walk.renamed, key=lambda pair: -pair[0].count("/"))
+    return Changes(tuple(walk.new), tuple(walk.changed), tuple(walk.gone), Renames(tuple(deepest)))
 
 
 @dataclass(slots=True)
@@ -60,8 +99,10 @@ class _Walk:
     new: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
 
-    def visit(self, old: Shape, new: Shape, path: str) -> None:
+    def visit(self, old: Shape, new: Shape, was: str, path: str) -> None:
+        """Compares the shape of a place in the old version, where it `was`, with that in the new one."""
         if old == new:
             return
         before, after = _only(old), _only(new)
@@ -69,20 +110,26 @@ class _Walk:
         if not framed or _frame(before) != _frame(after):
             self.changed.append(path)
         elif isinstance(before, Object) and isinstance(after, Object):
-            self._fields(before, after, path)
+            self._fields(before, after, was, path)
         elif isinstance(before, Array) and isinstance(after, Array) and before.item and after.item:
-            self.visit(before.item, after.item, f"{path}/*")
+            self.visit(before.item, after.item, f"{was}/*", f"{path}/*")
         else:
             self.changed.append(path)
 
-    def _fields(self, old: Object, new: Object, path: str) -> None:
+    def _fields(self, old: Object, new: Object, was: str, path: str) -> None:
         before = {place.name: place.shape for place in old.fields}
+        named = {place.name for place in new.fields}
         for place in new.fields:
             below = f"{path}/{escape(place.name)}"
-            if place.name in before:
-                self.visit(before.pop(place.name), place.shape, below)
-            else:
+            former = (place.name, *(name for name in notes_of(place.shape).was if name not in named))
+            name = next((name for name in former if name in before), None)
+            if name is None:
                 self.new.append(below)
+                continue
+            above = f"{was}/{escape(name)}"
+            if name != place.name:
+                self.renamed.append((above, below))
+            self.visit(before.pop(name), place.shape, above, below)
         self.gone += [f"{path}/{escape(name)}" for name in before]
 
 

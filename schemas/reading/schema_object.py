@@ -64,6 +64,8 @@ class SchemaObject:
 BINDING = "x-cinnabar-from"
 #: The keyword that gives other words for options: {"cancellation": ["Kündigung", "hiermit kündige ich"]}.
 WORDS = "x-cinnabar-options"
+#: The keyword that gives the former names of a property, whose values and corrections it takes over.
+WAS = "x-cinnabar-was"
 
 
 def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
@@ -78,7 +80,17 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
         annotation(schema["default"]) if "default" in schema else None,
         Binding(fact, f"{pointer}/{BINDING}") if isinstance(fact, str) else None,
         _words_of_options(schema, pointer) if WORDS in schema else (),
+        _former_names(schema[WAS], f"{pointer}/{WAS}") if WAS in schema else (),
     )
+
+
+def _former_names(found: object, pointer: str) -> tuple[str, ...]:
+    """The names of `x-cinnabar-was`. Raises UnsupportedSchema for another form."""
+    names = [found] if isinstance(found, str) else found
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        reason = "expected the former name of the property, or a list of its former names"
+        raise UnsupportedSchema(pointer, WAS, reason, f'write "{WAS}": "OLD_NAME"')
+    return tuple(names)
 
 
 def _words_of_options(schema: Mapping[str, Any], pointer: str) -> tuple[tuple[str, tuple[str, ...]], ...]:

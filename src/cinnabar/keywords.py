@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     audit: str | None
     split: bool
     retry_quarantined: bool
+    drop_corrections: bool
 
 
 class Server(TypedDict, total=False):

@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinnabar.extraction.corrections.dropped import check_corrections_kept
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
@@ -75,6 +76,8 @@ class Backfill(BatchedRun):
         self._changes = {one: self._compare(out, one) for one in versions}
         with ExitStack() as stack:
             store = stack.enter_context(open_folder(out))
+            if not options.drop_corrections:
+                check_corrections_kept(store, source, assignment.compiled)
             fingerprint = _fingerprint(self.assignment.fingerprint, chosen.below)
             passwords = len(parsers.passwords)
             done = store.done_keys(

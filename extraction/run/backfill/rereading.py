@@ -7,6 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinnabar.extraction.corrections.renaming import renamed_record
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.store.stored_records import LatestRecord, Stored, stored
 from cinnabar.schemas.compiling.changes import Changes
@@ -41,8 +42,13 @@ class StoredRecords:
         if any(one.document not in self._fetched for one in wanted if one.schema_fingerprint):
             following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
             self._fetched = stored(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
-        records = [
-            (self._fetched[one.document], self._changes[one.schema_fingerprint]) if one.schema_fingerprint else None
-            for one in wanted
-        ]
-        return Known(records, self._below)
+        return Known([self._known(one) if one.schema_fingerprint else None for one in wanted], self._below)
+
+    def _known(self, one: LatestRecord) -> tuple[Stored, Changes]:
+        """Returns a stored record, by the names of the version that is asked for, and the changes since its own."""
+        found, changes = self._fetched[one.document], self._changes[one.schema_fingerprint]
+        if not changes.renames.pairs:
+            return found, changes
+        moved = changes.renames.pointer
+        fields = {moved(at): moved(field) for at, field in found.fields.items()}
+        return Stored(renamed_record(found.record, changes.renames), fields), changes

@@ -18,6 +18,7 @@ from reading_model import ReadingModel
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import Row, Scores
+from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.people.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
@@ -363,3 +364,77 @@ def test_a_killed_backfill_resumes_and_writes_the_same_rows(out: Path, filled: P
     ):
         assert rows(out, sql) == rows(filled, sql)
     assert verify(out).problems == []
+
+
+RENAMED = schema(
+    {
+        "customer": TEXT | {"x-cinnabar-was": "name"},
+        "city": MAYBE,
+        "na": TEXT,
+        "items": lines() | {"x-cinnabar-was": ["rows", "lines"]},
+    },
+    required=["customer"],
+)
+LINES_RENAMED = lines()
+LINES_RENAMED["items"] = {
+    "type": "object",
+    "properties": {"label": {"type": "string", "x-cinnabar-was": "what"}, "price": {"type": "number"}},
+    "required": ["label", "price"],
+}
+ROWS_RENAMED = schema({"name": TEXT, "city": MAYBE, "na": TEXT, "lines": LINES_RENAMED}, required=["name"])
+
+
+def corrected(out: Path, path: str, *changes: tuple[str, str]) -> str:
+    ((document,),) = query(out, f"select document from note where path like '%{path}'").rows
+    for pointer, after in changes:
+        Corrector(out).correct(document, "note", [Change(Action.VALUE, pointer, after)], "ann")
+    return document
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "row"), [(RENAMED, "/customer", "/items/1/what"), (ROWS_RENAMED, "/name", "/lines/1/label")]
+)
+def test_a_renamed_place_keeps_its_values_its_corrections_and_their_undoing(
+    out: Path, source: SchemaSource, name: str, row: str
+) -> None:
+    document = corrected(out, "3.txt", ("/name", '"Ann & Co"'), ("/lines/1/what", '"nuts"'))
+    counting = Counting()
+    assert fill(out, source, counting) is not None
+    assert counting.work == 0, "a name alone is no reason to ask a model"
+    places = f"document = '{document}' and schema_fingerprint = '{source.fingerprint}'"
+    of = "select value, origin from fields where pointer = '{}' and " + places
+    assert rows(out, of.format(name)) == [("Ann & Co", "human")]
+    assert rows(out, of.format(row)) == [("nuts", "human")]
+    # Corrections under the new names count too, and all can be taken back.
+    Corrector(out).correct(document, "note", [Change(Action.VALUE, row, '"bolts"')], "ben")
+    assert rows(out, of.format(row)) == [("bolts", "human")]
+    Corrector(out).undo(document, "note", None, "ann")
+    assert rows(out, of.format(name))[0][0] == "N3" and rows(out, of.format(row))[0][0] == "w1"
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        (schema({"customer": TEXT, "lines": lines()}, required=["customer"]), "/name (2)"),
+        (schema({"name": TEXT, "city": MAYBE, "na": TEXT}, required=["name"]), "/lines (1)"),
+        (schema({"name": {"enum": ["N1", "Ben"]}, "lines": lines()}), "/name (1)"),
+    ],
+)
+def test_a_version_without_place_for_corrected_values_is_refused_before_any_work(
+    docs: Path, out: Path, source: SchemaSource, place: str
+) -> None:
+    corrected(out, "3.txt", ("/name", '"Ann & Co"'), ("/lines/1/what", '"nuts"'))
+    corrected(out, "4.txt", ("/name", '"Ben"'))
+    for work in (lambda: fill(out, source), lambda: read(docs, source, out)):
+        with pytest.raises(UsageError, match="x-cinnabar-was") as refusal:
+            work()
+        assert place in str(refusal.value) and "--drop-corrections" in str(refusal.value)
+
+
+def test_corrections_are_given_up_when_that_is_said(out: Path) -> None:
+    corrected(out, "3.txt", ("/name", '"Ann & Co"'))
+    source = schema({"customer": TEXT, "lines": lines()}, required=["customer"])
+    options = OPTIONS.model_copy(update={"drop_corrections": True, "on_missing": "guess"})
+    assert backfill(source, out, of(ReadingModel()), None, options) is not None
+    flagged = rows(out, f"select flags from records where schema_fingerprint = '{source.fingerprint}' and path like '%3.txt'")
+    assert "correction_left_out" in flagged[0][0]
