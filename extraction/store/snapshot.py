@@ -21,7 +21,7 @@ from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, literal, quoted
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
-from cinnabar.extraction.store.tables import DOCUMENTS, TABLE_COLUMNS
+from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, TABLE_COLUMNS
 from cinnabar.schemas.errors import RunError, UsageError
 
 DATABASE = "cinnabar.duckdb"
@@ -132,12 +132,31 @@ _WITHDRAWN = (
     " WHERE o.outcome <> 'written' AND (o.document, o.run_id) IN (SELECT (document, run_id) FROM {corrections})"
     " AND (o.code = 'other_kind' OR o.schema_fingerprint = f.schema_fingerprint) GROUP BY ALL"
 )
-# The condition on a record, as `r`, that no correction withdraws it. A folder without corrections does not look.
-_ALL = "true"
-_COUNTING = (
+# The conditions on a record, as `r`: no correction withdraws it (a folder without corrections does not look), and a
+# path still has its document.
+_NOT_WITHDRAWN = (
     "NOT EXISTS (SELECT 1 FROM _withdrawn AS w WHERE w.document = r.document"
     " AND w.schema_fingerprint = r.schema_fingerprint AND w.run_id > r.run_id)"
 )
+# The document that each path had when a run last read it, of paths that had several. Corrections and backfills do not
+# look at a path again, a document that could not be read may be half written, and the messages of an mbox, whose paths
+# are numbers, get others when the first ones are deleted. Hashes find these paths first: of 1,000,000 outcomes without
+# such a path in .8 processor seconds instead of 5.1.
+_MOVED = (
+    "SELECT path, arg_max(document, run_id) AS document FROM outcomes SEMI JOIN (SELECT run_id FROM runs"
+    f" WHERE (arguments ->> '{COMMAND}') IS NULL AND (arguments ->> 'backfill') IS NULL) USING (run_id)"
+    " WHERE hash(path) IN (SELECT hash(path) FROM outcomes WHERE document IS NOT NULL GROUP BY 1"
+    " HAVING min(hash(document)) <> max(hash(document)))"
+    " AND document IS NOT NULL AND outcome <> 'quarantined' AND code IS DISTINCT FROM 'budget'"
+    " AND NOT regexp_matches(path, '#[0-9]+$') GROUP BY path HAVING min(document) <> max(document)"
+)
+# Documents that each of their paths has lost to other bytes.
+_SUPERSEDED = (
+    "SELECT o.document FROM outcomes AS o LEFT JOIN _moved AS m USING (path)"
+    " WHERE o.document IN (SELECT document FROM outcomes SEMI JOIN _moved USING (path))"
+    " GROUP BY o.document HAVING bool_and(m.document IS NOT NULL AND m.document <> o.document)"
+)
+_IN_PLACE = "NOT EXISTS (SELECT 1 FROM _superseded AS s WHERE s.document = r.document)"
 # Chooses one record of each document and schema; needed once a schema has several versions.
 _LATEST = (
     "SEMI JOIN (SELECT document, schema_fingerprint, run_id FROM outcomes AS r"
@@ -247,7 +266,7 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
     )
     sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
     corrected = any(file.table == "corrections" and file.rows for entry in committed for file in entry.files)
-    sources["counting"] = counting = _COUNTING if corrected else _ALL
+    sources["counting"] = counting = f"{_IN_PLACE} AND {_NOT_WITHDRAWN}" if corrected else _IN_PLACE
     shown = [entry for entry in committed if entry.schema_fingerprint in data]
     newest = ", ".join(literal(fingerprints[-1]) for fingerprints in _versions(shown).values())
     several = any(len(fingerprints) > 1 for fingerprints in _versions(committed).values())
@@ -259,14 +278,20 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
         views[name] = query.format_map(sources)
         if corrected and name == "outcomes":
             views["_withdrawn"] = _WITHDRAWN.format_map(sources)
+        if name == "runs":
+            views |= {"_moved": _MOVED, "_superseded": _SUPERSEDED}
     names = view_names(shown, reserved_words(connection))
     for name, fingerprint in names.items():
         views[name] = _WIDE.format(data=data[fingerprint], counting=sources["counting"])
+    every = {versions_of_it[-1]: data[versions_of_it[-1]] for versions_of_it in _versions(shown).values()}
     for name, versions_of_it in united_names(shown, names).items():
         united = united_source(out, {f: (data[f], versions[f]) for f in versions_of_it})
         if united is None:
             continue
+        every[versions_of_it[0]] = f"({united})"
         views[name] = _WIDE.format(data=f"({united})", counting=sources["counting"])
+    for latest, rows in every.items():
+        views[_free_name(f"{identifier(versions[latest][-1].schema_name)}_history", views)] = f"SELECT * FROM {rows}"
     last = max(entry.number for entry in committed)
     views["_snapshot"] = _SNAPSHOT.format(number=last, folder=literal(str(out)), views=_views_made())
     return views
@@ -274,7 +299,15 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
 
 def _views_made() -> int:
     """Returns a number of the queries of the views: a snapshot of an older version is built anew."""
-    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, _WITHDRAWN, _LATEST)).encode())
+    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, _WITHDRAWN, _MOVED, _SUPERSEDED, _LATEST, 2)).encode())
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """Returns a name with underscores behind it until no view has it."""
+    used = {other.casefold() for other in taken}
+    while name.casefold() in used:
+        name += "_"
+    return name
 
 
 def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
@@ -309,15 +342,10 @@ def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[
 
 def united_names(committed: Sequence[Manifest], taken: Mapping[str, str]) -> dict[str, list[str]]:
     """Returns the views over all versions of a schema with several, and their fingerprints, latest first."""
-    used = {name.casefold() for name in taken}
     names: dict[str, list[str]] = {}
     for schema_name, fingerprints in _versions(committed).items():
         if len(fingerprints) > 1:
-            name = f"{identifier(schema_name)}_all"
-            while name.casefold() in used:
-                name += "_"
-            used.add(name.casefold())
-            names[name] = [*reversed(fingerprints)]
+            names[_free_name(f"{identifier(schema_name)}_all", (*taken, *names))] = [*reversed(fingerprints)]
     return names
 
 
@@ -364,4 +392,4 @@ def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     """Returns the names, in lower case, that no view of records may have."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     words = {row[0] for row in connection.execute(query).fetchall()}
-    return frozenset(words | {*VIEWS, "_snapshot", "_withdrawn"})
+    return frozenset(words | {*VIEWS, "_snapshot", "_withdrawn", "_moved", "_superseded"})

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pytest
 from effort import first
 
+from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.reading import query, show
-from cinnabar.extraction.store.records import LeafRow
+from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.extraction.store.snapshot import DATABASE, published_number
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import Selection, select, stored
@@ -51,6 +52,17 @@ RICH = {
         },
     },
 }
+
+
+#: The views of a folder of any schema.
+OWN = {
+    "checks", "corrections", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records", "runs",
+    "_snapshot", "_fields", "_checks", "_moved", "_superseded",
+}  # fmt: skip
+
+
+def views_beside_ours(out):
+    return {row[0] for row in snapshot(out, "SHOW TABLES")} - OWN
 
 
 def snapshot(out, sql):
@@ -116,22 +128,7 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
     properties = {name: {"type": "string"}, 'q"uote': {"type": "string"}, "": {"type": "string"}}
     schema = {"title": 'it\'s; "DROP" SELECT', "type": "object", "properties": properties}
     store_records(out, workload, schema, *({name: v, 'q"uote': v, "": v} for v in values))
-    assert [row[0] for row in snapshot(out, "SHOW TABLES")] == sorted(
-        [
-            "_snapshot", "_fields", "_checks",
-            "checks",
-            "corrections",
-            "documents",
-            "fields",
-            "history",
-            "it_s_DROP_SELECT",
-            "lists",
-            "outcomes",
-            "quarantine",
-            "records",
-            "runs",
-        ]
-    )
+    assert views_beside_ours(out) == {"it_s_DROP_SELECT", "it_s_DROP_SELECT_history"}
     rows = snapshot(out, f'SELECT "{name}", "q""uote", _, record_json FROM it_s_DROP_SELECT ORDER BY path')
     assert [row[:3] for row in rows] == [(value,) * 3 for value in values]
     assert [json.loads(row[3])[name] for row in rows] == values
@@ -151,22 +148,17 @@ def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
 @pytest.mark.parametrize("title", first(3, ["Runs", "select", "", "fields", "_snapshot", "1st", "日本"]))
 def test_a_schema_of_any_name_has_a_view_of_its_own(out, workload, title):
     store_records(out, workload, {**workload.SCHEMA, "title": title}, {"name": "n", "size": 1})
-    own = {
-        *("checks", "corrections", "documents", "fields", "history", "lists", "outcomes", "quarantine", "records"),
-        *("runs", "_snapshot", "_fields", "_checks"),
-    }
-    (view,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - own
-    assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
+    views = views_beside_ours(out)
+    assert len(views) == 2
+    for view in views:
+        assert snapshot(out, f"SELECT name, size FROM {view}") == [("n", 1)]
 
 
 def test_a_new_schema_version_takes_the_view_name_and_the_old_one_keeps_a_view(out, workload):
     wider = {**workload.SCHEMA, "properties": {**workload.SCHEMA["properties"], "size": {"type": "string"}}}
     store_records(out, workload, workload.SCHEMA, {"name": "old", "size": 1})
     store_records(out, workload, wider, {"name": "new", "size": "one"})
-    (old,) = {row[0] for row in snapshot(out, "SHOW TABLES")} - {
-        *("checks", "corrections", "documents", "fields", "history", "lists", "note", "outcomes", "quarantine"),
-        *("records", "runs", "_snapshot", "_fields", "_checks"),
-    }
+    (old,) = views_beside_ours(out) - {"note", "note_history"}
     assert old.startswith("note_")
     assert snapshot(out, "SELECT name, size FROM note") == [("new", "one")]
     assert snapshot(out, f"SELECT name, size FROM {old}") == [("old", 1)]
@@ -186,7 +178,7 @@ def test_two_schemas_whose_names_look_alike_both_have_views(out, workload):
     store_records(out, workload, {**workload.SCHEMA, "title": "a b"}, {"name": "first", "size": 1})
     store_records(out, workload, {**workload.SCHEMA, "title": "A-B"}, {"name": "second", "size": 1})
     views = [row[0] for row in snapshot(out, "SHOW TABLES") if row[0].casefold().startswith("a_b")]
-    assert len(views) == 2
+    assert len(views) == 4
     assert {snapshot(out, f"SELECT name FROM {view}")[0][0] for view in views} == {"first", "second"}
 
 
@@ -368,3 +360,56 @@ def test_each_list_has_a_row_with_its_length_and_its_confidence(out, workload):
     assert (found.record.lists, found.record.leaves) == (lists, leaves)
     assert found.record.rows.items() >= {"/lines/0/0": 0.9, "/lines/0/1": 0.9}.items()
     assert select(out, "bill", Selection(below=0.3)) == []
+
+
+def rows_of(out, view="note"):
+    return snapshot(out, f"SELECT path, name FROM {view} ORDER BY ALL")
+
+
+def run_over(store, workload, *outcomes, engine="e1", **arguments):
+    source = load_schema(workload.SCHEMA)
+    run = Run(store, source, compile_schema(source.schema), engine, arguments)
+    run.commit_batch([workload.written(path, {"name": content, "size": 1}, content) for path, content in outcomes])
+    run.finish()
+
+
+def test_a_path_that_was_read_with_other_bytes_counts_once(out, workload):
+    with Store.open(out) as store:
+        run_over(store, workload, ("a.txt", "one"), ("b.txt", "two"), ("gone.txt", "three"))
+        run_over(store, workload, ("a.txt", "changed"), ("b.txt", "two"))
+    assert rows_of(out) == [("a.txt", "changed"), ("b.txt", "two"), ("gone.txt", "three")]
+    assert rows_of(out, "note_history") == [("a.txt", "changed"), ("a.txt", "one"), *rows_of(out)[1:]]
+    assert snapshot(out, "SELECT count(*) FROM records WHERE latest") == [(3,)]
+    assert snapshot(out, "SELECT count(DISTINCT document) FROM fields") == [(3,)]
+
+
+def test_bytes_that_lie_at_another_path_or_come_back_keep_their_row(out, workload):
+    with Store.open(out) as store:
+        run_over(store, workload, ("a.txt", "one"), ("copy.txt", "one"))
+        run_over(store, workload, ("a.txt", "changed"))
+        store.publish()
+        assert [name for _, name in rows_of(out)] == ["changed", "one"]
+        run_over(store, workload, ("copy.txt", "also changed"))
+        store.publish()
+        assert [name for _, name in rows_of(out)] == ["changed", "also changed"]
+        run_over(store, workload, ("a.txt", "one"))
+    assert [name for _, name in rows_of(out)] == ["one", "also changed"]
+
+
+def test_who_fills_or_corrects_an_older_content_does_not_bring_it_back(out, workload):
+    with Store.open(out) as store:
+        run_over(store, workload, ("a.txt", "one"))
+        run_over(store, workload, ("a.txt", "changed"))
+        for engine, arguments in (("e2", {"backfill": {}}), ("e3", {tables.COMMAND: tables.CORRECT})):
+            run_over(store, workload, ("a.txt", "one"), engine=engine, **arguments)
+    assert rows_of(out) == [("a.txt", "changed")]
+
+
+def test_messages_of_a_shrunk_mailbox_and_unreadable_files_supersede_nothing(out, workload):
+    with Store.open(out) as store:
+        run_over(store, workload, ("m.mbox#1", "first"), ("m.mbox#2", "second"), ("a.txt", "one"))
+        run_over(store, workload, ("m.mbox#1", "second"))
+        run = workload.begin(store)
+        run.commit_batch([Outcome("a.txt", "quarantined", "broken", "half written", "f" * 64)])
+        run.finish()
+    assert [name for _, name in rows_of(out)] == ["one", "first", "second"]
