@@ -1,4 +1,7 @@
-"""Every path of a command line is one of this machine: an address is refused before anything is done."""
+"""Every path of a command line is one of this machine, and no link leads out of a folder of results.
+
+Both are refused before anything is done, for all commands at once.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ from typing import Any
 import typer
 
 from cinnabar.extraction.store.local_paths import check_local
+from cinnabar.extraction.store.own_names import check_links
 
 
 def take_local_paths(app: typer.Typer) -> None:
-    """Has all commands of an app and of its groups refuse addresses where they take paths."""
+    """Has all commands of an app and of its groups refuse addresses where they take paths, and strange results."""
     for info in app.registered_commands:
         if info.callback is not None:
             info.callback = _refusing(info.callback)
@@ -29,6 +33,8 @@ def _refusing(command: Callable[..., Any]) -> Callable[..., Any]:
             for path in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(path, Path):
                     check_local(path, f"--{name.replace('_', '-')}")
+                    if name == "out":
+                        check_links(path, everything=True)
         return command(*args, **arguments)
 
     return run

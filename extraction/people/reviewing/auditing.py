@@ -62,13 +62,15 @@ class Auditing:
         """Stores a verdict on all places of a document, and the corrections of wrong ones.
 
         `seen` is the digest of the record that the reader saw. Raises UsageError if a place is missing, or if the
-        document is not drawn or is audited, and the errors of `Review.correct`.
+        document is not drawn or is audited, or if this reader corrected it, and the errors of `Review.correct`.
         """
-        run = self._run(document, schema)
-        if (earlier := verdicts(corrections(self._review.out)).get((document, schema, run))) is not None:
+        run, made = self._run(document, schema), corrections(self._review.out)
+        if (earlier := verdicts(made).get((document, schema, run))) is not None:
             if earlier.who == who:
                 return
             raise UsageError("audit: this document has been audited meanwhile; go on to the next one")
+        if any((one.document, one.schema_name, one.who) == (document, schema, who) for one in made):
+            raise UsageError("audit: you have corrected or accepted this document, so another reader judges it")
         state = self._review.state(document, schema)
         places = _values(state)
         if len(judged) != len(places) or {one.pointer for one in judged} != places.keys():

@@ -21,6 +21,7 @@ import orjson
 from cinnabar.extraction.run.events.receivers import NotTaken, kinds_of, send, shown
 from cinnabar.extraction.run.events.run_events import KINDS, Event, kind_of
 from cinnabar.extraction.store.files import FolderLock, write_bytes
+from cinnabar.extraction.store.own_names import check_links
 from cinnabar.schemas.errors import InUse, UsageError
 
 #: The folder within the results.
@@ -44,10 +45,16 @@ class Waiting:
         self.path.unlink(missing_ok=True)
 
 
+def outbox_of(out: Path) -> Path:
+    """Returns where events of this folder of results wait. Raises StrangeName if a link leads out of the folder."""
+    check_links(out, everything=True)
+    return out / OUTBOX
+
+
 def waiting(out: Path) -> list[Waiting]:
     """Returns the events that wait in this folder of results, those of the oldest run first."""
     entries = []
-    for path in sorted((out / OUTBOX).glob("[0-9]*.json")):
+    for path in sorted(outbox_of(out).glob("[0-9]*.json")):
         # What is gone was delivered meanwhile; what is no event of ours is left alone.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             if not path.is_symlink():
@@ -64,7 +71,7 @@ def put(out: Path, events: Sequence[Event], addresses: Sequence[str]) -> None:
         for address in (one for one in addresses if kind in (kinds_of(one) or KINDS)):
             # Names sort by run, then by kind.
             digest = hashlib.sha256(address.encode()).hexdigest()[:16]
-            path = out / OUTBOX / f"{event['subject']}-{KINDS.index(kind)}-{digest}.json"
+            path = outbox_of(out) / f"{event['subject']}-{KINDS.index(kind)}-{digest}.json"
             write_bytes(path, orjson.dumps({"address": address, "event": event}) + b"\n")
 
 
@@ -76,7 +83,7 @@ def deliver(out: Path, addresses: Collection[str] | None, seconds: float) -> lis
     queues, late = defaultdict[str, list[Waiting]](list), dict[str, str]()
     deadline = time.monotonic() + seconds
     try:
-        lock = FolderLock(out / OUTBOX)
+        lock = FolderLock(outbox_of(out))
     except (InUse, OSError):
         return []
     for entry in waiting(out):

@@ -20,7 +20,7 @@ import orjson
 
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.progress import Progress, Several, Silent
-from cinnabar.extraction.run.events.outbox import OUTBOX, deliver, put
+from cinnabar.extraction.run.events.outbox import deliver, outbox_of, put
 from cinnabar.extraction.run.events.receivers import check_addresses
 from cinnabar.extraction.run.events.run_events import Event, run_events
 from cinnabar.extraction.run.telemetry import traced
@@ -85,7 +85,7 @@ class Promise(Silent):
         # Of the form of a run's id: it stands for the run as long as this has none.
         token = f"{manifests.now():%Y%m%dT%H%M%S%f}"[:-3] + f"Z-{secrets.token_hex(4)}"
         source = f"//{quote(socket.gethostname())}{quote(str(out.absolute()))}"
-        folder = out / OUTBOX / token
+        folder = outbox_of(out) / token
         with failures(f"{folder}: could not be made"):
             make_folder(folder)
             # Locked first: what is written and not locked is broken.
@@ -133,7 +133,7 @@ class Promise(Silent):
 
 def keep_promises(out: Path, note: Callable[[str], None]) -> None:
     """Puts the events of runs whose processes were killed into the outbox."""
-    for path in sorted((out / OUTBOX).glob(f"*/{_PROMISE}")):
+    for path in sorted(outbox_of(out).glob(f"*/{_PROMISE}")):
         with contextlib.suppress(InUse, OSError, ValueError):
             promise = Promise(out, path.parent, note, None)
             promise.about = orjson.loads(path.read_bytes())

@@ -12,7 +12,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_d
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from obstore.exceptions import BaseError
 
-from cinnabar.extraction.store.sinks.object_store import InStore
+from cinnabar.extraction.store.sinks.object_store import InStore, told
 from cinnabar.extraction.store.sinks.sink import Delivered, Position, check_follows
 from cinnabar.extraction.store.sinks.tables import DIGEST, GONE, View, Views, views_of
 from cinnabar.schemas.errors import RunError, UsageError
@@ -52,7 +52,7 @@ class DeltaSink(InStore):
                     sent += rows
                 return Delivered(self.address, sent, "row")
             except (DeltaError, BaseError, OSError) as error:
-                last = " ".join(_COLOUR.sub("", str(error)).split())[:500]
+                last = told(OSError(" ".join(_COLOUR.sub("", str(error)).split())))
                 # A commit of somebody else, or a table that somebody else has just made.
                 if not isinstance(error, CommitFailedError) and "already exists" not in last:
                     raise RunError(f"{self.address}: {last}") from error

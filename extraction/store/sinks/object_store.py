@@ -62,10 +62,11 @@ def open_store(address: str, make: bool = False) -> ObjectStore:
 
 
 def told(error: Exception) -> str:
-    """Returns the first line of a store's error, without the parameters of an address, which may be a signature."""
+    """Returns the first line of an error of a store, without what may be a password or a signature in an address."""
     if NO_STORE.search(str(error)):
         return "no such bucket or container"
-    return re.sub(r"\?[^\s\"')]+", "?…", str(error).partition("\n")[0])[:300]
+    line = re.sub(r"(?<=//)[^\s/@]+@", "…@", str(error).partition("\n")[0])
+    return re.sub(r"\?[^\s\"')]+", "?…", line)[:300]
 
 
 def check_store(store: ObjectStore, address: str) -> datetime:

@@ -29,6 +29,7 @@ COMMANDS = (
     ("improve", "bill", "--discard"),
     ("correct", "a.txt", "--set", '/number="Z"'),
     ("correct", "a.txt", "--undo", "all"),
+    ("events", "--send"),
     ("compact",),
     ("verify",),
     ("verify", "--clean"),

@@ -97,6 +97,9 @@ def test_who_corrected_a_document_is_not_its_second_reader(audited: tuple[Review
     assert auditing.following("Bob")["next"] != at and auditing.following("Bob")["left"] == 5
     assert auditing.following("Ada")["next"] == at
     assert auditing.following("")["next"] == at, "who is alone"
+    shown = auditing.document(**at)
+    with pytest.raises(UsageError, match="another reader"):
+        auditing.judge(**at, seen=shown["seen"], judged=verdicts(shown), who="Bob")
 
 
 def test_a_claimed_document_is_left_to_its_holder(audited: tuple[Review, Auditing]) -> None:

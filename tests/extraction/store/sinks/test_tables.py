@@ -13,6 +13,7 @@ import pytest
 from corrected_folder import LATER, digest_of, run
 from held_by_sinks import CHANGES, bring, correct, differing, held_by, held_by_folder
 
+from cinnabar.extraction.documents.stores import object_backend
 from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.store.sinks import delta, postgresql
 from cinnabar.extraction.store.sinks import tables as tables_module
@@ -286,3 +287,16 @@ def test_no_password_is_taken_or_told(out: Path) -> None:
 def test_a_database_that_does_not_answer_is_told_before_work(out: Path) -> None:
     with pytest.raises(UsageError, match=r"postgresql://me@127\.0\.0\.1:1/x"):
         sink_of("postgresql://me@127.0.0.1:1/x", out).check()
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/x", "delta+s3://bucket/x"])
+def test_no_error_of_a_store_shows_the_password_of_its_endpoint(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://someone:s3cr3t@127.0.0.1:9")
+    monkeypatch.setattr(object_backend, "_RETRY", {"max_retries": 0})
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "x")
+    with pytest.raises(UsageError) as refusal:
+        sink_of(address).check()
+    assert "s3cr3t" not in str(refusal.value)
