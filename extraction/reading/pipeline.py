@@ -19,6 +19,7 @@ from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncompl
 from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.filling import LONG, Asked, fill_documents, with_advice
+from cinnabar.extraction.reading.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.reading.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.reading.records.constants import with_constants
 from cinnabar.extraction.reading.records.emptiness import with_emptiness, with_fate
@@ -375,6 +376,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         flags.add(REFUSED)
     if differing:
         flags.add(DATA_DIFFERS)
+    if is_several(document):
+        flags.add(SEVERAL)
     lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
     return Record.of(filled.record, leaves, flags, rows, dict(filled.lists), filled.thoughts, lengths)
 

@@ -22,6 +22,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.reading.cost_estimate import estimate_cost
 from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource, RemoteSource, Source
+from cinnabar.extraction.reading.packets.boundaries import SEVERAL
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
 from cinnabar.extraction.run.run_group import RunGroup
@@ -35,6 +36,7 @@ from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import PASSWORD_COUNT, UNAVAILABLE
 from cinnabar.extraction.store.tables import printable
 from cinnabar.schemas import SchemaSource
+from cinnabar.schemas.wording import counted
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ class Extraction(BatchedRun):
         parsers = parser_settings(assignment.options)
         #: The source behind a server that the run asks, None if there is none.
         self._remote = next((one for one in assignment.sources if isinstance(one, RemoteSource)), None)
-        self._left = 0
+        self._left = self._several = 0
         self._raised = {"escalated_documents": 0, "escalated_fields": 0}
         self._settled = False
         #: The digests of the files that may be packets.
@@ -125,6 +127,7 @@ class Extraction(BatchedRun):
         """Commits the outcomes of a filled batch; a second call changes nothing."""
         outcomes = super().commit(batch)
         self._left += sum(outcome.code == "budget" for outcome in outcomes)
+        self._several += sum(one.record is not None and SEVERAL in one.record.flags for one in outcomes)
         self._raised["escalated_documents"] += batch.escalated.documents
         self._raised["escalated_fields"] += batch.escalated.fields
         return outcomes
@@ -133,6 +136,9 @@ class Extraction(BatchedRun):
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
         if self._packets:
             settle_split(self._opening.store, self._packets, lambda text: self._progress.note(text))
+        elif self._several:
+            some = counted(self._several, "file looks like several documents", "files look like several documents")
+            self._progress.note(f"{some} (flag {SEVERAL}); --split reads them one by one")
         summary = super().finish()
         whole = self.assignment.options.limit is None  # documents beyond the limit may have paid answers
         self._settled = whole and not self._left and UNAVAILABLE not in summary.reasons

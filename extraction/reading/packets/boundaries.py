@@ -19,7 +19,11 @@ from cinnabar.extraction.documents.content.document import Document, Part
 #: The file with the model's weights.
 FITTED = Path(__file__).with_name("boundaries.json")
 #: Names the rules and the weights. The number goes up if the code finds other boundaries with the same weights.
-VERSION = f"2-{hashlib.sha256(FITTED.read_bytes()).hexdigest()[:12]}"
+VERSION = f"3-{hashlib.sha256(FITTED.read_bytes()).hexdigest()[:12]}"
+#: The flag of a document whose page numbers begin again: it may be several in one file.
+SEVERAL = "several_documents"
+# The most that a page with the next of numbered pages ("2 of 3") begins a document.
+_GOES_ON = 0.02
 # Words at either end of a page whose meaning is compared, and the most of a sheet that only separates documents.
 _READ, _SHORT = 90, 12
 _OF = re.compile(r"(?<![\d/.,-])(\d{1,4})\s{0,2}(?:/|\||[^\W\d_]{1,7}\.?)\s{0,2}(\d{1,4})(?![\d/.,-]\d)")
@@ -120,8 +124,31 @@ def boundaries(pages: Sequence[PageSigns]) -> tuple[dict[int, float], tuple[int,
         alike = float(meaning[2 * at + 1] @ meaning[2 * at + 2])
         signs = features(before, page, alike, not between.issubset(sheets), not between.isdisjoint(sheets))
         odds = fitted["bias"] + sum(fitted["features"][name] * value for name, value in signs.items())
-        likely[page.number] = round(float(1 / (1 + np.exp(-odds))), 4)
+        chance = round(float(1 / (1 + np.exp(-odds))), 4)
+        likely[page.number] = min(chance, _GOES_ON) if _goes_on(before, page) else chance
     return likely, sheets
+
+
+def _goes_on(before: PageSigns, page: PageSigns) -> bool:
+    """Returns whether a line of a page, wherever it stands, bears the number after that of the page before.
+
+    The lines are alike but for their numbers, and both tell how many pages there are.
+    """
+    numbered = {mark[:3] for line in before.lines for mark in line.marks() if mark.total}
+    return any((mark.number - 1, mark.total, mark.key) in numbered for line in page.lines for mark in line.marks())
+
+
+def is_several(document: Document) -> bool:
+    """Returns whether a page that is the first of some follows one that is the last of some, by their numbers."""
+    last = False
+    for part in document.parts if sum(part.kind == "page" for part in document.parts) > 1 else ():
+        if part.kind == "page":
+            lines = document.text[part.start : part.end].split("\n")
+            of = [mark for line in lines for mark in Line(line.strip()).marks() if mark.total and mark.alone]
+            if last and any(mark.number == 1 for mark in of):
+                return True
+            last = any(mark.number == mark.total for mark in of)
+    return False
 
 
 def features(before: PageSigns, page: PageSigns, alike: float, blank: bool, separator: bool) -> dict[str, float]:

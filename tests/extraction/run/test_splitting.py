@@ -7,6 +7,7 @@ from pathlib import Path
 
 import packet_files
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading_model import ReadingModel
@@ -20,6 +21,8 @@ from cinnabar.extraction.people.forgetting import forget
 from cinnabar.extraction.people.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.reading.model_sources import ModelSource
+from cinnabar.extraction.reading.packets.boundaries import Line, PageSigns, boundaries
+from cinnabar.extraction.reading.progress import Silent
 from cinnabar.extraction.run import extract as extract_module
 from cinnabar.extraction.run import splitting
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
@@ -30,6 +33,15 @@ from cinnabar.schemas import load_schema
 from cinnabar.schemas.errors import Overtaken, UsageError
 
 PARTS = ["1-2", "3-5", "6-6"]
+OF_PAGES = ModelSource("reading", ReadingModel)
+
+
+class Notes(Silent):
+    def __init__(self):
+        self.told = []
+
+    def note(self, text):
+        self.told.append(text)
 
 
 def names(out: Path) -> list[tuple[str, str]]:
@@ -313,3 +325,29 @@ def test_the_name_of_a_kind_is_one_line(kind):
     with pytest.raises(ValueError, match="kinds"):
         Said(kinds={1: kind})
     assert Said(kinds={1: " invoice "}).kinds == {1: "invoice"}
+
+
+_NUMBERED = ("Page {} of {}", "Invoice 4711    Page {} of {}", "Seite {} von {}", "page {}/{}", "Blatt {} / {}")
+
+
+@examples(40)
+@given(st.sampled_from(_NUMBERED), st.lists(st.sampled_from(["invoice", "minutes"]), min_size=2, max_size=4), st.data())
+def test_a_page_whose_number_goes_on_begins_no_document_wherever_it_is_printed(mark, kinds, data):
+    # Nothing else tells that these pages belong together.
+    pages = []
+    for number, kind in enumerate(kinds, 1):
+        lines = list(packet_files.page(kind, str(number), 1, 1, 12)[:-2])
+        lines.insert(data.draw(st.integers(0, len(lines))), mark.format(number, len(kinds)))
+        pages.append(PageSigns(number, (595.0, 842.0), "\n".join(lines), tuple(map(Line, filter(None, lines)))))
+    likely, _ = boundaries(pages)
+    assert max(likely.values()) < 0.05
+
+
+def test_without_split_a_file_of_several_documents_is_flagged_and_told(scan, tmp_path):
+    (tmp_path / "one.pdf").write_bytes(packet_files.packet([packet_files.page("invoice", "A", n, 2) for n in (1, 2)]))
+    notes = Notes()
+    options = RunOptions(workers=1)
+    extract([scan, tmp_path / "one.pdf"], SOURCE, tmp_path / "out", OF_PAGES, options, progress=notes)
+    flagged = query(tmp_path / "out", "select path from note where list_contains(flags, 'several_documents')").rows
+    assert [Path(path).name for (path,) in flagged] == ["packet.pdf"]
+    assert any("1 file looks like several documents" in text and "--split" in text for text in notes.told)
