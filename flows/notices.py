@@ -8,26 +8,38 @@ from __future__ import annotations
 
 import logging
 import warnings
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
 # First, because it sets the environment that Prefect reads on import.
 import cinnabar.flows.tasks  # noqa: F401
 from cinnabar.extraction.run.events.run_events import TYPE
+from cinnabar.extraction.store.files import is_locked
 from cinnabar.schemas.errors import UsageError
 
 from prefect.automations import AutomationCore, EventTrigger, Posture  # isort: skip
 from prefect.blocks.notifications import SlackWebhook  # isort: skip
 from prefect.client.orchestration import get_client  # isort: skip
+from prefect.client.schemas.filters import (  # isort: skip
+    DeploymentFilter,
+    DeploymentFilterName,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
 from prefect.client.schemas.objects import StateType  # isort: skip
 from prefect.events.actions import ChangeFlowRunState, SendNotification  # isort: skip
 from prefect.events.schemas.events import ResourceSpecification  # isort: skip
+from prefect.states import Crashed  # isort: skip
 
 #: Seconds without a heartbeat after which a run is dead; `flows.tasks` has one sent every 30 seconds.
 SILENT = 180.0
 #: Seconds after which a run that is due and has not begun is told.
 LATE = 900.0
+# Seconds in which a run that begins takes the lock of its folder.
+_BEGINNING = 30.0
 # The names of the block and of the automations in Prefect.
 _BLOCK, _KILLED, _FAILED, _LATE = "cinnabar", "cinnabar: killed runs", "cinnabar: failed runs", "cinnabar: late runs"
 _EVENTS = "cinnabar: events of runs"
@@ -52,6 +64,25 @@ def mark_killed_runs(silent: float = SILENT) -> None:
         _silence({f"{_RUN}Running", f"{_RUN}heartbeat"}, {f"{_RUN}heartbeat"} | _ENDED, silent),
         ChangeFlowRunState(state=StateType.CRASHED, name="Crashed", message=f"{why}; {after}", force=False),
     )
+
+
+def end_dead_runs(name: str) -> None:
+    """Marks the runs of this deployment as Crashed whose folder no process holds: who served them before is dead.
+
+    They would keep its one slot until the server misses their heartbeats, and all runs due meanwhile be cancelled. A
+    run that has just begun may not hold its folder yet; the server looks after it.
+    """
+    states = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING]))
+    deployment = DeploymentFilter(name=DeploymentFilterName(any_=[name]))
+    why = "its folder is not locked: its process was killed; committed records are kept, and the next run goes on"
+    with get_client(sync_client=True) as client:
+        for run in client.read_flow_runs(
+            flow_run_filter=FlowRunFilter(state=states), deployment_filter=deployment
+        ):
+            since = run.state.timestamp if run.state is not None else datetime.now(UTC)
+            out, old = run.parameters.get("out"), datetime.now(UTC) - since > timedelta(seconds=_BEGINNING)
+            if isinstance(out, str) and old and not is_locked(Path(out)):
+                client.set_flow_run_state(run.id, Crashed(message=why))
 
 
 def alert(address: str) -> None:
@@ -122,11 +153,21 @@ def _silence(after: set[str], expect: set[str], seconds: float) -> EventTrigger:
 
 
 def _put(name: str, trigger: EventTrigger, action: Any) -> None:
-    """Creates this automation, or brings the one of this name up to date."""
+    """Creates this automation, or brings the one of this name up to date.
+
+    One that is the same stays as it is: an update has the server forget the runs that it watches.
+    """
     automation = AutomationCore(name=name, trigger=trigger, actions=[action])
     with get_client(sync_client=True) as client:
         automations = client.read_automations_by_name(name)
-        if automations:
-            client.update_automation(automations[0].id, automation)
-        else:
+        if not automations:
             client.create_automation(automation)
+        elif _content(automations[0]) != _content(automation):
+            client.update_automation(automations[0].id, automation)
+
+
+def _content(automation: AutomationCore) -> dict[str, Any]:
+    """Returns what an automation does, without the ids that a server gives its parts."""
+    content = automation.model_dump(mode="json", include=set(AutomationCore.model_fields))
+    content["trigger"].pop("id", None)
+    return content

@@ -86,7 +86,7 @@ def serve_schedule(
     """
     check_extra("flows", "cinnabar flows serve")
     # Extra: flows.
-    from cinnabar.flows.notices import mark_killed_runs
+    from cinnabar.flows.notices import end_dead_runs, mark_killed_runs
     from cinnabar.flows.serve import schedule_of, serve
 
     # These checks report wrong use now, not at the first scheduled run.
@@ -108,6 +108,7 @@ def serve_schedule(
             print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
         print(harmless(f"cinnabar: {notice}"), file=sys.stderr, flush=True)
         mark_killed_runs()
+        end_dead_runs(name)
         serve(name, parameters | {"wait": wait}, schedule)
 
 

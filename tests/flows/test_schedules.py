@@ -266,6 +266,28 @@ def test_the_backfill_of_prefect_yaml_runs_when_it_is_asked_to(place: Place, tin
         wait("its records", lambda: len(rows(out, "select who from note")) == 1)
 
 
+def test_who_serves_again_after_a_kill_finds_no_run_that_blocks_the_next_ones(place: Place, tiny_model: Path) -> None:
+    out = place.folder / "served_again"
+    serve = ["-m", "cinnabar.apps.cli.main", "flows", "serve", "mails", "--schema", "note.json", "--name", "again"]
+    where = ["--out", str(out), "--model", str(tiny_model), "--device", "cpu", "--workers", "1", "--on-empty", "write"]
+    server = place.processes()
+    with Store.open(out):
+        # Its folder is locked, so that the run waits, alive, until it is killed with what serves it.
+        with place.running(*serve, *where, **place.known):
+            wait("the deployment", lambda: "again" in [one["name"] for one in place.ask("deployments/filter")])
+            place.start("extract-folder/again")
+            wait("a run to be killed", lambda: [name for name, _ in place.states("again")] == ["Running"])
+            place.end(*server)
+        before = place.ask("automations/filter")
+    time.sleep(31)
+    with place.running(*serve, *where, **place.known):
+        wait("the killed run's state", lambda: place.states("again")[0][0] == "Crashed", 120)
+        assert "process was killed" in place.states("again")[0][1]
+        place.start("extract-folder/again")
+        wait("the next run", lambda: place.states("again")[-1][0] == "Completed")
+    assert place.ask("automations/filter") == before, "an update would end the watch over other runs"
+
+
 def test_a_night_with_broken_files_drift_and_a_killed_worker_is_told_outside_of_prefect(
     place: Place, tiny_model: Path
 ) -> None:
