@@ -30,7 +30,9 @@ from cinnabar.extraction.run.events.telling import watched
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, names
+from cinnabar.extraction.store.stored_schemas import latest_source
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.wording import counted, harmless
 
 #: The most lost documents that the report names.
@@ -39,7 +41,7 @@ NAMED = 20
 
 _Version = Annotated[
     str,
-    typer.Option(metavar="S", help="The new version: a name, a JSON Schema file, or module:Class."),
+    typer.Option(metavar="S", help="The new version: a name, also of the folder, a JSON Schema file, or module:Class."),
 ]
 _Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results so far.")]
 _DryRun = Annotated[
@@ -129,7 +131,9 @@ def backfill(
 
     With --json the object has the estimate, and the summary of the run or null.
     """
-    plan = RunPlan.of([schema], out, model=model, related=related, **run_options)
+    stored = latest_source(out, schema) if out.is_dir() and schema not in LIBRARY else None
+    given = schema if stored is None or Path(schema).exists() else stored
+    plan = RunPlan.of([given], out, model=model, related=related, **run_options)
     if model is not None and is_remote(model):
         raise UsageError(f"--model {model}: expected a local model; a backfill asks no server")
     if model == AUTO:

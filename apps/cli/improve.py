@@ -233,7 +233,9 @@ def _show(improvement: Improvement, schema: str, out: Path) -> None:
     if improvement.better:
         print(f"use it from the next run on: cinnabar improve {name} --keep   (or --discard)")
     else:
-        print(f"not better: more corrected documents may help. cinnabar improve {name} --discard   (or --keep)")
+        few = f"not better on these {improvement.documents} documents, but so few cannot tell"
+        said = "not better" if improvement.tells else few
+        print(f"{said}: more corrected documents may help. cinnabar improve {name} --discard   (or --keep)")
 
 
 def _change_in_words(gain: float) -> str:

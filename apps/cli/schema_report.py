@@ -25,7 +25,7 @@ class SchemaReport:
     """What `cinnabar schema check` shows of a schema.
 
     places: pointer, values and what is enforced. choices: path, and how it is decided. not_promised: pointer and
-    reason. checks: name and expression. proposals: pointer and fact. described: it has a description to be routed by.
+    reason. checks: name and expression. proposals: pointer and fact.
     """
 
     name: str
@@ -35,7 +35,6 @@ class SchemaReport:
     not_promised: Pairs
     checks: Pairs
     proposals: Pairs
-    described: bool
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -56,13 +55,9 @@ class SchemaReport:
             "Not promised: that a value is the right one. Its confidence tells how sure it is.",
             *(f"Not promised: {pointer or '/'}: {reason}" for pointer, reason in self.not_promised),
             *(f"Checked in each record: {name}: {expression}" for name, expression in self.checks),
-            *([] if self.described else [_UNDESCRIBED]),
             *(f"Could come from the file itself: {pointer}: {fact}" for pointer, fact in self.proposals),
             "--details shows the form that is filled: its slots, automata and choices.",
         ]
-
-
-_UNDESCRIBED = "Without a description the schema cannot be told from others (--route, --related)."
 
 
 def report_of(schema: str) -> SchemaReport:
@@ -71,7 +66,6 @@ def report_of(schema: str) -> SchemaReport:
     compiled = compile_schema(source.schema)
     Validator(source)
     checks = Checks(source, compiled)
-    described = isinstance(source.schema, dict) and bool(source.schema.get("description"))
     misspelt = [
         (pointer, f'this keyword is unknown and has no effect; did you mean "{near}"?')
         for pointer, near in misspelt_keywords(source.schema)
@@ -79,21 +73,20 @@ def report_of(schema: str) -> SchemaReport:
     return SchemaReport(
         source.name,
         fields_in_words(compiled.form),
-        _places(source, compiled, checks, misspelt, described),
+        _places(source, compiled, checks, misspelt),
         _choices(compiled),
         [*compiled.unenforced, *inexact_multiples(source.schema), *misspelt],
         [(one.name, one.expression) for one in checks.each],
         [(one.pointer, one.fact) for one in proposals(compiled.form)],
-        described,
     )
 
 
 def _places(
-    source: SchemaSource, compiled: CompiledSchema, checks: Checks, misspelt: Pairs, described: bool
+    source: SchemaSource, compiled: CompiledSchema, checks: Checks, misspelt: Pairs
 ) -> list[tuple[str, str, str]]:
     rows = [(row.pointer, row.values, row.enforced) for row in describe(compiled, source)]
-    compared = kind_of(source).heading if described else "nothing: it needs a description at /description"
-    rows.insert(2, ("", "--route and --related compare", compared))
+    if isinstance(source.schema, dict) and source.schema.get("description"):
+        rows.insert(2, ("", "--route and --related compare", kind_of(source).heading))
     rows += [(pointer, "warning", text) for pointer, text in misspelt]
     rows += [(f"/{KEYWORD}/{one.name}", one.expression, f"checked: {', '.join(one.places)}") for one in checks.each]
     return rows

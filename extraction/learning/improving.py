@@ -89,7 +89,10 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """A trained candidate: cross-validated F1 of its corrected documents, over all values and by field."""
+    """A trained candidate: cross-validated F1 of its corrected documents, over all values and by field.
+
+    `tells` is False if as many documents are read worse or better than now by chance alone (a sign test at .1).
+    """
 
     documents: int
     before: float
@@ -98,6 +101,7 @@ class Improvement:
     model: str
     better: bool
     seconds: float
+    tells: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,12 @@ def improve(
     """
     check_enough(corrected)
     return _Improving(corrected, out, steps, device, report, seed, minutes, begun).run()
+
+
+def more_than_chance(better: int, worse: int) -> bool:
+    """Returns whether so many documents of two kinds are no chance, by a two-sided sign test at .1."""
+    ways = [math.comb(better + worse, count) for count in range(min(better, worse) + 1)]
+    return 2 * sum(ways) / 2 ** (better + worse) < 0.1
 
 
 def check_enough(corrected: CorrectedSet) -> None:
@@ -220,7 +230,16 @@ class _Improving:
         self._tell("comparing", 1.0)
         model = self._saved(network)
         shutil.rmtree(self.folder, ignore_errors=True)
-        return self._result(self._score(before), self._score(after), model)
+        return self._result(self._score(before), self._score(after), model, self._tells(before, after))
+
+    def _tells(self, before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, Any]]) -> bool:
+        """Returns whether more documents are read better than worse, or the other way, than by chance."""
+        labelled = self.corrected.labelled
+        pairs = [
+            tuple(score_set(labelled.select([file]), {file: one[file]})["f1"] or 0.0 for one in (before, after))
+            for file in self.files
+        ]
+        return more_than_chance(sum(b > a for a, b in pairs), sum(b < a for a, b in pairs))
 
     def _fold(self, fold: int, held: Sequence[str]) -> dict[str, dict[str, Any]]:
         rest = [file for file in self.files if file not in set(held)]
@@ -298,7 +317,7 @@ class _Improving:
         save_examples(folder, Examples({**load_examples(base).vectors, **examples}))
         return folder
 
-    def _result(self, before: Figures, after: Figures, model: Path) -> Improvement:
+    def _result(self, before: Figures, after: Figures, model: Path, tells: bool) -> Improvement:
         fields = tuple(
             FieldChange(path, float(before["fields"].get(path, {}).get("f1") or 0), float(one["f1"]), one["support"])
             for path, one in after["fields"].items()
@@ -306,7 +325,7 @@ class _Improving:
         )
         was, now = float(before["f1"]), float(after["f1"])
         improvement = Improvement(
-            len(self.files), was, now, fields, str(model), now > was, round(time.monotonic() - self.begun, 1)
+            len(self.files), was, now, fields, str(model), now > was, round(time.monotonic() - self.begun, 1), tells
         )
         write_bytes(model / FIGURES, json.dumps(asdict(improvement), indent=1).encode())
         return improvement

@@ -85,7 +85,7 @@ def connect(
     if a file is missing, or one that is read is broken.
     """
     check_local(out)
-    committed = manifests.read_live(out)
+    committed = [] if out.is_file() else manifests.read_live(out)
     if not committed:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")
     manifests.check_sizes(out.absolute(), committed)

@@ -45,7 +45,8 @@ VIEWS = {
     " WHERE document IN (SELECT document FROM {corrections}) GROUP BY ALL) AS o ON o.document = c.document"
     " WHERE undoes IS NULL",
     # Not `ORDER BY finished NULLS LAST`: DuckDB 2.0.0 then gives the row with the NULL one time in ten.
-    "runs": "SELECT * FROM {runs}"
+    "runs": "SELECT *, coalesce(arguments ->> 'command', if(arguments ->> 'backfill' IS NULL, 'extract', 'backfill'))"
+    " AS kind FROM {runs}"
     " QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY finished IS NULL) = 1",
     # Older files lack the columns of facts.
     "documents": "SELECT * FROM (SELECT * FROM {documents} UNION ALL BY NAME SELECT {nulls} WHERE false)"
@@ -78,7 +79,7 @@ VIEWS = {
     " value_json, lag(value_json) OVER places AS previous_json,"
     " value_json IS DISTINCT FROM lag(value_json) OVER places AND lag(run_id) OVER places IS NOT NULL"
     " AS changed, confidence, origin, page, evidence_text, schema_fingerprint, engine_fingerprint,"
-    " arguments ->> 'model' AS model, latest"
+    " arguments ->> 'model' AS model, latest, {who} AS who"
     " FROM {fields} AS f JOIN (SELECT run_id, started, arguments FROM runs) USING (run_id)"
     " LEFT JOIN (SELECT document, schema_fingerprint, run_id, latest FROM records)"
     " USING (document, schema_fingerprint, run_id)"
@@ -157,6 +158,12 @@ _SUPERSEDED = (
     " GROUP BY o.document HAVING bool_and(m.document IS NOT NULL AND m.document <> o.document)"
 )
 _IN_PLACE = "NOT EXISTS (SELECT 1 FROM _superseded AS s WHERE s.document = r.document)"
+# The person who said last what stands at a place of `history`, as `f`.
+_WHO = (
+    "if(origin = 'human', (SELECT arg_max(c.who, c.run_id) FROM {corrections} AS c WHERE c.document = f.document"
+    " AND c.schema_name = f.schema_name AND c.undoes IS NULL AND c.run_id <= f.run_id"
+    " AND (c.pointer = f.pointer OR starts_with(f.pointer, c.pointer || '/'))), NULL)"
+)
 # Chooses one record of each document and schema; needed once a schema has several versions.
 _LATEST = (
     "SEMI JOIN (SELECT document, schema_fingerprint, run_id FROM outcomes AS r"
@@ -266,6 +273,7 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
     )
     sources["nulls"] = ", ".join(f"CAST(NULL AS {sql_type(f.type)}) AS {quoted(f.name)}" for f in DOCUMENTS)
     corrected = any(file.table == "corrections" and file.rows for entry in committed for file in entry.files)
+    sources["who"] = _WHO.format_map(sources) if corrected else "NULL::VARCHAR"
     sources["counting"] = counting = f"{_IN_PLACE} AND {_NOT_WITHDRAWN}" if corrected else _IN_PLACE
     shown = [entry for entry in committed if entry.schema_fingerprint in data]
     newest = ", ".join(literal(fingerprints[-1]) for fingerprints in _versions(shown).values())

@@ -53,6 +53,8 @@ def load_schema(spec: Any) -> SchemaSource:
     there is no such schema or if it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer
     of the keyword if it is beyond the limits in `reading/limits.py`.
     """
+    if isinstance(spec, SchemaSource):
+        return spec
     if isinstance(spec, str):
         return _named(spec)
     if isinstance(spec, Path):

@@ -107,7 +107,8 @@ class Reader(Generic[_R]):
     """Makes typed records from the JSON text of records; a schema that is no type makes Python values of JSON."""
 
     def __init__(self, schema: Any) -> None:
-        self._adapter: TypeAdapter[Any] | None = TypeAdapter(schema) if is_type(schema) else None
+        self.typed = is_type(schema)
+        self._adapter: TypeAdapter[Any] | None = TypeAdapter(schema) if self.typed else None
 
     def __call__(self, text: str) -> _R:
         """Returns the record of this JSON text; a number that no float holds is a Decimal, unless the class says so."""
@@ -228,10 +229,10 @@ class Table(Generic[_R]):
     def to_pandas(self) -> pandas.DataFrame:
         """Returns the typed columns of the records as a data frame of pandas, which has to be installed.
 
-        Decimals are floats, unless a float loses digits of a column: then it holds Decimals.
+        Decimals are floats, unless a float loses digits of a column, or the schema is a class: then it holds Decimals.
         """
         _needs("pandas")
-        return in_pandas(self.to_arrow())
+        return in_pandas(self.to_arrow(), exact=self._reader.typed)
 
     def to_polars(self) -> polars.DataFrame:
         """Returns the typed columns of the records as a data frame of Polars, which has to be installed."""
@@ -323,8 +324,10 @@ class Table(Generic[_R]):
         return values
 
 
-def in_pandas(table: pyarrow.Table) -> pandas.DataFrame:
-    """Returns a data frame with float columns for decimals, or with Decimals where a float loses digits."""
+def in_pandas(table: pyarrow.Table, exact: bool = False) -> pandas.DataFrame:
+    """Returns a data frame with float columns for decimals, or with Decimals: all if `exact`, else where a float loses
+    digits.
+    """
     # Cold start: DuckDB and PyArrow take .3 s.
     import duckdb
     import pyarrow as pa
@@ -335,7 +338,7 @@ def in_pandas(table: pyarrow.Table) -> pandas.DataFrame:
         leaves: Any = column.combine_chunks()
         while pa.types.is_list(leaves.type):
             leaves = leaves.flatten()
-        if pa.types.is_decimal(leaves.type) and not all(map(_fits, leaves.drop_null().to_pylist())):
+        if pa.types.is_decimal(leaves.type) and (exact or not all(map(_fits, leaves.drop_null().to_pylist()))):
             frame[name] = column.to_pandas()
     return frame
 

@@ -106,6 +106,20 @@ def test_frames_have_typed_columns(out: Path) -> None:
     assert table.to_polars()["parcel"].to_list() == ["NK 7730 1182", "NK 7730 1183", "NK 7730 1184"]
 
 
+def test_a_class_has_its_decimals_in_pandas_and_a_file_is_no_folder(tmp_path: Path) -> None:
+    class Weighed(BaseModel):
+        weight: Decimal | None
+
+    (tmp_path / "a.txt").write_text("weight 2.40")
+    table = cinnabar.Table(tmp_path, "x", Reader(Weighed))
+    column = pa.table({"weight": pa.array([Decimal("2.40"), None], pa.decimal128(38, 2))})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cinnabar.Table, "to_arrow", lambda _: column)
+        assert table.to_pandas()["weight"].tolist() == [Decimal("2.40"), None]
+    with pytest.raises(UsageError, match="no results"):
+        cinnabar.read(tmp_path / "a.txt")
+
+
 class Exact(BaseModel):
     """A record with numbers that a float cannot hold."""
 

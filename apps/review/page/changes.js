@@ -72,6 +72,16 @@ export function useChanges(doc, list, say) {
     } catch (error) {
       if (error.overtaken.length) return tellOvertaken(mine, place, changes, error);
       const told = new Map(error.places.map((one) => [one.pointer, one.message]));
+      // What was refused holds nothing else back: the others go without it.
+      const refused = all.filter((one) => told.has(one.pointer));
+      if (refused.length && refused.length < all.length) {
+        mine.list = all.filter((one) => !refused.includes(one));
+        const stored = await sendNow(mine, place, mine.list);
+        mine.list = [...mine.list, ...refused];
+        if (box.current === mine) { setPending(mine.list); setErrors(told); }
+        say(`Not saved yet: ${[...told.values()][0]}`, "bad");
+        return stored && !changes.some((one) => refused.includes(one));
+      }
       // A row is not shown before it is stored, so a refused one goes, and its message stays. What did not reach the
       // server waits for it; only what may arrive twice without harm.
       const waits = error.lost ? ["value", "absent", "accept"] : told.size > 0 ? ["value", "absent"] : [];

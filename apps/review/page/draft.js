@@ -38,7 +38,7 @@ export function RowDraft({ draft, close, send, errors }) {
       return html`<select ...${common} onChange=${common.onInput}><option value=""></option>${options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
     }
     if (part.kind !== "value") return html`<textarea rows="2" placeholder=${'"text", 12, or {"name": "value"}'} ...${common}></textarea>`;
-    return html`<input type=${part.format === "date" ? "date" : "text"} inputmode=${part.types.includes("string") ? undefined : "decimal"} ...${common} />`;
+    return html`<input type=${part.format === "date" ? "date" : "text"} max=${part.format === "date" ? "9999-12-31" : undefined} inputmode=${part.types.includes("string") ? undefined : "decimal"} ...${common} />`;
   };
   return html`<dialog ref=${box} aria-labelledby="row-title" onClose=${close}><form class="inside" onSubmit=${add}>
     <header><h2 id="row-title">${number === null ? titleOf(place) : `New row of ${titleOf(place)}`}</h2><button type="button" class="small" aria-label="Close" onClick=${close}>✕</button></header>

@@ -20,8 +20,9 @@ export function Editor({ place, page, title }) {
   }, []);
   const save = () => {
     // The value of a date that is typed half is empty, as if it were taken away.
-    if (box.current?.validity?.badInput) {
-      setProblem("Expected a whole date that exists.");
+    const validity = box.current?.validity;
+    if (validity?.badInput || validity?.rangeOverflow || validity?.rangeUnderflow) {
+      setProblem("Expected a whole date that exists, with a year of four digits.");
       return;
     }
     try {
@@ -52,7 +53,7 @@ export function Editor({ place, page, title }) {
       <option value="" disabled>choose …</option>
       ${options.map((one) => html`<option value=${one}>${shown(one)}</option>`)}</select>`;
   } else if (form.kind === "value" && form.format === "date" && (first === "" || /^\d{4}-\d\d-\d\d$/.test(first))) {
-    input = html`<input type="date" ...${common} />`;
+    input = html`<input type="date" min="0001-01-01" max="9999-12-31" ...${common} />`;
   } else if (form.kind === "value" && !form.types.includes("string")) {
     input = html`<input type="text" inputmode="decimal" ...${common} />`;
   } else if (asJson || first.length > 48 || first.includes("\n")) {

@@ -64,7 +64,9 @@ export function Improve({ facets, schema, close }) {
   };
   const facts = facets.schemas.find((one) => one.name === chosen);
   const working = ["running", "keeping"].includes(told.state);
-  const result = told.result;
+  // A result is that of its own kind alone.
+  const other = !working && told.schema && told.schema !== chosen;
+  const result = other ? null : told.result;
   return html`<${Panel} title="Have it learn" close=${close} wide=${true}>
     <p>Your corrected documents become examples. A training runs beside this page and tells how good the model was before and is after, on documents that it did not learn from. Nothing changes until you keep it.</p>
     ${!working && facets.schemas.length === 0 && html`<p>There are no documents to learn from yet.</p>`}
@@ -77,12 +79,13 @@ export function Improve({ facets, schema, close }) {
       <progress max="1" value=${told.done || undefined} aria-label=${`Progress of ${told.state === "keeping" ? "reading again" : "the training"}`}></progress>
       <p class="quiet">${lasting(told.seconds)}${told.left === undefined || told.left === null ? "" : `, at most ${lasting(told.left)} left`}${told.f1 === undefined || told.f1 === null ? "" : `, F1 ${percent(told.f1)} so far`}. You can close this panel and go on reviewing.</p>
       <button type="button" disabled=${busy} onClick=${() => ask("stop")}>Stop</button></div>`}
-    ${told.state === "stopped" && html`<p role="status">${told.deciding ? "Stopped. What was read again so far is stored." : "Stopped. What is done so far is kept: Train goes on from there."}</p>`}
-    ${told.state === "failed" && html`<p class="error" role="alert">${told.message}</p>`}
+    ${other && told.result && html`<p class="quiet">There is a result for ${told.schema}; choose that kind to see it.</p>`}
+    ${!other && told.state === "stopped" && html`<p role="status">${told.deciding ? "Stopped. What was read again so far is stored." : "Stopped. What is done so far is kept: Train goes on from there."}</p>`}
+    ${!other && told.state === "failed" && html`<p class="error" role="alert">${told.message}</p>`}
     ${[problem, lost].filter(Boolean).map((one) => html`<p class="error" role="alert">${one}</p>`)}
     ${result && html`<div class="result">
       <div class="figures"><div><span>before</span><strong>${percent(result.before)}</strong></div><span class="arrow" aria-hidden="true">→</span><div class=${result.better ? "good" : "bad"}><span>after</span><strong>${percent(result.after)}</strong></div>
-        <p>F1 of ${told.schema} on documents it did not learn from${result.documents ? `, from ${result.documents} documents` : ""}.${result.better ? "" : " Not better: more corrected documents may help."}</p></div>
+        <p>F1 of ${told.schema} on documents it did not learn from${result.documents ? `, from ${result.documents} documents` : ""}.${result.better ? "" : result.tells === false ? " Not better on these, but they are too few to tell." : " Not better: more corrected documents may help."}</p></div>
       <div class="table" tabindex="0" role="region" aria-label="Fields, before and after"><table><thead><tr><th scope="col">field</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">values</th></tr></thead><tbody>
         ${[...(result.fields || [])].sort((a, b) => (b.after - b.before) - (a.after - a.before)).map((one) => {
           const change = (one.after ?? 0) - (one.before ?? 0);

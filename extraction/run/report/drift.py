@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 #: The chance that anything is told that is due to chance.
 LEVEL = 0.01
-#: The least difference of two shares, and between two distributions, that is told. Of a million documents the smallest
-#: difference is no chance.
-LEAST_SHARE, LEAST_DISTANCE = 0.02, 0.05
+#: The least difference of two shares, between two distributions, and of two means of confidence, that is told. Of a
+#: million documents the smallest difference is no chance.
+LEAST_SHARE, LEAST_DISTANCE, LEAST_CONFIDENCE = 0.02, 0.05, 0.05
 # Up to so many documents the exact test is computed.
 _EXACT = 20_000
 # The least expected count for which the chi-squared distribution holds (Cochran 1954).
@@ -119,6 +119,11 @@ def distance(now: Sequence[int], before: Sequence[int]) -> float:
     if not a.sum() or not b.sum():
         return 0.0
     return float(np.abs(a / a.sum() - b / b.sum()).sum() / 2)
+
+
+def is_large_shift(now: Sequence[int], before: Sequence[int], means: tuple[float, float]) -> bool:
+    """Returns whether a difference of two distributions of confidence, of these means, is large enough to be told."""
+    return distance(now, before) >= LEAST_DISTANCE and abs(means[0] - means[1]) >= LEAST_CONFIDENCE
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -13,13 +13,12 @@ import duckdb
 
 from cinnabar.extraction.run.report.audit import AuditFigure, audit_figure
 from cinnabar.extraction.run.report.drift import (
-    LEAST_DISTANCE,
     LEAST_SHARE,
     LEVEL,
     Share,
     chi_squared,
-    distance,
     holm,
+    is_large_shift,
 )
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.reading import connect
@@ -435,8 +434,9 @@ class _Gathering:
             sentence = f"{what}: {_share_text(pair.now)}, in earlier runs {_share_text(pair.before)}"
             made.append((sentence, pair.p, abs(pair.difference) >= LEAST_SHARE))
 
-        def spread(what: str, a: Sequence[int], b: Sequence[int], how: str) -> None:
-            made.append((f"{what}: {how}", chi_squared(a, b), distance(a, b) >= LEAST_DISTANCE))
+        def spread(what: str, a: Sequence[int], b: Sequence[int], means: tuple[float, float]) -> None:
+            how = f"{means[0]:.2f} on average, in earlier runs {means[1]:.2f}"
+            made.append((f"{what}: {how}", chi_squared(a, b), is_large_shift(a, b, means)))
 
         share("Documents in quarantine", Share((now[1], now[0] + now[1]), (before[1], before[0] + before[1])))
         if now[2] or before[2]:
@@ -445,14 +445,15 @@ class _Gathering:
         for kind, pair in [*kinds.items()][:8]:
             share(f"Documents of the type {kind}", Share((pair[0], read), (pair[1], earlier)))
         a, b = self._record_bins()
-        spread("Confidence of records", a, b, f"{_mean(a)} on average, in earlier runs {_mean(b)}")
+        if sum(a) and sum(b):
+            spread("Confidence of records", a, b, (_mean(a), _mean(b)))
         for one in fields:
             empty = Share((one.now[1] - one.now[0], one.now[1]), (one.before[1] - one.before[0], one.before[1]))
             if one.before[1]:
                 share(f"{one.field or '/'} is empty", empty)
-            if one.field in field_bins and one.confidence[0] is not None and one.confidence[1] is not None:
-                means = f"{one.confidence[0]:.2f} on average, in earlier runs {one.confidence[1]:.2f}"
-                spread(f"Confidence of {one.field or '/'}", *field_bins[one.field], means)
+            now_mean, mean_before = one.confidence
+            if one.field in field_bins and now_mean is not None and mean_before is not None:
+                spread(f"Confidence of {one.field or '/'}", *field_bins[one.field], (now_mean, mean_before))
         corrected = holm([p for _, p, _ in made])
         shifts = [
             Shift(sentence, p, large and p < LEVEL)
@@ -467,9 +468,8 @@ def _share_text(pair: tuple[int, int]) -> str:
     return f"{share:.1f}% ({pair[0]:,} of {pair[1]:,})"
 
 
-def _mean(bins: Sequence[int]) -> str:
-    total = sum(bins)
-    return f"{sum((at + 0.5) / BINS * count for at, count in enumerate(bins)) / total:.2f}" if total else "none"
+def _mean(bins: Sequence[int]) -> float:
+    return sum((at + 0.5) / BINS * count for at, count in enumerate(bins)) / sum(bins)
 
 
 def _literal(text: str) -> str:

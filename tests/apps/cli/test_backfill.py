@@ -81,6 +81,14 @@ def test_a_backfill_over_nothing_says_so_with_status_0(
     assert "there are records of note" in capsys.readouterr().out
 
 
+def test_a_schema_that_the_folder_holds_is_named_as_it_is_there(
+    base: Path, tiny_model: Path, capsys: CaptureResult
+) -> None:
+    said = ["backfill", "--schema", "note", "--out", str(base / "out"), "--model", str(tiny_model), "--dry-run"]
+    assert run([*said, "--below", "1"]) == 0
+    assert "3 documents" in capsys.readouterr().out
+
+
 def test_the_work_is_estimated_first_and_then_done(
     base: Path, tiny_model: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -292,6 +292,28 @@ def test_half_a_date_is_refused_and_takes_nothing_away(page: Any) -> None:
 
 
 @pytest.mark.slow
+def test_a_year_of_five_digits_is_refused_and_holds_no_other_change_back(page: Any) -> None:
+    look_at(page, "third.txt")
+    choose(page, "/day")
+    page.keyboard.press("Enter")
+    typed = "one => { one.value = '51020-10-20'; one.dispatchEvent(new Event('input', {bubbles: true})); }"
+    page.wait_for_selector(".editor input[type=date]").evaluate(typed)
+    page.keyboard.press("Enter")
+    assert "four digits" in page.locator(".editor .error").inner_text()
+    page.keyboard.press("Escape")
+    # What the server refuses stays open, and the next change is stored all the same.
+    for pointer, text in (("/parcels", "-3"), ("/carrier", "Ox & Co")):
+        choose(page, pointer)
+        page.keyboard.press("Enter")
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+    page.locator('.field:has([data-pointer="/parcels"]) .error').wait_for()
+    page.reload()
+    look_at(page, "third.txt")
+    wait_for_value(page, "/carrier", "Ox & Co")
+
+
+@pytest.mark.slow
 def test_an_object_that_may_be_missing_is_added_and_taken_away(page: Any) -> None:
     look_at(page, "third.txt")
     choose(page, "/sender")

@@ -38,6 +38,14 @@ def test_each_value_has_its_first_value_with_its_confidence_and_each_step(out: P
     assert (gone.who, gone.after, gone.undone_by) == ("Bob", "null", "Ada") and gone.undone is not None
 
 
+def test_runs_tell_corrections_apart_and_the_history_who_said_a_value(out: Path) -> None:
+    kinds = query(out, "SELECT kind, count(*) FROM runs GROUP BY ALL ORDER BY 1").rows
+    assert kinds == [("correct", 4), ("extract", 1)]
+    of_number = "FROM history WHERE pointer = '/number' AND document = ? ORDER BY run_id".replace("?", f"'{A}'")
+    who = [row[0] for row in query(out, f"SELECT who {of_number}").rows]
+    assert who == [None, "Ada", "Bob", "Bob", "Eve"]
+
+
 def test_a_document_that_nobody_corrected_has_no_history(out: Path) -> None:
     assert Corrector(out).state(digest_of("b.txt"), "bill").first == {}
 

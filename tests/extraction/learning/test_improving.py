@@ -18,7 +18,15 @@ from cinnabar.engine.training import trainer
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
-from cinnabar.extraction.learning.improving import Improvement, Plan, Stage, improve, plan_for, steps_for
+from cinnabar.extraction.learning.improving import (
+    Improvement,
+    Plan,
+    Stage,
+    improve,
+    more_than_chance,
+    plan_for,
+    steps_for,
+)
 from cinnabar.extraction.reading.pipeline import Read
 from cinnabar.extraction.run.work.kept_models import candidate, discard, keep, kept_model, model_for, models_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
@@ -133,6 +141,11 @@ def test_other_corrections_begin_anew(tmp_path: Path, wanted: str, monkeypatch: 
     (stale,) = (models_of(tmp_path, "post") / "training").iterdir()
     improve(corrected(tmp_path, wanted, 11), tmp_path, steps=1)
     assert not stale.exists()
+
+
+@pytest.mark.parametrize(("better", "worse", "tells"), [(0, 0, False), (3, 2, False), (5, 7, False), (1, 9, True)])
+def test_a_few_documents_read_worse_are_told_as_too_few_to_tell(better: int, worse: int, tells: bool) -> None:
+    assert more_than_chance(better, worse) is tells
 
 
 def test_too_few_documents_are_told_with_what_is_missing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cinnabar.extraction.run.report.drift import Share, chi_squared, distance, fisher, holm
+from cinnabar.extraction.run.report.drift import Share, chi_squared, distance, fisher, holm, is_large_shift
 
 PAIR = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -69,6 +69,12 @@ def test_equal_runs_raise_hardly_any_alarm() -> None:
         counts = [[sum(draw.random() < 0.2 for _ in range(size)) for size in (40, 80)] for _ in range(20)]
         alarms += min(holm([Share((now, 40), (before, 80)).p for now, before in counts])) < 0.01
     assert alarms <= 9
+
+
+def test_a_small_shift_of_confidence_is_no_alarm_however_sure_it_is() -> None:
+    now, before = [0, 0, 4000, 1000], [0, 0, 3600, 1400]
+    assert chi_squared(now, before) < 1e-9
+    assert not is_large_shift(now, before, (0.84, 0.86)) and is_large_shift(now, before, (0.66, 0.86))
 
 
 def test_the_distance_is_the_share_that_would_have_to_move() -> None:
