@@ -160,7 +160,7 @@ def main() -> None:
 
     SIGTERM ends it like SIGINT: the run says what it has committed.
     """
-    _open_outputs()
+    _open_streams()
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Most objects of a start are modules, which stay: with Python's threshold of 700 the collector looks at them again
@@ -169,14 +169,14 @@ def main() -> None:
     _leave(run(sys.argv[1:]))
 
 
-def _open_outputs() -> None:
-    """Has standard output and error escape what they cannot show, as JSON does; what is closed shows nothing."""
+def _open_streams() -> None:
+    """Has standard output and error escape what they cannot show, as JSON does; a closed stream is an empty one."""
     codecs.register_error(_ESCAPED, _escaped)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8", errors=_ESCAPED))
-        elif isinstance(stream, io.TextIOWrapper):
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # The process has it until its end.
+            setattr(sys, name, Path(os.devnull).open("r+", encoding="utf-8"))  # noqa: SIM115
+        if name != "stdin" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
             stream.reconfigure(errors=_ESCAPED)
 
 

@@ -41,8 +41,8 @@ _NOTHING, _NO_BYTES = hashlib.sha256().hexdigest(), "the file has zero bytes"
 class Input:
     """A path that ends in one outcome: the SHA-256 of its bytes, or the problem that keeps it from being read.
 
-    A parser reads `content`: a file, a mail that has no file of its own, or bytes of the caller. `instead_of` is the path
-    of an input with the same bytes and another suffix; this one is read only if that one cannot be.
+    A parser reads `content`: a file, a mail that has no file of its own, or bytes of the caller. `instead_of` is the
+    path of an input with the same bytes and another suffix; this one is read only if that one cannot be.
     """
 
     path: str
@@ -85,8 +85,8 @@ def gather(
 
     Connections to servers, and the process that unpacks archives, stay open until `connections` exits. `passwords` are
     tried on encrypted archives. A folder or a mailbox may be empty. `out` remembers the hashes of objects in stores.
-    Folders of results are left out, and told by `note`. Raises UsageError if there is no such file, folder, server, user
-    or mailbox.
+    Folders of results are left out, and told by `note`. Raises UsageError if there is no such file, folder, server,
+    user or mailbox.
     """
     unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
     # By path, kind and number: texts alone may be equal.
@@ -216,7 +216,8 @@ def _without_results(
     texts = [path_of(item) for item in items]
     if not any(map(_COMMIT.search, texts)):
         return items
-    texts = [text if is_address(text) else os.path.abspath(text) for text in texts]
+    here = os.path.join(Path.cwd(), "")  # noqa: PTH118 (its end is a slash)
+    texts = [text if is_address(text) else f"{'' if text.startswith('/') else here}{text}" for text in texts]
     commits = sorted({found[1] for text in texts if (found := _COMMIT.search(text))})
     folders = tuple(one for one in commits if any(text.startswith(f"{one}outcomes/") for text in texts))
     for folder in folders:

@@ -74,7 +74,8 @@ class RunGroup:
     def done(self, digest: str, path: str | None = None) -> bool:
         """Returns True if this routing sent the document to a schema that has it, or to none."""
         return digest in self._elsewhere or any(
-            is_done(finished, digest, path) and digest in self._placed[name] for name, finished in self._finished.items()
+            digest in self._placed[name] and is_done(finished, digest, path)
+            for name, finished in self._finished.items()
         )
 
     def refused(self, digest: str) -> bool:

@@ -145,4 +145,5 @@ def packets_of(out: Path, paths: Collection[str], digests: Collection[str]) -> l
     """Returns the digests of the packets that documents with these paths and digests are, or are parts of."""
     ranges = [part[1] for part in map(named_part, paths) if part is not None]
     stored = [path.stem for path in sorted((out / PACKETS).glob("*.json")) if is_own("digest", path.stem)]
-    return [one for one in stored if one in digests or any({*part.digests(one)}.intersection(digests) for part in ranges)]
+    parts = {one: {digest for part in ranges for digest in part.digests(one)} for one in stored}
+    return [one for one in stored if one in digests or not parts[one].isdisjoint(digests)]

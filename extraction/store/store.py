@@ -475,7 +475,7 @@ class Store:
 
 
 def _read_alike(path: Path, engine: str, condition: pc.Expression) -> pa.Table:
-    """Returns document, code, run and path of those outcomes that the run's engine and today's parsers would read alike."""
+    """Returns document, code, run and path of outcomes that the run's engine and today's parsers would read alike."""
     texts: list[str | None] = [None]
     named = "parsers" in pq.read_schema(path).names
     if named:

@@ -1,4 +1,4 @@
-"""Names that are made of a file's own name and a fragment (`m.mbox#1`, `p.pdf#pages=1-2`), apart from those of files."""
+"""Names that are made of a file's name and a fragment (`m.mbox#1`, `p.pdf#pages=1-2`), apart from those of files."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Store:
         return items
 
     def at(self, key: str) -> Iterator[StoreItem]:
-        """Yields the documents with this key: an object, then files or mails in others. Raises the errors of `items`."""
+        """Yields the documents with this key: an object, then what lies in others. Raises the errors of `items`."""
         for text in dict.fromkeys((file_path(key), key)):
             # Without its end the key may be that of an archive, or of an mbox.
             ends = [len(text), *(found.start() for found in re.finditer("[/#]", text))]
