@@ -9,9 +9,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from cinnabar.extraction.documents.content.inputs import Message
-from cinnabar.extraction.documents.content.made_names import numbered
 from cinnabar.extraction.documents.inputs import Input, path_of
-from cinnabar.extraction.documents.stores.store import StoreItem
 from cinnabar.extraction.store.tables import printable
 
 
@@ -32,7 +30,7 @@ def named_apart(
         if others and _place(item) in map(_place, others):
             continue
         others.append(item)
-        names = chain([path], (numbered(path, number) for number in count(2)))
+        names = chain([path], (f"{path}#same={number}" for number in count(2)))
         name = next(one for one in names if printable(one) not in taken)
         taken.add(printable(name))
         named[name] = item
@@ -40,13 +38,6 @@ def named_apart(
 
 
 def _place(item: Path | Message | Input) -> tuple[object, ...]:
-    """Returns what tells an input from all others: its kind, and where it lies."""
-    if isinstance(item, Input):
-        return Input, item.path, item.digest
-    if isinstance(item, StoreItem):
-        return StoreItem, item.store.address.root, item.object.key, item.inner
-    file = item if isinstance(item, Path) else getattr(item, "file", None)
-    if file is None:
-        return type(item), path_of(item)
-    # A link is not followed: it is an input of its own.
-    return type(item), os.path.realpath(file.parent), file.name, getattr(item, "number", 0)
+    """Returns what tells an input from all others of its spelled path: its kind, and where it lies."""
+    at = f"{item.path} {item.digest}" if isinstance(item, Input) else os.path.realpath(path_of(item))
+    return type(item), at, getattr(item, "inner", "")

@@ -29,11 +29,6 @@ def file_path(path: str) -> str:
     return above + slash + _ESCAPED.sub(lambda found: f"%{found[1][2:]}23" if found[1] else "#", name)
 
 
-def numbered(name: str, number: int) -> str:
-    """Returns the name of another input with this name: its second one has the number 2."""
-    return f"{name}#same={number}"
-
-
 def unnumbered(name: str) -> str:
-    """Returns the name that `numbered` was given, or a name without such a number as it is."""
+    """Returns a name without the number of a second input."""
     return _SECOND.sub("", name)

@@ -347,7 +347,7 @@ def test_objects_whose_paths_could_be_equal_are_inputs_each(bucket: Bucket, tmp_
 
 
 def test_results_in_a_bucket_are_left_out(bucket: Bucket) -> None:
-    for name in ("a.txt", "t/manifest/batch-0000000001.json", "t/outcomes/batch-0000000001.parquet", "t/reports/r.html"):
+    for name in ("a.txt", "t/manifest/batch-0000000001.json", "t/outcomes/batch-0000000001.parquet", "t/x.html"):
         bucket.put_at(name, note("A"))
     assert paths("s3://bucket") == ["a.txt"]
 
