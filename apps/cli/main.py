@@ -9,7 +9,10 @@ A command's module is imported when the command is asked for, so that this list 
 from __future__ import annotations
 
 import atexit
+import codecs
 import gc
+import io
+import json
 import os
 import re
 import signal
@@ -31,6 +34,7 @@ from cinnabar.schemas.wording import harmless
 
 #: Typer returns this status, without a message, if a command was interrupted.
 _INTERRUPTED = 130
+_ESCAPED = "escaped"
 #: New objects after which the garbage collector looks for circles.
 _YOUNG_OBJECTS = 50_000
 
@@ -156,12 +160,30 @@ def main() -> None:
 
     SIGTERM ends it like SIGINT: the run says what it has committed.
     """
+    _open_streams()
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Most objects of a start are modules, which stay: with Python's threshold of 700 the collector looks at them again
     # and again, for 0.4 of 3.4 s over one document.
     gc.set_threshold(_YOUNG_OBJECTS)
     _leave(run(sys.argv[1:]))
+
+
+def _open_streams() -> None:
+    """Has standard output and error escape what they cannot show, as JSON does; a closed stream is an empty one."""
+    codecs.register_error(_ESCAPED, _escaped)
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # The process has it until its end.
+            setattr(sys, name, Path(os.devnull).open("r+", encoding="utf-8"))  # noqa: SIM115
+        if name != "stdin" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    text = json.dumps(error.object[error.start : error.end])
+    return text[1:-1], error.end
 
 
 def _leave(status: int) -> None:

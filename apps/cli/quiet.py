@@ -38,7 +38,7 @@ def quietable(command: Callable[..., Any]) -> Callable[..., Any]:
         if arguments.get("yes") is False and not arguments.get("dry_run"):
             raise UsageError("--quiet: expected --yes beside it, because it asks nothing")
         with ExitStack() as silence:
-            nothing = silence.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
+            nothing = silence.enter_context(Path(os.devnull).open("w", errors="replace", encoding="utf-8"))
             silence.enter_context(redirect_stderr(nothing))
             if not arguments.get("as_json"):
                 silence.enter_context(redirect_stdout(nothing))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import Message, Sent
+from cinnabar.extraction.documents.content.made_names import own_path
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
 from cinnabar.extraction.documents.mailboxes.files import (
@@ -30,6 +32,8 @@ from cinnabar.extraction.documents.stores.store import Store, StoreItem
 from cinnabar.schemas.errors import DocumentError, UsageError
 
 _PIECE = 1 << 20
+# A commit of an output folder, below the folder.
+_COMMIT = re.compile(r"(?s)\A(.*/|)manifest/batch-\d{10}\.json\Z")
 _NOTHING, _NO_BYTES = hashlib.sha256().hexdigest(), "the file has zero bytes"
 
 
@@ -37,13 +41,15 @@ _NOTHING, _NO_BYTES = hashlib.sha256().hexdigest(), "the file has zero bytes"
 class Input:
     """A path that ends in one outcome: the SHA-256 of its bytes, or the problem that keeps it from being read.
 
-    A parser reads `content`: a file, a mail that has no file of its own, or bytes of the caller.
+    A parser reads `content`: a file, a mail that has no file of its own, or bytes of the caller. `instead_of` is the
+    path of an input with the same bytes and another suffix; this one is read only if that one cannot be.
     """
 
     path: str
     content: Path | Message | Sent
     digest: str = ""
     problem: DocumentError | None = None
+    instead_of: str = ""
 
 
 #: A location that a run is given: a file, a folder (also a Maildir), an mbox, a mailbox behind IMAP, a place in a
@@ -69,39 +75,45 @@ def check_account(addresses: Iterable[ImapAddress]) -> None:
 
 
 def gather(
-    locations: Sequence[Location], out: Path | None, connections: ExitStack, passwords: Sequence[str] = ()
+    locations: Sequence[Location],
+    out: Path | None,
+    connections: ExitStack,
+    passwords: Sequence[str] = (),
+    note: Callable[[str], object] = lambda _: None,
 ) -> list[Path | Message | Input]:
     """Returns the files and mails at these locations, sorted by path, each once; archives stand for their files.
 
     Connections to servers, and the process that unpacks archives, stay open until `connections` exits. `passwords` are
     tried on encrypted archives. A folder or a mailbox may be empty. `out` remembers the hashes of objects in stores.
-    Raises UsageError if there is no such file, folder, server, user or mailbox.
+    Folders of results are left out, and told by `note`. Raises UsageError if there is no such file, folder, server,
+    user or mailbox.
     """
     unpacker = connections.enter_context(Unpacker(passwords, MAX_FILE))
-    inputs: dict[tuple[str, int], Path | Message | Input] = {}
+    # By path, kind and number: texts alone may be equal.
+    inputs: dict[tuple[str, str, int], Path | Message | Input] = {}
     # Of the files of a folder the file system is asked once whether they lie in a Maildir, which is most of its work.
     in_maildir: dict[Path, bool] = {}
     stores: dict[str, Store] = {}
     for location in locations:
         if isinstance(location, Input):
-            inputs[location.path, 0] = location
+            inputs[location.path, "given", 0] = location
         elif isinstance(location, ImapAddress):
             for message in connections.enter_context(ImapMailbox(location)).messages():
-                inputs[str(location), message.uid] = message
+                inputs[str(location), "", message.uid] = message
         elif isinstance(location, StoreAddress):
             if location.root not in stores:
                 stores[location.root] = connections.enter_context(store_at(location, out, unpacker))
-            inputs |= {(item.path, 0): item for item in stores[location.root].items(location.key)}
+            inputs |= {(item.path, item.inner, 0): item for item in stores[location.root].items(location.key)}
         else:
             for path in files_at(location, out):
                 folder = path.parent
                 if folder not in in_maildir:
                     in_maildir[folder] = maildir_of(path) is not None
                 items = _items(path, unpacker, path == location, in_maildir[folder])
-                inputs |= {(str(path), number): item for number, item in enumerate(items)}
+                inputs |= {(str(path), "", number): item for number, item in enumerate(items)}
     if not locations:
         raise UsageError("expected at least one file, folder, mailbox or store to read, got none")
-    return [inputs[key] for key in sorted(inputs)]
+    return _without_results([inputs[key] for key in sorted(inputs)], note)
 
 
 def store_at(address: StoreAddress, out: Path | None, unpacker: Unpacker) -> Store:
@@ -197,15 +209,31 @@ def _within(path: Path, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
+def _without_results(
+    items: list[Path | Message | Input], note: Callable[[str], object]
+) -> list[Path | Message | Input]:
+    """Returns the inputs that lie in no output folder of Cinnabar, which is known by its commits beside outcomes."""
+    texts = [path_of(item) for item in items]
+    if not any(map(_COMMIT.search, texts)):
+        return items
+    here = os.path.join(Path.cwd(), "")  # noqa: PTH118 (its end is a slash)
+    texts = [text if is_address(text) else f"{'' if text.startswith('/') else here}{text}" for text in texts]
+    commits = sorted({found[1] for text in texts if (found := _COMMIT.search(text))})
+    folders = tuple(one for one in commits if any(text.startswith(f"{one}outcomes/") for text in texts))
+    for folder in folders:
+        note(f"{folder}: left out, because it holds results of Cinnabar and no documents")
+    return [item for item, text in zip(items, texts, strict=True) if not text.startswith(folders)]
+
+
 def path_of(item: Path | Message | Input) -> str:
     """Returns the path that the outcome of a file or a mail carries."""
-    return str(item) if isinstance(item, Path) else item.path
+    return own_path(str(item)) if isinstance(item, Path) else item.path
 
 
 def input_of(name: str, data: bytes) -> Input:
     """Returns bytes that have no file as an input of this name, whose suffix may tell the format."""
     problem = None if data else DocumentError("empty", _NO_BYTES)
-    return Input(name, Sent(PurePath(name), data), hashlib.sha256(data).hexdigest() if data else "", problem)
+    return Input(own_path(name), Sent(PurePath(name), data), hashlib.sha256(data).hexdigest() if data else "", problem)
 
 
 def examine(

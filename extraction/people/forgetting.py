@@ -27,6 +27,7 @@ from cinnabar.engine.models.remote.journal import Journal
 from cinnabar.extraction.corrections.unread import aside_of
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
+from cinnabar.extraction.documents.content.made_names import FRAGMENT, own_path
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
 from cinnabar.extraction.documents.ocr.page_store import PAGES
 from cinnabar.extraction.documents.stores.memory import FILE as STORES
@@ -50,7 +51,7 @@ FORGOTTEN = "(forgotten)"
 _TRAININGS = "models/*/training"
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
 # The number of a mail in an mbox, or the pages of a part of a packet, behind the path of the file.
-_NUMBER = re.compile(r"#(?:[1-9]\d*|pages=[^/#]+)")
+_NUMBER = re.compile(f"#{FRAGMENT}")
 # The place of a mail within a Maildir.
 _MAIL = re.compile(r"/(cur|new)/[^/]+")
 # A digest names a folder below `pages/`, and a stored one may be anything.
@@ -156,6 +157,8 @@ def named(out: Path, document: str) -> DocumentNames:
                 raise _ambiguous(document, holders)
             paths = _within(texts, holders)
             digests = digests_at(paths)
+        elif (own := own_path(document)) != document:
+            return named(out, own)
         else:
             raise UsageError(f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents")
         others = texts("path FROM outcomes WHERE list_contains(?, document)", list(digests))

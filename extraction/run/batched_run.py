@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.engine.timing import timed
 from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
@@ -151,6 +152,9 @@ class BatchedRun:
         # tokens.
         self._open: set[int] | None = None
         self._long: list[tuple[int, Input]] = []
+        # Inputs that are read only if the same bytes under another name cannot be, and the digests of such.
+        self._instead: list[Input] = []
+        self._unread: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -244,6 +248,10 @@ class BatchedRun:
 
         Raises RunError if an input has no outcome, or if a sink fails.
         """
+        self._settle([
+            Outcome(one.path, "skipped", "duplicate", digest=one.digest, duplicate_of=one.instead_of)
+            for one in self._instead
+        ])  # fmt: skip
         usage, run = self._usage(), self._begun()
         ended = run.finish(usage)
         report = report_of_run(self.place.out, run.ids, self._stages(), lambda text: self._progress.note(text))
@@ -277,6 +285,8 @@ class BatchedRun:
     def _take(self, inputs: Sequence[Input], parsers: ParserSettings, stack: ExitStack) -> None:
         """Cuts the inputs into batches, and makes their reader on the stack."""
         options = self.assignment.options
+        self._instead = [one for one in inputs if one.instead_of]
+        inputs = [one for one in inputs if not one.instead_of]
         size = max(options.batch, *(source.least_batch for source in self.assignment.sources))
         self.batches = [inputs[start : start + size] for start in range(0, len(inputs), size)]
         pages = PageStore(self._opening.store.out / PAGES)
@@ -287,6 +297,7 @@ class BatchedRun:
         """Adds the long documents behind all batches, each alone, once all others are done."""
         if self._open is None:
             self._open = set(range(len(self.batches)))
+        self._unread |= {one.digest for one in batch.outcomes if one.code in CODES}
         if number not in self._open:
             return
         self._long += [(tokens, self.batches[number][at]) for at, tokens in batch.set_aside.items()]
@@ -294,6 +305,10 @@ class BatchedRun:
         if not self._open:
             for _, item in sorted(self._long, key=lambda one: one[0]):
                 self.batches.append([item])
+            # A long one is read only now; a duplicate of it is found at the commit.
+            unread = self._unread.union(item.digest for _, item in self._long)
+            self.batches += [[one] for one in self._instead if one.digest in unread]
+            self._instead = [one for one in self._instead if one.digest not in unread]
 
     def _usage(self) -> Mapping[str, Any] | None:
         """Returns the use of models behind a server, None if the run asked none."""

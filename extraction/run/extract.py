@@ -15,7 +15,7 @@ from cinnabar.extraction.corrections.dropped import check_corrections_kept
 from cinnabar.extraction.corrections.waiting_commits import open_folder
 from cinnabar.extraction.documents.content.inputs import Message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import Input, Location, examine, gather, path_of
+from cinnabar.extraction.documents.inputs import Input, Location, examine, gather
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -25,6 +25,7 @@ from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource
 from cinnabar.extraction.reading.packets.boundaries import SEVERAL
 from cinnabar.extraction.reading.progress import Progress
 from cinnabar.extraction.run.batched_run import BatchedRun, Opening, Summary
+from cinnabar.extraction.run.naming import named_apart
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.skipping import split_inputs
 from cinnabar.extraction.run.splitting import settle_split, split_packets
@@ -86,7 +87,7 @@ class Extraction(BatchedRun):
         listing = time.perf_counter()
         check_apart(assignment.sinks, paths)
         with ExitStack() as stack:
-            items = gather(paths, out, stack, parsers.passwords)
+            items = gather(paths, out, stack, parsers.passwords, lambda text: self._progress.note(text))
             store = stack.enter_context(open_folder(out))
             stack.callback(self._end_metered)
             for part in self.assignment.parts:
@@ -97,10 +98,7 @@ class Extraction(BatchedRun):
             spelled.learn(str(path) for path in paths if isinstance(path, Path))
             if any(isinstance(path, Path) and not path.is_absolute() for path in paths):
                 remember(store.out, Path.cwd())
-            # Two spellings of one path in the same run are one input.
-            named: dict[str, Path | Message | Input] = {}
-            for item in items:
-                named.setdefault(_spelled(item, spelled), item)
+            named = named_apart(items, spelled)
             items_of: Iterator[tuple[str, Path | Message | Input]] = iter(named.items())
             if assignment.options.split:
                 kept = PageStore(store.out / PAGES)
@@ -192,11 +190,6 @@ class Extraction(BatchedRun):
             filler.close(self._settled)
         if self._settled and not metered and self._remote is not None:
             self._remote.settle(self.place)
-
-
-def _spelled(item: Path | Message | Input, spelled: Spelling) -> str:
-    """Returns the path that the outcome of this item carries; an input of an earlier run keeps its own."""
-    return item.path if isinstance(item, Input) else spelled(path_of(item))
 
 
 def _named(content: Input, name: str) -> Input:

@@ -9,7 +9,7 @@ from typing import Any
 from cinnabar.extraction.corrections.stored import StoredCorrections
 from cinnabar.extraction.run.stored_run import Run, RunSummary
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.extraction.store.store import PASSWORD_COUNT, ROUTING, Store
+from cinnabar.extraction.store.store import PASSWORD_COUNT, ROUTING, Store, is_done
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.errors import DocumentError, RunError
@@ -71,10 +71,11 @@ class RunGroup:
         """Returns the ids of all runs, that of the first schema first."""
         return tuple(run.id for run in self._runs.values())
 
-    def done(self, digest: str) -> bool:
+    def done(self, digest: str, path: str | None = None) -> bool:
         """Returns True if this routing sent the document to a schema that has it, or to none."""
         return digest in self._elsewhere or any(
-            digest in finished and digest in self._placed[name] for name, finished in self._finished.items()
+            digest in self._placed[name] and is_done(finished, digest, path)
+            for name, finished in self._finished.items()
         )
 
     def refused(self, digest: str) -> bool:
@@ -87,7 +88,7 @@ class RunGroup:
 
     def finished(self, digests: Collection[str]) -> dict[str, frozenset[str]]:
         """Returns, for each schema, those of these documents that an earlier run finished under it."""
-        return {name: frozenset(found.intersection(digests)) for name, found in self._finished.items()}
+        return {name: frozenset(one for one in digests if one in found) for name, found in self._finished.items()}
 
     def commit_batch(self, batch: Sequence[Outcome]) -> list[Outcome]:
         """Commits these outcomes, each in the run of its schema; a second commit changes nothing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import failures, reading, write_bytes
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.records import STATUSES, Outcome
-from cinnabar.extraction.store.store import PASSWORD_COUNT, Store
+from cinnabar.extraction.store.store import PASSWORD_COUNT, Store, done_key, is_done
 from cinnabar.extraction.store.tables import Key, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
@@ -102,7 +102,7 @@ class Run:
         self._arguments = orjson.dumps(dict(arguments), default=str).decode()
         self._stored_corrections = corrections or StoredCorrections(store)
         self._accounted: set[str] = set()
-        self._written: dict[str, str] = {}
+        self._written: dict[str | tuple[str, str], str] = {}
         self._folder = f"{identifier(source.name)}/{source.fingerprint[:12]}"
         self._engine_of = cache(partial(read_by, engine_fingerprint))
         self._started = manifests.now()
@@ -162,9 +162,12 @@ class Run:
         """The documents with a record of this schema, in any version."""
         return self._store.recorded(self.key.schema_name)
 
-    def done(self, digest: str) -> bool:
-        """Returns True if this document is written, or in quarantine, with this schema and engine."""
-        return digest in self._done or digest in self._written
+    def done(self, digest: str, path: str | None = None) -> bool:
+        """Returns True if this document is written, or in quarantine, with this schema and engine.
+
+        One that could not be read is done under paths that tell the same format.
+        """
+        return is_done(self._done, digest, path) or is_done(self._written, digest, path)
 
     def known_problem(self, path: str, problem: DocumentError) -> bool:
         """Returns True if the path is in quarantine with this problem, with this schema and engine."""
@@ -196,7 +199,8 @@ class Run:
                 content[f"fields/{self._folder}"] = pa.concat_tables(leaves).combine_chunks()
             self._commit(self._with_corrected(content, accepted, corrected))
             self._accounted.update(outcome.path for outcome in accepted)
-            self._written |= {o.digest: o.path for o in accepted if o.status != "skipped" and o.digest}
+            finished = (one for one in accepted if one.status != "skipped" and one.digest)
+            self._written |= {done_key(one.digest, one.code, one.path): one.path for one in finished}
             self._store.publish_within(PUBLISH_EVERY)
             return accepted
 
@@ -246,18 +250,19 @@ class Run:
         records: list[pa.RecordBatch] = []
         leaves: list[pa.Table] = []
         paths: set[str] = set()
-        taken: dict[str, str] = {}
+        taken = ChainMap(dict[str | tuple[str, str], str](), self._written)
         for outcome in batch:
             if outcome.path in self._accounted or outcome.path in paths:
                 continue
             if outcome.status != "skipped" and outcome.digest:
-                other = taken.get(outcome.digest, self._written.get(outcome.digest))
+                own = done_key(outcome.digest, outcome.code, outcome.path)
+                other = taken.get(outcome.digest, taken.get(own))
                 if other is not None:
                     outcome = _skipped(outcome, "duplicate", other)
-                elif outcome.digest in self._done:
+                elif is_done(self._done, outcome.digest, outcome.path):
                     outcome = _skipped(outcome, "done")
                 else:
-                    taken[outcome.digest] = outcome.path
+                    taken[own] = outcome.path
                     if outcome.code in CODES and outcome.digest in self._recorded:
                         detail = f"{outcome.detail}; the record that was read before stays"
                         outcome = Outcome(outcome.path, "skipped", outcome.code, detail, outcome.digest)

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 import duckdb
 
+from cinnabar.extraction.documents.content.made_names import own_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.held_snapshots import hold
@@ -32,6 +33,8 @@ from cinnabar.schemas.pointers import escape
 # What DuckDB appends to an error: the line of the query, and a mark below it.
 _MARKED = re.compile(r"\nLINE \d+:")
 _DIGEST = re.compile(r"[0-9a-f]{4,64}")
+# Stands before the path of a file that could not be opened: a path may look like a digest.
+_UNOPENED = "path "
 
 
 class Answer(NamedTuple):
@@ -175,10 +178,13 @@ def _find(connection: duckdb.DuckDBPyConnection, document: str, spelled: str) ->
         ("path = ?", tables.printable(spelled)),
         ("starts_with(document, ?)", prefix),
         ("ends_with(path, '/' || ?)", named.lstrip("/")),
+        # A file may have a name that looks like one of ours.
+        ("path = ?", own_path(tables.printable(spelled))),
+        ("ends_with(path, '/' || ?)", own_path(named.lstrip("/"))),
     ):
         if value:
             sql = (
-                "SELECT arg_max(coalesce(document, path), run_id), path FROM outcomes"
+                f"SELECT arg_max(coalesce(document, '{_UNOPENED}' || path), run_id), path FROM outcomes"
                 f" WHERE {condition} GROUP BY path"
             )
             if rows := connection.execute(sql, [value]).fetchall():
@@ -194,7 +200,7 @@ def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:
         " o.schema_fingerprint, o.run_id, outcome, code, detail, pointers,"
         " coalesce(r.record_json, o.record_json) AS record_json, r.confidence, r.flags"
         " FROM outcomes AS o LEFT JOIN records AS r USING (document, schema_fingerprint, run_id)"
-        " WHERE coalesce(o.document, o.path) = ? AND outcome <> 'skipped' QUALIFY"
+        f" WHERE coalesce(o.document, '{_UNOPENED}' || o.path) = ? AND outcome <> 'skipped' QUALIFY"
         " row_number() OVER (PARTITION BY o.schema_fingerprint ORDER BY o.run_id DESC) = 1"
         " ORDER BY o.run_id DESC",
         [digest],

@@ -61,8 +61,9 @@ VIEWS = {
     " (SELECT document FROM outcomes WHERE outcome = 'quarantined' AND document IS NOT NULL))"
     " QUALIFY outcome = 'quarantined'"
     " AND row_number() OVER (PARTITION BY path, schema_fingerprint ORDER BY run_id DESC) = 1"
-    " AND row_number() OVER"
-    " (PARTITION BY coalesce(document, path), schema_fingerprint ORDER BY run_id DESC) = 1)"
+    # Of files with the same bytes and other suffixes one may be read and another not; the paths of both held ones stay.
+    " AND rank() OVER (PARTITION BY coalesce(document, 'path ' || path), schema_fingerprint"
+    " ORDER BY run_id DESC, outcome = 'quarantined') = 1)"
     # An archive that a later run opened has outcomes of its files alone. They lie between PATH/ and PATH0, because
     # 0 follows the slash; the schema stands before them, so that the join is one of ranges and not of all pairs.
     " ANTI JOIN (SELECT DISTINCT a.run_id, a.path, a.schema_fingerprint FROM"

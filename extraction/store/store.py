@@ -7,7 +7,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from cinnabar.engine.fingerprint import read_by
 from cinnabar.extraction.documents.content.codes import CODES
+from cinnabar.extraction.documents.content.formats import format_named
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import due, merge_batches
 from cinnabar.extraction.store.files import FolderLock, failures, make_folder, reading, write_whole
@@ -50,6 +51,21 @@ UNAVAILABLE = "unavailable"
 #: The argument of a run that names its routing, and the one with its number of passwords.
 ROUTING, PASSWORD_COUNT = "routing", "passwords"
 _PASSWORD = "password"
+
+
+#: Finished documents: the digests of those whose bytes were read, and digest and format of those that cannot be read as
+#: what their suffix tells.
+Done = set[str | tuple[str, str]]
+
+
+def done_key(digest: str, code: str | None, path: str) -> str | tuple[str, str]:
+    """Returns what is done by an outcome with this code: another name may have the bytes read by another parser."""
+    return (digest, format_named(path)) if code in CODES else digest
+
+
+def is_done(done: Collection[str | tuple[str, str]], digest: str, path: str | None) -> bool:
+    """Returns True if a document, under this path if there is one, is among the finished ones."""
+    return digest in done or (path is not None and (digest, format_named(path)) in done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +196,8 @@ class Store:
 
     def done_keys(
         self, schema_fingerprint: str, engine_fingerprint: str, *, quarantined: bool = True, passwords: int = 0
-    ) -> set[str]:
-        """Returns the digests of documents written with this schema and engine, and of quarantined ones if
-        `quarantined`.
+    ) -> Done:
+        """Returns the documents written with this schema and engine, and the quarantined ones if `quarantined`.
 
         Documents that are in quarantine because a service did not answer never count. With `passwords`, documents that
         lack one count only if a run with as many passwords read them, and never without `quarantined`.
@@ -191,15 +206,15 @@ class Store:
         if quarantined:
             finished |= (pc.field("outcome") == "quarantined") | pc.field("code").isin([EMPTY_RECORD, *CODES])
         others, locked = self._locked(passwords) if passwords else (set(), set())
-        done: set[str] = set()
+        done: Done = set()
         for path in self.files("outcomes", schema_fingerprint):
             with reading(path):
                 rows = _read_alike(path, engine_fingerprint, finished)
-            for digest, code, run_id in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            for digest, code, run_id, name in zip(*(column.to_pylist() for column in rows.columns), strict=True):
                 other = run_id in others or not quarantined
                 lacking = bool(passwords) and other and (code == _PASSWORD or (digest, run_id) in locked)
                 if digest is not None and code != UNAVAILABLE and not lacking:
-                    done.add(digest)
+                    done.add(done_key(digest, code, name))
         return done
 
     def _locked(self, passwords: int) -> tuple[set[str], set[tuple[str, str]]]:
@@ -460,7 +475,7 @@ class Store:
 
 
 def _read_alike(path: Path, engine: str, condition: pc.Expression) -> pa.Table:
-    """Returns document, code and run of those outcomes that the run's engine and today's parsers would read alike."""
+    """Returns document, code, run and path of outcomes that the run's engine and today's parsers would read alike."""
     texts: list[str | None] = [None]
     named = "parsers" in pq.read_schema(path).names
     if named:
@@ -471,4 +486,4 @@ def _read_alike(path: Path, engine: str, condition: pc.Expression) -> pa.Table:
         if named:
             own &= pc.field("parsers").is_null() if text is None else pc.field("parsers") == text
         alike |= own
-    return pq.read_table(path, columns=["document", "code", "run_id"], filters=alike & condition)
+    return pq.read_table(path, columns=["document", "code", "run_id", "path"], filters=alike & condition)

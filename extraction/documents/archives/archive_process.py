@@ -17,6 +17,7 @@ import orjson
 from cinnabar.extraction.documents.content.archive_kinds import packed_kind
 from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.content.document_in_making import MAX_UNPACKED
+from cinnabar.extraction.documents.content.made_names import own_path
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerProcess, WorkerTimedOut
 from cinnabar.schemas.errors import DocumentError
 
@@ -45,7 +46,7 @@ class ArchiveMember:
     @property
     def path(self) -> str:
         """Returns the path of the archive, and the path inside."""
-        return f"{self.file}/{self.inner}" if self.inner else str(self.file)
+        return own_path(f"{self.file}/{self.inner}" if self.inner else str(self.file))
 
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if they cannot be read."""

@@ -9,7 +9,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -98,7 +98,9 @@ def all_members(data: bytes, name: str, count: _Count, passwords: Sequence[str] 
     _walk(data, name, "", 1, count, passwords, files)
     if not files:
         raise DocumentError("empty", "the archive holds no files")
-    return files
+    # A folder may have the name of an archive beside it.
+    names = DistinctNames()
+    return [replace(one, name=names.distinct(one.name)) for one in files]
 
 
 def _walk(

@@ -181,6 +181,12 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
     raise DocumentError("unsupported", _unknown(data, suffix))
 
 
+def format_named(path: str) -> str:
+    """Returns the name of the format that the suffix of a path tells, "" for none."""
+    suffix = PurePath(path).suffix.lower()
+    return SUFFIXES[suffix].name if suffix in SUFFIXES else ""
+
+
 def is_plain_text(data: bytes) -> bool:
     """Returns whether bytes without a name are a text that its beginning does not tell to be a mail or a page."""
     if b"%PDF-" in data[:64] or any(form.match(data) for form in (_MAIL, _HTML, _XML)):

@@ -80,7 +80,7 @@ def name_of(item: _Content) -> PurePath:
         return item if isinstance(item, Path) else item.path
     if isinstance(item, Elsewhere):
         return item.name
-    return PurePath(item.path if isinstance(item, ArchiveMember) else f"{item.path}.eml")
+    return PurePath(item.file, item.inner) if isinstance(item, ArchiveMember) else PurePath(f"{item.path}.eml")
 
 
 def modified_at(item: _Content) -> float | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from cinnabar.extraction.documents.content.made_names import own_path
 from cinnabar.extraction.documents.ingest.sandbox import MAX_FILE
 from cinnabar.schemas.errors import DocumentError
 
@@ -59,7 +60,7 @@ class MaildirMessage:
     @property
     def path(self) -> str:
         """Returns the file."""
-        return str(self.file)
+        return own_path(str(self.file))
 
     def read(self) -> bytes:
         """Returns its bytes. Raises DocumentError if they cannot be read."""

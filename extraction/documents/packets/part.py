@@ -16,6 +16,7 @@ from cinnabar.schemas.facts import LANGUAGE
 
 #: The fact with the schema that a person chose for a part.
 KIND = "packet.kind"
+_PERSON = b"packet part"
 _NAMED = re.compile(r"(.+)#pages=([1-9]\d{0,4})-([1-9]\d{0,4})((?:&turn=\d+:\d+)*)(?:&kind=([^&#]+))?", re.DOTALL)
 
 
@@ -36,9 +37,17 @@ class PageRange:
         turned = "".join(f"&turn={page}:{degrees}" for page, degrees in self.turns)
         return f"pages={self.first}-{self.last}{turned}{self.kind and '&kind='}{quote(self.kind, safe=' ')}"
 
-    def digest(self, packet: str) -> str:
-        """Returns the name of these pages of a packet with this digest; a part has no bytes of its own."""
-        return hashlib.sha256(f"{packet}#{self}".encode()).hexdigest()
+    def digest(self, packet: str, old: bool = False) -> str:
+        """Returns the name of these pages of a packet with this digest; no bytes of a file have it.
+
+        Those of an `old` packet keep the name under which they are stored, a SHA-256 that a text may have too.
+        """
+        text = f"{packet}#{self}".encode()
+        return (hashlib.sha256(text) if old else hashlib.blake2b(text, digest_size=32, person=_PERSON)).hexdigest()
+
+    def digests(self, packet: str) -> tuple[str, str]:
+        """Returns the names that these pages of a packet have, and had in old folders."""
+        return self.digest(packet), self.digest(packet, old=True)
 
 
 def named_part(path: str) -> tuple[str, PageRange] | None:
@@ -53,7 +62,8 @@ def named_part(path: str) -> tuple[str, PageRange] | None:
 class PacketPart:
     """Pages of the packet `content`, whose path is `name` and whose bytes have the SHA-256 `packet_digest`.
 
-    `certainty` is the probability, in percent, that they are one whole document; None if it is not known here.
+    `certainty` is the probability, in percent, that they are one whole document; None if it is not known here. `old` as
+    for `PageRange.digest`.
     """
 
     content: Path | Message | Sent
@@ -62,6 +72,7 @@ class PacketPart:
     pages: PageRange
     certainty: int | None = None
     lasting: bool = False
+    old: bool = False
 
     @property
     def path(self) -> str:
@@ -71,7 +82,7 @@ class PacketPart:
     @property
     def digest(self) -> str:
         """Returns the digest of the pages."""
-        return self.pages.digest(self.packet_digest)
+        return self.pages.digest(self.packet_digest, self.old)
 
     def read(self) -> bytes:
         """Returns the bytes of the packet. Raises DocumentError or OSError if they cannot be read."""

@@ -54,7 +54,12 @@ _WRONG = re.compile(r"Expired|Invalid|Signature|Authentication|Skewed|Malformed"
 #: An error that says so, of any store.
 NO_STORE = re.compile(r"NoSuchBucket|ContainerNotFound|The specified bucket does not exist")
 _METADATA = re.compile(r"169\.254\.|metadata\.google|/token\b|credential", re.IGNORECASE)
+_STRANGE = "has an empty part, . or .., or a control character; rename it, or read the folders beside it"
 _INVALID = re.compile(r'Path "(.*)"(?:: Encountered illegal| contained empty)', re.DOTALL)
+
+
+class _StrangeKey(Refused):
+    """A key that obstore cannot hold."""
 
 
 class ObjectBackend:
@@ -63,7 +68,7 @@ class ObjectBackend:
     threads = 16
 
     def __init__(self, address: StoreAddress) -> None:
-        self._scheme = address.scheme
+        self._scheme, self._place = address.scheme, address.place
         # Azure's folders and Amazon's directory buckets are not listed by key.
         self.in_order = address.scheme == "gs" or (address.scheme == "s3" and not address.place.endswith("--x-s3"))
         try:
@@ -76,20 +81,46 @@ class ObjectBackend:
 
     def entries(self, folder: Folder, after: str) -> Iterator[StoredObject]:
         """Yields the object with this key and all below it, without markers of empty folders."""
+        try:
+            yield from self._listed(folder, after)
+        except _StrangeKey:
+            if self._scheme != "s3":
+                raise
+            yield from self._listed_whole(folder)
+
+    def _listed(self, folder: Folder, after: str) -> Iterator[StoredObject]:
         with self._told():
             pages = self._store.list(f"{folder.key}/" if folder.key else None, offset=after or None, chunk_size=_PAGE)
             for meta in chain([] if after else self._at(folder.key), chain.from_iterable(pages)):
-                # A marker `x/` is listed as `x`, like an empty object; names of folders have no suffix.
-                name = meta["path"].rpartition("/")[2]
-                if meta["size"] or ("." in name and not name.endswith("_$folder$")):
+                if _is_object(meta["path"], meta["size"]):
                     yield _stored(meta)
+
+    def _listed_whole(self, folder: Folder) -> Iterator[StoredObject]:
+        """Yields the objects below a key, those too whose keys obstore cannot hold; no version is known of any."""
+        # Cold start: .1 s, and few buckets have such keys.
+        from pyarrow import fs
+
+        try:
+            endpoints = map(os.environ.get, ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"))
+            store = fs.S3FileSystem(endpoint_override=next(filter(None, endpoints), None))
+            place = f"{self._place}/{folder.key}".rstrip("/")
+            found = store.get_file_info(fs.FileSelector(place, recursive=True, allow_not_found=True))
+        except OSError:  # its text may quote a setting
+            raise Refused(f"a key {_STRANGE}") from None
+        for one in found:
+            key = one.path.removeprefix(f"{self._place}/")
+            if one.is_file and _is_object(key, one.size):
+                yield StoredObject(key, one.size, "", one.mtime_ns and one.mtime_ns / 1e9)
 
     def fetch(self, one: StoredObject) -> tuple[bytes, str]:
         """Returns the bytes of an object now, and their version."""
-        with self._told():
-            answer = self._store.get(one.key)
-            check_size(answer.meta["size"])
-            return bytes(answer.bytes()), _stored(answer.meta).version
+        try:
+            with self._told():
+                answer = self._store.get(one.key)
+                check_size(answer.meta["size"])
+                return bytes(answer.bytes()), _stored(answer.meta).version
+        except _StrangeKey as error:
+            raise DocumentError("unreadable", str(error)) from None
 
     def close(self) -> None:
         """Does nothing: obstore closes its connections."""
@@ -119,10 +150,9 @@ def _our_error(error: Exception, scheme: str) -> Exception:
         return Refused("no such bucket or container")
     if isinstance(error, FileNotFoundError):
         return error
-    if "invalid path" in text:
+    if "invalid path" in text or "parse path" in text:
         named = found[1] if (found := _INVALID.search(text)) else ""
-        what = f"the key {named!r} has an empty part, . or .., or a control character"
-        return Refused(f"{what}; rename it, or read the folders beside it")
+        return _StrangeKey(f"the key {named!r} {_STRANGE}")
     if _METADATA.search(text.partition("<")[0]) and not code:
         return Refused(f"no credentials; {_ADVICE[scheme]}")
     if status == 401 or (status == 403 and _WRONG.search(code)):
@@ -132,6 +162,12 @@ def _our_error(error: Exception, scheme: str) -> Exception:
     if 300 <= status < 500 and status not in (408, 429):
         return Refused(f"the store refuses ({said}); check region and endpoint in the environment")
     return Fault(said)
+
+
+def _is_object(key: str, size: int) -> bool:
+    # A marker `x/` is listed as `x`, like an empty object; names of folders have no suffix.
+    name = key.rpartition("/")[2]
+    return bool(size) or ("." in name and not name.endswith("_$folder$"))
 
 
 def open_object_store(url: str) -> ObjectStore:

@@ -13,6 +13,8 @@ from pathlib import Path, PurePosixPath
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import Elsewhere, Message
+from cinnabar.extraction.documents.content.made_names import file_path, own_path
+from cinnabar.extraction.documents.mailboxes.files import MboxMessage
 from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.ahead import FetchAhead, Kept
 from cinnabar.extraction.documents.stores.backend import (
@@ -131,14 +133,14 @@ class Store:
         return items
 
     def at(self, key: str) -> Iterator[StoreItem]:
-        """Yields the document with this key: an object, or a file or mail in one. Raises the errors of `items`."""
-        # Without its end the key may be that of an archive, or of an mbox.
-        ends = [len(key), *(found.start() for found in re.finditer("[/#]", key))]
-        for end in sorted(filter(None, ends), reverse=True):
-            if (one := self._single(key[:end])) is not None:
-                items = (item for item in self.items_of(one) if item.inner == key[end:])
-                yield from items if end < len(key) else [next(items, self._item(one))]
-                return
+        """Yields the documents with this key: an object, then what lies in others. Raises the errors of `items`."""
+        for text in dict.fromkeys((file_path(key), key)):
+            # Without its end the key may be that of an archive, or of an mbox.
+            ends = [len(text), *(found.start() for found in re.finditer("[/#]", text))]
+            for end in sorted(filter(None, ends), reverse=True):
+                if (one := self._single(text[:end])) is not None:
+                    items = (item for item in self.items_of(one) if item.inner == text[end:])
+                    yield from items if end < len(text) else [next(items, self._item(one))]
 
     def hashed(self, item: StoreItem) -> str:
         """Returns the hash of an object, which is fetched, remembered and kept for its parser."""
@@ -165,13 +167,14 @@ class Store:
     def _open(self, one: StoredObject, data: bytes | None) -> dict[str, Path | Message]:
         """Returns what is in an object by the ends of the paths; one object at a time lies in a temporary file."""
         name = hashlib.sha256(f"{one.key} {one.version}".encode()).hexdigest()
-        file = Path(self._folder.name) / f"{name}{PurePosixPath(one.key).suffix}"
+        # A longer name of a temporary file may be none at all; no other suffix than these decides.
+        suffix = PurePosixPath(one.key).suffix
+        file = Path(self._folder.name) / f"{name}{suffix if suffix.lower() in SUFFIXES else ''}"
         if self._unfolded is None or self._unfolded[0] != file:
             if self._unfolded is not None:
                 self._unfolded[0].unlink(missing_ok=True)
             file.write_bytes(self.data(self._item(one)) if data is None else data)
-            found = [(str(item if isinstance(item, Path) else item.path), item) for item in self._opened(file)]
-            self._unfolded = file, {path[len(str(file)) :]: item for path, item in found}
+            self._unfolded = file, {_end_of(item): item for item in self._opened(file)}
         return self._unfolded[1]
 
     def _single(self, key: str) -> StoredObject | None:
@@ -209,10 +212,17 @@ class Store:
     ) -> StoreItem:
         path, mail = f"{self._path_of(one.key)}{inner}", inner.startswith("#")
         name, modified = PurePosixPath(f"{path}.eml" if mail else path), None if mail else one.modified
-        return StoreItem(path, name, modified, self, one, inner, digest, problem)
+        return StoreItem(path if mail else own_path(path), name, modified, self, one, inner, digest, problem)
 
     def _path_of(self, key: str) -> str:
         return f"{self.address.root}/{key}"
+
+
+def _end_of(item: Path | Message) -> str:
+    """Returns the end that the path of an item has behind that of its file."""
+    if isinstance(item, ArchiveMember):
+        return f"/{item.inner}" if item.inner else ""
+    return f"#{item.number}" if isinstance(item, MboxMessage) else ""
 
 
 def _may_unfold(key: str) -> bool:

@@ -47,7 +47,7 @@ _COLUMNS = (
 # read come last, because nobody can mend them here.
 _LISTING = """
 CREATE TABLE listing AS
-SELECT coalesce(o.document, o.path) AS document, o.document IS NOT NULL AS opened, o.path, o.schema_name,
+SELECT coalesce(o.document, 'path ' || o.path) AS document, o.document IS NOT NULL AS opened, o.path, o.schema_name,
   o.schema_fingerprint, o.run_id, o.outcome, coalesce(o.code, '') AS code, coalesce(o.detail, '') AS detail,
   coalesce(o.pointers, []) AS pointers, r.confidence, coalesce(r.flags, []) AS flags,
   coalesce(c.failed, []) AS failed, coalesce(d.media_type, '') AS media_type, coalesce(d.size, 0) AS size,
@@ -57,7 +57,8 @@ SELECT coalesce(o.document, o.path) AS document, o.document IS NOT NULL AS opene
     ELSE coalesce(len(c.failed) > 0, false)::INT + 1.0 - coalesce(r.confidence, 0.0) END AS need
 FROM (
   SELECT * FROM outcomes WHERE outcome <> 'skipped'
-  QUALIFY row_number() OVER (PARTITION BY coalesce(document, path), schema_name ORDER BY run_id DESC) = 1
+  QUALIFY row_number() OVER (PARTITION BY coalesce(document, 'path ' || path), schema_name
+    ORDER BY run_id DESC, outcome = 'written' DESC) = 1
 ) AS o
 LEFT JOIN (SELECT document, schema_fingerprint, run_id, confidence, flags FROM records)
   AS r USING (document, schema_fingerprint, run_id)

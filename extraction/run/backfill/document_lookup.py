@@ -17,6 +17,7 @@ from typing import Self
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
 from cinnabar.extraction.documents.content.inputs import Message
+from cinnabar.extraction.documents.content.made_names import file_path, unnumbered
 from cinnabar.extraction.documents.inputs import (
     Input,
     Location,
@@ -101,6 +102,7 @@ class DocumentLookup:
         A mail behind IMAP with the same UIDVALIDITY, UID and size is not fetched to hash it, so its reader must check
         the hash again. `size` in bytes, None if unknown.
         """
+        paths = [unnumbered(path) for path in paths]
         return (
             self._here(paths, digest, size)
             or self._others.find(digest, size)
@@ -114,7 +116,8 @@ class DocumentLookup:
         for path in paths:
             if (part := named_part(path)) and (packets := packets_of(self._out, [path], [digest])):
                 content = self.find([part[0]], packets[0], size)
-                return None if content is None else PacketPart(content, part[0], packets[0], part[1])
+                old = part[1].digest(packets[0]) != digest
+                return None if content is None else PacketPart(content, part[0], packets[0], part[1], old=old)
         return None
 
     def _here(self, paths: Sequence[str], digest: str, size: int | None) -> Content | None:
@@ -139,12 +142,14 @@ class DocumentLookup:
 
     def lying_at(self, path: str) -> Content | None:
         """Returns the content at this path now, with any bytes; None if there is none."""
+        path = unnumbered(path)
         if (mailbox := self._mailbox_of(path)) is not None:
             return self._holding(mailbox).named.get(path)
         return next(self._in_store(path) if is_store_address(path) else self._named(path), None)
 
     def file_at(self, path: str) -> Content | None:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
+        path = unnumbered(path)
         return next(self._in_store(path) if is_store_address(path) else self._files(path), None)
 
     def missing(self, path: str) -> str:
@@ -189,7 +194,8 @@ class DocumentLookup:
 
     def _lying(self, path: str) -> list[Path]:
         """Returns the places where a file of this name may be."""
-        return [Path(path)] if Path(path).is_absolute() else [folder / path for folder in self._folders]
+        folders = [Path()] if Path(path).is_absolute() else self._folders
+        return [folder / text for text in dict.fromkeys((file_path(path), path)) for folder in folders]
 
     def _files(self, path: str) -> Iterator[Content]:
         for file in () if is_address(path) else filter(_is_file, self._lying(path)):

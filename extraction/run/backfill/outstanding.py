@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE, Content, DocumentLookup
 from cinnabar.extraction.store.records import Outcome
+from cinnabar.extraction.store.store import Done, is_done
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, LatestRecord
 
 _KEPT = f"the record of the version before stays; {ELSEWHERE}"
@@ -38,12 +39,12 @@ class Outstanding:
     items: list[Item] = field(default_factory=list)
 
     @classmethod
-    def of(cls, chosen: Sequence[LatestRecord], done: Collection[str], document_lookup: DocumentLookup) -> Self:
+    def of(cls, chosen: Sequence[LatestRecord], done: Done, document_lookup: DocumentLookup) -> Self:
         """Splits the chosen records; `done` holds the digests of finished documents."""
         # An older content gets a name of its own if its path was read again since.
         self = cls([f.paths[0] if f.current else f"{f.paths[0]}@{f.document[:16]}" for f in chosen])
         for name, record in zip(self.names, chosen, strict=True):
-            if record.document in done:
+            if is_done(done, record.document, name):
                 self.done.append(Outcome(name, "skipped", "done", digest=record.document))
             elif (content := document_lookup.find(record.paths, record.document, record.size)) is not None:
                 self.items.append(Item(name, content, record))

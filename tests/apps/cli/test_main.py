@@ -500,6 +500,39 @@ def test_the_command_ends_with_its_whole_output_after_the_handlers_of_the_exit()
         assert (done.returncode, done.stdout.endswith("handled\n")) == (status, True), done
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "shift_jis", "utf-8"])
+def test_letters_that_a_stream_cannot_show_are_escaped(tmp_path: Path, encoding: str) -> None:
+    text = "Büro 東京 😀 → 1 €"
+    (tmp_path / "東京.txt").write_text(text, encoding="utf-8")
+    (tmp_path / os.fsdecode(b"stray\xff.txt")).write_text("x")
+    command = [sys.executable, "-m", "cinnabar.apps.cli.main", "text"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+
+    def said(*arguments: str) -> str:
+        done = subprocess.run(
+            [*command, *arguments], cwd=tmp_path, env=environment, capture_output=True, check=True, timeout=60
+        )
+        assert done.stderr == b""
+        return done.stdout.decode(encoding)
+
+    assert said("東京.txt").startswith(("B\\u00fcro", "Büro"))
+    objects = [json.loads(line) for line in said(".", "--json").splitlines()]
+    assert {one["path"] for one in objects} == {"東京.txt", "stray\udcff.txt"}
+    assert text in [one["text"].strip() for one in objects]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_failure(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "a.txt").write_text("a text")
+    command = f'"{sys.executable}" -m cinnabar.apps.cli.main text a.txt'
+    for line in (f"{command} {closed}", f"{command} --words {closed}"):
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert ("text" in done.stdout) is (" >&-" not in f" {closed}")
+
+
 def test_a_schema_that_no_record_meets_is_refused_before_any_work(
     notes: Path, tiny_model: Path, tmp_path: Path, capsys: CaptureResult
 ) -> None:

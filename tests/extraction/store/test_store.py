@@ -61,8 +61,10 @@ def test_another_engine_supersedes_records_and_retries_the_quarantine(out, workl
 def test_the_quarantine_is_retried_on_request_only(out, workload):
     workload.work(out)
     with Store.open(out) as store:
-        assert workload.begin(store).done("f" * 64)
-        assert not workload.begin(store, retry_quarantined=True).done("f" * 64)
+        assert workload.begin(store).done("f" * 64, "moved/broken.PDF")
+        # Another suffix may have another parser read it.
+        assert not workload.begin(store).done("f" * 64, "broken.html")
+        assert not workload.begin(store, retry_quarantined=True).done("f" * 64, "broken.pdf")
 
 
 def test_a_batch_committed_twice_counts_once(out, workload):

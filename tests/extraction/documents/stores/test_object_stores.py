@@ -311,12 +311,45 @@ def test_an_empty_endpoint_counts_as_not_set(bucket: Bucket, monkeypatch: pytest
     assert paths("s3://bucket") == ["a.txt"]
 
 
-@pytest.mark.parametrize("key", ["in/dbl//a.txt", "in/tab\t.txt", "in/bell\a.txt", 'in/"q"/../b.txt'])
-def test_a_key_that_obstore_cannot_hold_is_named_whole(bucket: Bucket, key: str) -> None:
+@pytest.mark.parametrize("key", ["in/dbl//a.txt", "in/tab\t.txt", "in/bell\a.zip", "in/long." + "x" * 250])
+def test_a_key_that_is_no_file_name_is_one_document(bucket: Bucket, tmp_path: Path, key: str) -> None:
     bucket.put_at(key, note("A"))
-    with pytest.raises(UsageError) as refused:
-        found("s3://bucket/in")
-    assert f"the key {key!r} has an empty part, . or .., or a control character" in str(refused.value)
+    bucket.put_at("in/b.txt", note("B"))
+    bucket.put_at("in/sub/c.zip", packed(x=note("C")))
+    bucket.put_at("in/empty/", b"")
+    held = "unsupported" if key.startswith("in/long") else "unreadable"
+    ended = extracted(tmp_path / "out", "s3://bucket/in")
+    assert (ended.inputs, ended.written, ended.reasons) == (3, 2, {held: 1})
+    again = extracted(tmp_path / "out", "s3://bucket/in")
+    assert (again.inputs, again.skips) == (3, {"done": 3})
+    ((detail,),) = query(tmp_path / "out", f"SELECT detail FROM quarantine WHERE code = '{held}'").rows
+    assert held == "unsupported" or f"the key {key!r} has an empty part, . or .., or a control character" in detail
+
+
+def test_objects_whose_paths_could_be_equal_are_inputs_each(bucket: Bucket, tmp_path: Path) -> None:
+    bucket.put_at("in/p.zip", packed(x=note("Packed")))
+    bucket.put_at("in/p.zip/in/x.txt", note("Object"))
+    bucket.put_at("in/m.mbox", MBOX)
+    mail = "From: a@b.example\nSubject: s\n\nname={}\n"
+    bucket.put_at("in/m.mbox#1", mail.format("Numbered"))
+    bucket.put_at("in/m.mbox%231", mail.format("Escaped"))
+    ended = extracted(tmp_path / "out", "s3://bucket/in")
+    assert (ended.inputs, ended.written) == (6, 6)
+    assert [(path.removeprefix("s3://bucket/in/"), name) for path, name in rows(tmp_path / "out")] == [
+        ("m.mbox#1", "M0"), ("m.mbox#2", "M1"), ("m.mbox%231", "Numbered"), ("m.mbox%25231", "Escaped"),
+        ("p.zip/in/x.txt", "Object"), ("p.zip/in/x.txt#same=2", "Packed"),
+    ]  # fmt: skip
+    with DocumentLookup(tmp_path / "out") as lookup:
+        for path, digest, name in query(tmp_path / "out", "SELECT path, document, name FROM note").rows:
+            content = lookup.find([path], digest, None)
+            assert content is not None and f"name={name}".encode() in content.read()
+    assert extracted(tmp_path / "out", "s3://bucket/in").skips == {"done": 6}
+
+
+def test_results_in_a_bucket_are_left_out(bucket: Bucket) -> None:
+    for name in ("a.txt", "t/manifest/batch-0000000001.json", "t/outcomes/batch-0000000001.parquet", "t/x.html"):
+        bucket.put_at(name, note("A"))
+    assert paths("s3://bucket") == ["a.txt"]
 
 
 @pytest.mark.parametrize(
