@@ -25,7 +25,7 @@ from cinnabar.engine.diffusion.value_places import ByteSpan, Places, places_of
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.replies.alignment import ABSENT, Aligner
 from cinnabar.engine.replies.reading import Taken
-from cinnabar.engine.replies.record import Answered, record_of
+from cinnabar.engine.replies.record import Answered, record_of, unstated
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
@@ -124,6 +124,9 @@ def read_written(request: Request, remaining: Remaining, written: Written | None
         certainty = Certainty(written)
     record = remaining.joined(value)
     taken, pointers = _taken(request, record)
+    asked = (pair for key, pair in taken.texts.items() if pointers[key] not in request.known)
+    if problems := unstated(request, asked):
+        raise EngineFailure("invalid_answer", "; ".join(problems))
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
     filled = record_of(request, taken, weigh)
     if not isinstance(filled, Filled):
