@@ -7,10 +7,12 @@ read would. A request may meet a fault, drawn from a seed or set by the test.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import random
 import re
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,6 +44,17 @@ FAULTS = (
 )
 #: Faults that give no whole answer although the server worked, and may charge.
 DOUBTFUL = {"cut within", "slow bytes", "no answer", "no json body", "no completion", "cut before"}
+#: Answers that are far larger than they look: their status, and how they are packed.
+BOMBS = {"bomb": (200, "gzip"), "bomb in a bomb": (200, "gzip, gzip"), "error bomb": (500, "gzip"), "odd": (200, "br")}
+
+
+def bomb(times: int) -> bytes:
+    """A JSON text of 128 MB of blanks, packed so many times."""
+    packed = b" " * (1 << 20)
+    for once in range(times):
+        packer = zlib.compressobj(9, wbits=31)
+        packed = b"".join(packer.compress(packed) for _ in range(1 if once else 128)) + packer.flush()
+    return packed
 
 
 @dataclass
@@ -136,6 +149,14 @@ class Server:
                 {"error": {"message": f"{fault} for {headers['authorization']}"}},
                 more,
             )
+        if fault == "endless":
+            writer.write(b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\n\r\n")
+            while True:
+                writer.write(b" " * 65_536)
+                await writer.drain()
+        if fault in BOMBS:
+            status, encoding = BOMBS[fault]
+            return await send(writer, status, bomb(encoding.count("gzip")), {"content-encoding": encoding})
         if fault == "redirect":
             return await send(writer, 307, b"", {"location": f"{self.url}/chat/completions"})
         if fault == "cut before":
@@ -149,8 +170,10 @@ class Server:
             return await send(writer, 200, {"object": "list", "data": []})
         if fault == "late":
             await asyncio.sleep(random.Random(number).uniform(0.02, 0.1))
-        completion = self._completion(body, fault)
+        completion, more = self._completion(body, fault), dict[str, str]()
         raw = json.dumps(completion).encode()
+        if fault == "in gzip":
+            raw, more = gzip.compress(raw), {"content-encoding": "gzip"}
         if fault == "cut within":
             writer.write(top(200, len(raw)) + raw[: len(raw) // 2])
             await writer.drain()
@@ -168,7 +191,7 @@ class Server:
         if usage := completion["usage"]:
             cached = usage["prompt_tokens_details"]["cached_tokens"]
             self.charged.append(Entry(usage["prompt_tokens"], cached, usage["completion_tokens"]))
-        return await send(writer, 200, raw)
+        return await send(writer, 200, raw, more)
 
     def _completion(self, body: dict[str, Any], fault: str) -> dict[str, Any]:
         schema = body["response_format"]["json_schema"]["schema"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request
 from pydantic import Field
@@ -29,7 +29,7 @@ def serve_packets(app: FastAPI, review: Review) -> None:
         return packet.as_json() | {"place": own.index(document) if document in own else -1}
 
     @app.get("/api/packet")
-    def packet(document: str) -> dict[str, Any]:
+    def packet(document: Annotated[str, Field(max_length=4000)]) -> dict[str, Any]:
         try:
             return told(packet_around(review.out, document), document)
         except UsageError:  # it is no part of a packet

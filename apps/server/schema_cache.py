@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -25,8 +26,8 @@ from cinnabar.schemas.reading.texts import schema_text
 #: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
 _KEPT, _KEPT_BYTES, _THREADS = 128, 256 << 20, 32
 #: Bytes of a compiled schema for each of its text (34 to 85 of three with thousands of fields or options), and for each
-#: of an automaton's table, which becomes lists of numbers.
-_TEXT, _TABLE = 80, 4
+#: of an automaton's table: of four bytes there come a pointer in a list and a number (5 to 9 of schemas of 6 kB).
+_TEXT, _TABLE = 80, 11
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,9 @@ class SchemaCache:
             self._metrics.schemas.labels("compiled" if pending is None else "kept").inc()
             if pending is None:
                 pending = self._kept[key] = self._threads.submit(make)
-                while len(self._kept) > _KEPT:
+                if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
+                    _forget_schemas()
             self._kept.move_to_end(key)
         waiting = asyncio.wrap_future(pending)
         # A client that left does not hear of a failure, which else would be logged.
@@ -124,11 +126,12 @@ class SchemaCache:
                 if one.done() and not one.cancelled() and one.exception() is None
             }
             left = sum(sizes.values())
-            for key, size in sizes.items():
-                if left <= most:
-                    return
-                del self._kept[key]
-                left -= size
+            if left > most:
+                for key, size in sizes.items():
+                    if left > most:
+                        del self._kept[key]
+                        left -= size
+                _forget_schemas()
 
     def warm(self) -> None:
         """Starts what compiles, so that no client waits for that."""
@@ -138,6 +141,17 @@ class SchemaCache:
         """Ends the processes, and the threads after what they compile."""
         self._lanes.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _forget_schemas() -> None:
+    """Empties the caches of automata and those by form, which hold what was dropped; who still needs one makes it."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("cinnabar."):
+            for one in list(vars(module).values()):
+                if hasattr(one, "cache_clear") and (
+                    name.startswith("cinnabar.schemas.") or "Form" in one.__annotations__.values()
+                ):
+                    one.cache_clear()
 
 
 def _prepared(source: SchemaSource) -> Prepared:

@@ -13,8 +13,7 @@ from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.automata.concatenation import concat
 from cinnabar.schemas.automata.literals import literal
 from cinnabar.schemas.automata.strings import canonical_string
-from cinnabar.schemas.errors import NotAccepted
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.fitting import accepted, fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line, record_language
 
@@ -139,7 +138,7 @@ class RecordText(Answer):
 
     def accepts(self, text: bytes) -> bool:
         try:
-            return _allowed(self.form, parse(text.decode()))
+            return accepted(self.form, parse(text.decode()))
         except ValueError:
             return False
 
@@ -170,7 +169,7 @@ class Call(Answer):
         if call is None:
             return False
         tool, arguments = call
-        return arguments == {} if tool.parameters is None else _allowed(tool.parameters.form, arguments)
+        return arguments == {} if tool.parameters is None else accepted(tool.parameters.form, arguments)
 
     def read(self, text: bytes) -> Answered:
         """Returns the name of the tool and the canonical text of its arguments."""
@@ -225,15 +224,6 @@ class CallOr(Answer):
         if isinstance(self.other, FreeText):
             return self.call if text[:1] == b"{" else self.other
         return self.call if self.call.accepts(text) else self.other
-
-
-def _allowed(form: Form, value: Any) -> bool:
-    """Returns whether the form can write a value and its schema allows it."""
-    try:
-        fit(form, value)
-    except (NotAccepted, ValueError):
-        return False
-    return form.judge is None or form.judge.accepts(value)
 
 
 def _before(tool: Tool) -> bytes:

@@ -25,12 +25,12 @@ from cinnabar.engine.diffusion.value_places import ByteSpan, Places, places_of
 from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.replies.alignment import ABSENT, Aligner
 from cinnabar.engine.replies.reading import Taken
-from cinnabar.engine.replies.record import Answered, record_of
+from cinnabar.engine.replies.record import Answered, record_of, unstated
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value
 from cinnabar.schemas.automata.canonical import json_text, parse, scalar_text
 from cinnabar.schemas.errors import EngineFailure
-from cinnabar.schemas.form.fitting import branch_of
+from cinnabar.schemas.form.fitting import accepted, branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.form.record_walk import RecordRow, walk_record
 from cinnabar.schemas.pointers import escape, lies_within
@@ -124,10 +124,13 @@ def read_written(request: Request, remaining: Remaining, written: Written | None
         certainty = Certainty(written)
     record = remaining.joined(value)
     taken, pointers = _taken(request, record)
+    asked = (pair for key, pair in taken.texts.items() if pointers[key] not in request.known)
+    if problems := unstated(request, asked):
+        raise EngineFailure("invalid_answer", "; ".join(problems))
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
     filled = record_of(request, taken, weigh)
     if not isinstance(filled, Filled):
-        if request.form.judge is None or not request.form.judge.accepts(record):
+        if not accepted(request.form, record):
             raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(filled)}")
         filled = _as_written(request, record, taken, weigh)
     return filled if written is None else replace(filled, steps=written.steps, reopened=written.reopened)
@@ -204,9 +207,9 @@ def _value(
     number = text is not None and text[0] not in '"tfn'
     sure = None if certainty is None or span is None else certainty.of(span, number)
     mass = 0.0 if certainty is None else certainty.log_mass
-    if sure is None and span is not None:
-        only = float(len(slot.automaton.shortest_texts(2)) == 1)
-        sure = Sureness(only, only, only)
+    alone = span is not None and len(slot.automaton.shortest_texts(2)) == 1
+    if span is not None and (sure is None or (alone and sure.least)):
+        sure = Sureness(*3 * (float(alone),))
     if text is None or sure is None or not sure.least:
         absent = ABSENT if sure is None else round(sure.product, 4)
         return Value(slot.minimal.encode(), True, 0.0, absent, demanded=answered.demanded, allowed_mass=mass)

@@ -107,6 +107,9 @@ class _Spelled:
         vocabulary = tokenizer.vocabulary
         self._row = np.full(vocabulary.size, -1, np.int64)
         self._row[vocabulary.tokens] = np.arange(len(vocabulary.tokens))
+        # The zeros at the end of a number go round in one state: behind `5.` the token `00` ends where `0` does.
+        self._longest = np.zeros(graph.classes + 1, np.int64)
+        np.maximum.at(self._longest, graph.token_class[vocabulary.tokens], vocabulary.lengths)
 
     def kept(self) -> Bools:
         """[E] bool, the edges that were not dropped."""
@@ -128,7 +131,8 @@ class _Spelled:
             own = begin + np.flatnonzero(graph.label[begin:end] == graph.token_class[token])
             if not len(own):
                 return
-            self._dropped[begin:end] |= np.isin(graph.target[begin:end], way[at:])
+            within = self._longest[graph.label[begin:end]] < len(way) - at
+            self._dropped[begin:end] |= within & np.isin(graph.target[begin:end], way[at:])
             self._dropped[own] = False
             at += int(self._tokenizer.vocabulary.lengths[self._row[token]])
         if self.forced[way[at]]:

@@ -18,8 +18,8 @@ from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
 from cinnabar.engine.scheduler import failure_of
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.errors import EngineFailure, NotAccepted, TooLarge
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.errors import EngineFailure, TooLarge
+from cinnabar.schemas.form.fitting import accepted
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import smallest_instance
 from cinnabar.schemas.form.record_language import one_line
@@ -133,11 +133,9 @@ class _Whole:
 def _accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
     """Returns whether the schema accepts the record of this text with the frozen values, and can write its numbers."""
     try:
-        record = remaining.joined(parse(text.decode()))
-        fit(form, record)
-    except (NotAccepted, ValueError):
+        return accepted(form, remaining.joined(parse(text.decode())))
+    except ValueError:
         return False
-    return form.judge is None or form.judge.accepts(record)
 
 
 def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cinnabar.engine.layout import Layout, State, lay_out
@@ -16,10 +16,12 @@ from cinnabar.engine.replies.wire import ROOT, Wire
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.engine.writing import Value, Writer, known_value
 from cinnabar.schemas.automata.canonical import parse
-from cinnabar.schemas.form.form import Form, ObjectNode, Slot
+from cinnabar.schemas.form.form import Form, ObjectNode, Slot, json_length
 from cinnabar.schemas.judging.judge import Violation
 from cinnabar.schemas.pointers import lies_within
 
+#: Characters that a text may have in any case; a longer one than its document is stated nowhere in that.
+WRITTEN = 1000
 #: An answer within one code fence: models that no schema constrains write JSON so.
 _FENCED = re.compile(r"```(?:\w*\s)?(.*)```", re.DOTALL)
 
@@ -65,7 +67,18 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
         AnswerReader(wire, taken).read(root, answer, "", -1)
     else:
         AnswerReader(wire, taken).closed(wire.form.root, "", -1)
-    return taken.problems or record_of(request, taken, _value)
+    return taken.problems or unstated(request, taken.texts.values()) or record_of(request, taken, _value)
+
+
+def unstated(request: Request, texts: Iterable[tuple[Slot, str | None]]) -> list[str]:
+    """Returns a problem for each text that is longer than the whole document, so that nothing there states it."""
+    most = max(WRITTEN, len(request.passage.text))
+    return [
+        f"{slot.path}: expected a text that the document states, got {length:,} characters, more than that has"
+        for slot, text in texts
+        if text is not None and len(text) > most and not slot.options and text[0] == '"'
+        if (length := json_length(text.encode())) > most
+    ]
 
 
 def _unfenced(text: str) -> str:

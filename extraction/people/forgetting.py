@@ -7,6 +7,7 @@ call ends the work, or leaves only files that the next opening of the folder rem
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -184,10 +185,15 @@ def _files_within(texts: _Texts, holder: str) -> tuple[str, ...]:
     """
     here = Path(holder)
     files = texts("path FROM outcomes WHERE starts_with(path, ? || '/')", holder)
-    if _may_hold_files(holder):
-        return files
     mails = tuple(path for path in files if _MAIL.fullmatch(path, len(holder)))
-    return mails if is_maildir(here) or (mails == files and not here.exists()) else ()
+    try:
+        if not files or _may_hold_files(holder):
+            return files
+        return mails if is_maildir(here) or (mails == files and not here.exists()) else ()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return files  # nothing outside of an archive has such a name
 
 
 def _holders_ending(texts: _Texts, name: str) -> tuple[str, ...]:

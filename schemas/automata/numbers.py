@@ -2,7 +2,7 @@
 
 Canonical is `-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?` without `-0`: no exponent, no needless zero. Each value has one
 spelling, so bounds are regular and equal numbers are equal texts. Bounds are compared exactly, never as floats, and
-exponents are not expanded past `MAX_DIGITS`.
+exponents are not expanded past `MAX_DIGITS`. `spelled_numbers` gives the other spellings that a model may write.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
 from cinnabar.schemas.automata.automaton import Automaton, empty, from_dfa
 from cinnabar.schemas.automata.boolean import difference, intersect, union
 from cinnabar.schemas.automata.concatenation import concat
-from cinnabar.schemas.automata.literals import literal
+from cinnabar.schemas.automata.literals import literal, literals
 from cinnabar.schemas.errors import UnsupportedNumber
 
 MAX_DIGITS = 400
@@ -121,6 +122,56 @@ def _within(
             positive = intersect(positive, _compared(size, kept))
             negative = empty() if above else negative
     return union(positive, concat(_MINUS, negative))
+
+
+def spelled_numbers(canonical: Automaton) -> Automaton:
+    """All JSON spellings of these numbers, but for exponents under bounds.
+
+    Zeros may end a fraction (`190.00`, `5.0`), and zero may have a sign. Where the sign alone decides, an exponent of
+    one or two digits may follow, for integers none below zero; other bounds would take a copy of the states for each
+    exponent and place of the point. Raises TooLarge if the automaton would be too large.
+    """
+    plain, zero = _spelled_plainly(canonical), Decimal(0)
+    for kind, signs in ((number, ("", "+", "-")), (integer, ("", "+"))):
+        parts = kind(exclusive_maximum=zero), kind(zero, zero), kind(exclusive_minimum=zero)
+        held = [part for part in parts if not intersect(part, canonical).is_empty]
+        if held and union(*held).fingerprint == canonical.fingerprint:
+            powers = [*map(str, range(10)), *(f"{power:02}" for power in range(100))]
+            exponents = literals("".join(one).encode() for one in product("eE", signs, powers))
+            return union(plain, concat(plain, exponents))
+    return plain
+
+
+#: The parts of a number that may have come last: none, its sign, the whole part, the point, the fraction.
+_BEGIN, _SIGN, _WHOLE, _BEHIND, _FRACTION = range(5)
+
+
+def _spelled_plainly(canonical: Automaton) -> Automaton:
+    """The spellings of these numbers without an exponent.
+
+    A state is that of the canonical digits so far (-1 if none go on so), whether these are accepted without the zeros
+    at the end of their fraction, and the part of the number that came last.
+    """
+    states, table = [(0, False, _BEGIN)], list[list[int]]()
+    seen = {states[0]: 0}
+    for at, accepted, part in states:
+        table.append([-1] * _CLASSES)
+        for column, byte in enumerate(b"0123456789.-"):
+            after = -1 if at < 0 else canonical.run(bytes((byte,)), at)
+            taken = after >= 0 and bool(canonical.accepting[after])
+            if column > _POINT:
+                onward, there = _SIGN, part == _BEGIN
+            elif column == _POINT:
+                onward, there, taken = _BEHIND, part == _WHOLE, accepted
+            else:
+                onward, there = _FRACTION if part >= _BEHIND else _WHOLE, True
+                if column == 0 and part != _WHOLE:
+                    taken = accepted if part >= _BEHIND else canonical.accepts(b"0")
+            if there and (after >= 0 or taken or onward == _SIGN):
+                state = after, taken, onward
+                table[-1][column] = seen.setdefault(state, len(seen))
+                states += [state] * (len(seen) - len(states))
+    return from_dfa(table, _BYTES, [accepted and part in (_WHOLE, _FRACTION) for _, accepted, part in states])
 
 
 def _spell(bound: Decimal) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton
+import numpy as np
+
+from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton, from_dfa
 from cinnabar.schemas.automata.concatenation import concat
 from cinnabar.schemas.automata.literals import literal
 from cinnabar.schemas.automata.spelling import lift
@@ -51,6 +53,26 @@ def string(content: Automaton) -> Automaton:
 def any_string() -> Automaton:
     """The canonical JSON text of any string, with quotes."""
     return string(bounded_length(0, None))
+
+
+@lru_cache(maxsize=1)
+def any_escaped_string() -> Automaton:
+    """Any string, with quotes, each character as it is or escaped in any way of JSON; no lone surrogate."""
+    plain = any_string()
+    inside, escape, size = plain.run(b'"'), plain.run(b'"\\'), plain.states
+    # Four digits follow `u`, or those of two surrogates with `\u` between them.
+    four, three, two, one, high, paired, pair, mark, letter, low, lower = range(size, size + 11)
+    table = np.full((size + 11, 256), -1, np.int32)
+    table[:size] = plain.transitions[:, plain.byte_class]
+    digits = b"0123456789abcdefABCDEF"
+    for state, those, target in (
+        (escape, b"/", inside), (escape, b"u", four), (four, digits, three), (four, b"dD", high),
+        (three, digits, two), (two, digits, one), (one, digits, inside), (high, b"01234567", two),
+        (high, b"89abAB", paired), (paired, digits, pair), (pair, digits, mark), (mark, b"\\", letter),
+        (letter, b"u", low), (low, b"dD", lower), (lower, b"cdefCDEF", two),
+    ):  # fmt: skip
+        table[state, [*those]] = target
+    return from_dfa(table, np.arange(256), np.append(plain.accepting, np.zeros(11, np.bool_)))
 
 
 _QUOTE = literal(b'"')

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.schemas.automata.canonical import scalar_text
+from cinnabar.schemas.automata.canonical import parse, scalar_text
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape
@@ -35,6 +35,15 @@ def fit(form: Form, value: Any) -> Fitted:
     fitter = _Fitter()
     text = fitter.text(form.root, value, "", -1)
     return Fitted(text, fitter.rows, fitter.texts)
+
+
+def accepted(form: Form, value: Any) -> bool:
+    """Whether the form can hold a value, parsed JSON in any spelling, and its schema allows the canonical record."""
+    try:
+        text = fit(form, value).text
+    except (NotAccepted, ValueError):
+        return False
+    return form.judge is None or form.judge.accepts(parse(text))
 
 
 def branch_of(choice: ChoiceNode, value: Any) -> int | None:

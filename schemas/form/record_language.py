@@ -1,7 +1,8 @@
 """The language of a form: the automaton of the whole texts of its records.
 
 A text is one line as `json.dumps(record, ensure_ascii=False)` writes it: properties in the order of the form, `, `
-and `: ` between them, canonical scalars. Parts are put one behind another: a scalar ends where a literal begins, so
+and `: ` between them. Numbers and free strings have all their JSON spellings, since a model may write `190.00` for 190;
+whoever reads the text writes it canonically. Parts are put one behind another: a scalar ends where a literal begins, so
 most bytes decide by themselves what comes next. Only optional properties, open names and the branches of a choice
 share first bytes.
 
@@ -22,12 +23,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from cinnabar.schemas.automata import numbers
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton
-from cinnabar.schemas.automata.boolean import difference, union
+from cinnabar.schemas.automata.boolean import difference, intersect, union
 from cinnabar.schemas.automata.determinise import determinise
-from cinnabar.schemas.automata.literals import literals
+from cinnabar.schemas.automata.literals import literal, literals
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Ints, join_classes
-from cinnabar.schemas.automata.strings import any_string, canonical_string, string
+from cinnabar.schemas.automata.strings import any_escaped_string, any_string, canonical_string, string
 from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.form.member_rules import MemberRules, Seen
@@ -117,7 +119,7 @@ def _left_out(form: Form, plan: _Plan) -> Iterator[str]:
             yield f"{node.path or '/'}: {node.min_items}{most} items"
         elif isinstance(node, ObjectNode) and _members_left(node, plan):
             yield f"{node.path or '/'}: which properties are there"
-        elif isinstance(node, Slot) and (node.max_length is not None or plan.text(node) is not node.automaton):
+        elif isinstance(node, Slot) and (node.max_length is not None or plan.canonical(node) is not node.automaton):
             yield f"{node.path or '/'}: {node.bounds or 'the length'}"
 
 
@@ -154,7 +156,11 @@ class _Plan:
         self._ways: dict[int, tuple[int, ...]] = {}
 
     def text(self, slot: Slot) -> Automaton:
-        """The texts of a slot, without a bound on length that takes too many states."""
+        """The texts of a slot in all their spellings, without a bound on length that takes too many states."""
+        return spelled(self.canonical(slot), slot.free)
+
+    def canonical(self, slot: Slot) -> Automaton:
+        """The canonical texts of a slot, without a bound on length that takes too many states."""
         return _relaxed(slot) if slot.automaton.states > self.limits.text else slot.automaton
 
     def group(self, node: ArrayNode) -> Group:
@@ -208,7 +214,7 @@ class _Plan:
 
     def _subsets(self, item: Slot) -> int:
         """About the states of all orders of some of a slot's options."""
-        return (1 << len(item.options) - 1) * sum(len(option) + 3 for option in item.options)
+        return (1 << len(item.options) - 1) * sum(_option(option).states + 2 for option in item.options)
 
     def _member(self, node: ObjectNode, number: int) -> int:
         if number < len(node.properties):
@@ -218,7 +224,7 @@ class _Plan:
 
     def _row(self, node: ArrayNode) -> int:
         assert node.item is not None, "only an array with rows has copies of a row"
-        return self.size(node.item) + 3 + (0 if node.key is None else self.text(node.key).states + 2)
+        return self.size(node.item) + 3 + (0 if node.key is None else self.canonical(node.key).states + 2)
 
     def size(self, node: Node) -> int:
         """About the states of a part, before equal ones are merged."""
@@ -244,6 +250,30 @@ class _Plan:
         ways, first = self._ways[id(node)], len(node.properties)
         named = sum(self._member(node, at) * ways[at] for at in range(first))
         return 8 + named + sum(self.size(rest) * ways[first + at] for at, rest in enumerate(node.rest))
+
+
+@lru_cache(maxsize=1024)
+def spelled(canonical: Automaton, free: bool = False) -> Automaton:
+    """The JSON spellings of these scalars; `free` tells that any string may be among them.
+
+    Other strings, and numbers that would take too many states, keep their canonical spelling.
+    """
+    parts = [canonical]
+    if any(canonical.run(bytes((byte,))) >= 0 for byte in b"-0123456789"):
+        try:
+            every = numbers.number()
+            parts = [difference(canonical, every), numbers.spelled_numbers(intersect(canonical, every))]
+        except TooLarge:
+            return canonical
+    if free and difference(any_string(), canonical).is_empty:
+        parts.append(any_escaped_string())
+    return parts[0] if len(parts) == 1 else union(*parts)
+
+
+@lru_cache(maxsize=1024)
+def _option(text: str) -> Automaton:
+    """The spellings of one option."""
+    return spelled(literal(text.encode()))
 
 
 def _relaxed(slot: Slot) -> Automaton:
@@ -387,7 +417,7 @@ class _Composer:
         declared = literals(canonical_string(place.name) for place in node.properties)
         for rest in node.rest:
             assert rest.key is not None, "open properties have names"
-            names = self._plan.text(rest.key)
+            names = self._plan.canonical(rest.key)
             yield self._plan.group(rest), self._row(rest, difference(names, declared))
 
     def _property(self, place: Property) -> Member:
@@ -445,7 +475,7 @@ class _Composer:
     def _options(self, node: ArrayNode, at: int) -> int:
         """The state behind a list of options, none of them twice."""
         assert isinstance(node.item, Slot)
-        texts = [option.encode() for option in node.item.options]
+        texts = [_option(option) for option in node.item.options]
         most = len(texts) if node.max_items is None else min(node.max_items, len(texts))
         inside, closing = self._literal(at, b"["), self._new()
         if node.min_items == 0:
@@ -454,7 +484,7 @@ class _Composer:
         self._link(inside, places.at(frozenset()))
         for used, here in places:
             for option in set(range(len(texts))) - used if len(used) < most else ():
-                after = self._literal(here, texts[option])
+                after = self._text(here, texts[option])
                 if len(used) + 1 >= node.min_items:
                     self._link(after, closing)
                 self._link(self._literal(after, b", "), places.at(used | {option}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from functools import lru_cache, reduce
+from weakref import WeakValueDictionary
 
 from cinnabar.schemas.automata import numbers, strings
 from cinnabar.schemas.automata.automaton import Automaton
@@ -40,7 +41,7 @@ SCALARS = Union((Null(), Boolean(), Number(), String()))
 #: The errors raised if a scalar shape has no automaton of acceptable size.
 NO_AUTOMATON = (RegexError, UnsupportedNumber, TooLarge)
 
-_INTERNED: dict[str, Automaton] = {}
+_INTERNED: WeakValueDictionary[str, Automaton] = WeakValueDictionary()
 
 
 def intern(language: Automaton) -> Automaton:

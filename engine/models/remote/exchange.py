@@ -8,10 +8,12 @@ import math
 import random
 import re
 import time
+import zlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cinnabar.engine.models.remote.prices import Tokens
 from cinnabar.engine.models.remote.serving import Served, Settings
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 KEPT_MESSAGE = 300
 #: The two names of the limit of an answer's tokens; some servers know only one of them.
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
+#: The most bytes of a body, packed or not: an answer of 32,000 tokens has some 130,000.
+MOST = 4 << 20
 #: A key with fewer characters is a placeholder; it is hidden as a whole word only, not within other words.
 SHORT = 8
 
@@ -66,9 +70,12 @@ class Unreached(Transient):
 
 
 def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
-    """Returns the official client; it tries once, follows no redirect and sends nothing about this machine."""
+    """Returns the official client; it tries once, follows no redirect and sends nothing about this machine.
+
+    It reads no more than `MOST` bytes of a body.
+    """
     # Extra: mercury.
-    from httpx2 import Limits, Timeout
+    from httpx2 import AsyncByteStream, Limits, Timeout
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     async def reticent(request: httpx2.Request) -> None:
@@ -76,6 +83,32 @@ def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
             if name != "x-stainless-raw-response":  # the client reads that one again
                 del request.headers[name]
         request.headers["user-agent"] = "cinnabar"
+        request.headers["accept-encoding"] = "gzip"
+
+    class Bounded(AsyncByteStream):
+        """The unpacked body of a response, which ends with an error behind `MOST` bytes."""
+
+        def __init__(self, response: httpx2.Response) -> None:
+            self._packing = response.headers.pop("content-encoding", "identity").strip().lower()
+            self._raw = cast(AsyncByteStream, response.stream)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            if self._packing not in ("identity", "gzip", "deflate"):
+                raise Transient(f"an answer packed as {self._packing[:40]}, expected gzip or none", sent=True)
+            unpack = None if self._packing == "identity" else zlib.decompressobj(47)
+            raw = unpacked = 0
+            async for packed in self._raw:
+                part = packed if unpack is None else unpack.decompress(packed, MOST + 1)
+                raw, unpacked = raw + len(packed), unpacked + len(part)
+                if max(raw, unpacked) > MOST:
+                    raise Transient(f"an answer of more than {MOST >> 20} MB", sent=True)
+                yield part
+
+        async def aclose(self) -> None:
+            await self._raw.aclose()
+
+    async def bound(response: httpx2.Response) -> None:
+        response.stream = Bounded(response)
 
     return AsyncOpenAI(
         api_key=key,
@@ -87,7 +120,7 @@ def client_of(served: Served, settings: Settings, key: str) -> AsyncOpenAI:
             limits=Limits(
                 max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency
             ),
-            event_hooks={"request": [reticent]},
+            event_hooks={"request": [reticent], "response": [bound]},
         ),
     )
 
@@ -173,6 +206,8 @@ def _broken(error: Exception, settings: Settings) -> Transient:
     if isinstance(error, (TimeoutError, APITimeoutError)):
         sent = not isinstance(cause, PoolTimeout)
         return Transient(f"no whole answer within {settings.timeout:g} s", sent=sent)
+    if isinstance(cause, Transient):
+        return cause
     name = type(cause).__name__ if cause else "connection error"
     return Transient(f"a connection that was cut ({name})", sent=True)
 

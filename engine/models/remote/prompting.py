@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,12 @@ _KNOWN = "Known already, by JSON pointer; these values are right, do not answer 
 _WRONG = "This answer cannot be used. Answer again, the whole object, with these places put right:"
 #: The most problems of an answer that a message lists.
 FAULTS = 20
+#: The first character of a mark: of the document's own, or of a special token as the tokenizers of servers spell them.
+_MARK = re.compile(
+    r"[<＜](?=[|｜]|\s*/?\s*document\b|[\w:/｜▁\[\]~-]{1,64}[>＞])"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w+|\w?MASK|CLS|SEP|PAD|UNK|BOS|EOS|IMG\w*|THINK)\])",
+    re.IGNORECASE,
+)
 
 Message = dict[str, str]
 
@@ -33,7 +40,7 @@ def messages_of(request: Request, wire: Wire, few_shot: FewShot) -> list[Message
     system = f"{_TASK}\n\nThe form: {about}." if about else _TASK
     parts = []
     if request.known:
-        parts.append(f"{_KNOWN}\n{_known(request.known)}")
+        parts.append(f"{_KNOWN}\n{neutral(_known(request.known))}")
     parts.append(_document(request.passage.text))
     messages = [{"role": "system", "content": system}]
     for example in few_shot.chosen(form, request.passage.text).examples:
@@ -50,7 +57,9 @@ def _document(text: str) -> str:
 def once_more(answer: str, problems: Sequence[str]) -> list[Message]:
     """Returns the messages that follow an unusable answer: the answer and its problems."""
     named = "\n".join(f"- {problem}" for problem in problems[:FAULTS])
-    return [{"role": "assistant", "content": answer}, {"role": "user", "content": f"{_WRONG}\n{named}"}]
+    # Both quote the document.
+    said, wrong = neutral(answer), f"{_WRONG}\n{neutral(named)}"
+    return [{"role": "assistant", "content": said}, {"role": "user", "content": wrong}]
 
 
 def body_of(
@@ -69,7 +78,7 @@ def body_of(
 
 def neutral(text: str) -> str:
     """Returns the text with blanks inside everything that looks like a mark of a prompt, so that it stays text."""
-    return text.replace("<|", "< |").replace("<document>", "< document>").replace("</document", "< /document")
+    return _MARK.sub(r"\g<0> ", text)
 
 
 def _known(known: Mapping[str, str | None]) -> str:

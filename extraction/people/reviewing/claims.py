@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 #: Seconds that a claim holds without being renewed.
 LASTING = 150.0
+#: Documents that one person has at a time, one a tab; of more, those that were renewed longest ago are free again.
+TABS = 100
 
 #: A document under one schema: its digest and the schema's name.
 Place = tuple[str, str]
@@ -35,6 +37,9 @@ class Claims:
             for (other, _), (held, _) in self._claims.items():
                 if held == place and other != who:
                     return other
+            own = [holder for holder in self._claims if holder[0] == who]
+            for holder in own[: max(0, len(own) + 1 - TABS)]:
+                del self._claims[holder]
             self._claims[who, tab] = place, now + self._lasting
             return None
 

@@ -28,5 +28,7 @@ def test_a_document_is_joined_with_the_next_and_its_pages_are_shown(tmp_path: Pa
         assert (joined["who"], joined["place"], len(joined["parts"])) == ("Grace", -1, 2)
         again = client.post("/api/packet", json={"document": digest, "join": [5]})
         assert again.status_code == 400 and "expected" in again.json()["error"]
-        assert client.get("/api/packet", params={"document": "x"}).json() == {}
+        for unknown in ("x", "x" * 300, "x" * 3000, "/" * 300, "a/" * 2000, "~", "\0", "'", "\n"):
+            assert client.get("/api/packet", params={"document": unknown}).json() == {}
+        assert client.get("/api/packet", params={"document": "x" * 4001}).status_code == 400
     assert query(out, "select name from note").rows == [("A",)]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 
@@ -17,6 +20,9 @@ from cinnabar.apps.server.metrics import Metrics
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.apps.server.schema_lanes import SchemaLanes
 from cinnabar.apps.server.schema_worker import problem_of
+from cinnabar.engine.models.reader.inputs.questions import form_questions
+from cinnabar.schemas import load_schema
+from cinnabar.schemas.automata.automaton import Automaton
 
 #: Patterns of determinised automata with thousands of states: together they take some ten seconds.
 SLOW = {
@@ -47,6 +53,58 @@ def test_schemas_are_kept_as_far_as_their_bytes_go(monkeypatch: pytest.MonkeyPat
         cache.close()
     assert sizes[0] == sizes[-1] > 1 << 18 and len(cache._kept) < 4
     assert sum(one.result().size for one in cache._kept.values()) <= 1 << 20
+
+
+KINDS: dict[str, Callable[[int, int], dict[str, Any]]] = {
+    "texts": lambda n, i: {"type": "string", "pattern": f"^{n}x{i}", "maxLength": 30},
+    "steps": lambda n, i: {"type": "integer", "multipleOf": 101 + 10 * n + i},
+    "choices": lambda n, i: {"enum": [f"{n} {i} {at}" for at in range(40)]},
+    "formats": lambda n, i: {"type": "string", "format": "uuid", "pattern": f"{n % 10}{i % 10}"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_kept_any_more_leaves_no_automaton_behind(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 1 << 20
+    monkeypatch.setattr(schema_cache, "_KEPT_BYTES", most)
+    cache = SchemaCache(30.0, Metrics())
+    alive = WeakSet[Automaton]()
+
+    async def prepare(number: int) -> None:
+        properties = {f"f{number} {at}": KINDS[kind](number, at) for at in range(3)}
+        prepared = await cache.prepared({"type": "object", "properties": properties}, "schema")
+        form_questions(prepared.compiled.form)
+        for slot in prepared.compiled.form.slots:
+            slot.accepts(b"0")
+            alive.add(slot.automaton)
+
+    async def prepare_all() -> None:
+        for number in range(12):
+            await prepare(number)
+
+    try:
+        asyncio.run(prepare_all())
+        assert sum(one.result().size for one in cache._kept.values()) <= most
+        # One that is too large to be kept is remembered until the next one is dropped.
+        few = asyncio.run(cache.prepared({"enum": ["x" * (1 << 14)]}, "schema"))
+        del few
+        cache._keep_within(0)
+        gc.collect()
+    finally:
+        cache.close()
+    assert not [*alive]
+
+
+def test_the_size_of_a_schema_is_at_least_what_its_automata_take() -> None:
+    properties = {kind: make(0, at) for at, (kind, make) in enumerate(KINDS.items())}
+    prepared = schema_cache._prepared(load_schema({"type": "object", "properties": properties}))
+    taken = 0
+    for slot in prepared.compiled.form.slots:
+        slot.accepts(b"0")
+        rows = slot.automaton._rows
+        taken += slot.automaton.transitions.nbytes + sys.getsizeof(rows)
+        taken += sum(sys.getsizeof(row) + sum(map(sys.getsizeof, row)) for row in rows)
+    assert prepared.size >= taken
 
 
 def refused(lanes: SchemaLanes, schema: Any) -> ApiError:

@@ -12,6 +12,7 @@ from remote_forms import form_of, request
 from cinnabar.engine.diffusion.answer import Written, read_written
 from cinnabar.engine.diffusion.remaining import Remaining
 from cinnabar.engine.request import Filled, Request
+from cinnabar.schemas.errors import EngineFailure
 
 TEXT = "Invoice no. R-77\nDate: 14 March 2026\napples 2,00\npears 3,00\n"
 NOTE: dict[str, Any] = {
@@ -178,3 +179,28 @@ def test_a_record_whose_empty_values_the_schema_demands_stays_as_it_was_written(
 
 def words_of(found: Filled, pointer: str) -> str:
     return TEXT[slice(*found.leaves[pointer].spans[0])]
+
+
+def test_a_number_may_be_spelled_in_any_way_and_is_stored_canonically() -> None:
+    asked = request(form_of(NOTE), TEXT)
+    text = b'{"number": "R\\u002d77", "day": null, "amount": 190.00, "lines": [{"what": "pears", "price": 3.0}]}'
+    tokens = TOKEN.findall(text)
+    plain = Written(text, [*map(len, tokens)], [1.0] * len(tokens), [True] * len(tokens))
+    found = read_written(asked, Remaining(asked), plain)
+    assert found.record == '{"number":"R-77","day":null,"amount":190,"lines":[{"what":"pears","price":3}]}'
+    assert words(found, "/number") == ["R-77"] and words(found, "/lines/0/price") == ["3,00"]
+    assert found.leaves["/amount"].text == "190" and found.leaves["/amount"].confidence == 1.0
+
+
+def test_a_constant_is_sure_however_the_model_spells_it() -> None:
+    asked = request(form_of({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"]}), TEXT)
+    spelled = Written(b'{"a": 1.0}', [1] * 10, [0.5] * 10, [True] * 10)
+    leaf = read_written(asked, Remaining(asked), spelled).leaves["/a"]
+    assert (leaf.text, leaf.confidence) == ("1", 1.0)
+
+
+def test_a_text_that_is_longer_than_its_document_is_refused_unless_it_is_known() -> None:
+    long = "figs " * 300
+    with pytest.raises(EngineFailure, match="/number: expected a text that the document states, got 1,500 characters"):
+        answered(note(number=long))
+    assert answered(note(), number=json.dumps(long)).leaves["/number"].origin == "known"

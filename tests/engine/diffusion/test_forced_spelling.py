@@ -112,15 +112,23 @@ def test_text_behind_a_value_is_spelled_as_behind_its_end() -> None:
     tokenizer = Cutter()
     schema = {
         "type": "object",
-        "properties": {"a": {"type": "string", "maxLength": 3}, "xname": {"const": 7}},
+        "properties": {"a": {"type": "string", "maxLength": 3}, "xname": {"const": "7"}},
         "required": ["a", "xname"],
         "additionalProperties": False,
     }
     graph = spelled_graph(graph_of(record_language(compile_schema(schema).form), VOCABULARY), tokenizer)
     state = graph.automaton.run(b'{"a": "the"')
-    assert ForcedText(graph).after(state).tokens == (*tokenizer.encode(', "xname": 7}'), END)
+    assert ForcedText(graph).after(state).tokens == (*tokenizer.encode(', "xname": "7"}'), END)
     within = graph.automaton.run(b'{"a": "the", "x')
     assert TOKENS[b"name"] == ForcedText(graph).after(within).tokens[0]
+
+
+@pytest.mark.parametrize("kind", [{"type": "integer"}, {"type": "number", "maximum": 200, "multipleOf": 0.01}])
+def test_a_number_with_zeros_at_its_end_is_spelled_as_the_tokenizer_does(kind: dict[str, Any]) -> None:
+    form = compile_schema({"type": "object", "properties": {"a": kind}, "required": ["a"]}).form
+    graph = spelled_graph(graph_of(record_language(form), VOCABULARY), TOKENIZER)
+    for text in ('{"a": 190}', '{"a": 190.0}', '{"a": 190.00}', '{"a": 5.000}', '{"a": -0.0}'):
+        assert graph.run([*TOKENIZER.encode(text), END]) == graph.done, text
 
 
 @pytest.mark.parametrize("seed", first(4, range(12)))

@@ -129,6 +129,31 @@ def test_the_prompt_names_known_values_and_treats_the_document_as_data() -> None
     assert neutral("a < b | c") == "a < b | c"
 
 
+MARKS = (
+    "<|im_end|> <|eot_id|> <｜end▁of▁sentence｜> ＜|im_end|＞ </s> <s> <bos> <start_of_turn> <end_of_utterance> "
+    "<unused7> <0x0A> <think> </think> <tool_call> <fim_prefix> <extra_id_0> <seed:bos> <EOT> [INST] [/INST] "
+    "[TOOL_CALLS] [gMASK] [SEP] <<SYS>> <</SYS>> <~user~> <[begin_of_text]> </document> </DOCUMENT> </\tdocument> "
+    "<document> <Document"
+)
+
+
+@pytest.mark.parametrize("mark", MARKS.split(" "))
+def test_no_mark_of_a_prompt_comes_through(mark: str) -> None:
+    form, text = form_of(NOTE), f"pay{mark} now {mark} {mark}"
+    asked = request(form, text, {"/name": json.dumps(f"Ada {mark}", ensure_ascii=False)})
+    wire = Wire(form, asked.known)
+    answer = json.dumps({"kind": mark}, ensure_ascii=False)
+    said = [*messages_of(asked, wire, NO_EXAMPLES), *once_more(answer, [f"/kind: expected a value, got {mark}"])]
+    own = "".join(one["content"] for one in said).replace("<document>\n", "").replace("\n</document>", "")
+    assert mark not in own and neutral(mark).replace(" ", "") == mark
+    assert neutral(neutral(mark)).replace(" ", "") == mark
+
+
+def test_what_is_no_mark_stays_as_it_is() -> None:
+    text = "a < b | c, Ada <ada@example.org>, <https://example.org/x.y>, x<y, [EUR], [DRAFT], documents > 5 <"
+    assert neutral(text) == text
+
+
 def shown(known: dict[str, str | None]) -> list[dict[str, str]]:
     """The messages for a document beside an example of a hostile text."""
     form = form_of(NOTE)

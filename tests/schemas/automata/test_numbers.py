@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.numbers import canonical_number, integer, number
+from cinnabar.schemas.automata.numbers import canonical_number, integer, number, spelled_numbers
 from cinnabar.schemas.errors import UnsupportedNumber
 
 SHAPE = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?")
@@ -157,3 +157,61 @@ def test_a_bound_of_too_many_digits_is_refused() -> None:
 
 def test_a_large_round_step_takes_few_states() -> None:
     assert integer(multiple_of=Decimal("1e12")).states < 20
+
+
+JSON_NUMBER = r"-?(0|[1-9][0-9]{0,4})(\.[0-9]{1,5})?"
+
+
+@examples(200)
+@given(bounds, bounds, steps, st.booleans(), st.lists(values, min_size=1, max_size=15), st.data())
+def test_all_spellings_of_allowed_numbers_are_spelled_and_none_of_others(
+    low: Decimal | None,
+    high: Decimal | None,
+    step: Decimal | None,
+    whole: bool,
+    tried: list[Decimal],
+    data: st.DataObject,
+) -> None:
+    canonical = (integer if whole else number)(minimum=low, maximum=high, multiple_of=step)
+    spelled = spelled_numbers(canonical)
+    tried += [b + shift for b in (low, high) if b is not None for shift in (Decimal(0), Decimal("0.01"), Decimal(-1))]
+    for value in tried:
+        text = canonical_number(value)
+        zeros = data.draw(st.integers(1, 4))
+        others = [text, text + ("" if "." in text else ".") + "0" * zeros]
+        others += ["-0", "-0." + "0" * zeros] if text == "0" else []
+        for other in others:
+            assert spelled.accepts(other.encode()) == canonical.accepts(text.encode()), other
+    for _ in range(20):
+        text = data.draw(st.from_regex(JSON_NUMBER, fullmatch=True))
+        assert spelled.accepts(text.encode()) == accepts(canonical, Decimal(text)), text
+
+
+SIGNS = [(integer if whole else number)(**bound) for whole in (False, True) for bound in (
+    {}, {"minimum": Decimal(0)}, {"exclusive_minimum": Decimal(0)}, {"maximum": Decimal(0)},
+    {"exclusive_maximum": Decimal(0)},
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SIGNS, ids=range(10))
+@given(st.from_regex(JSON_NUMBER + r"[eE]([+-]?[0-9]{1,2})", fullmatch=True))
+def test_numbers_without_a_bound_but_zero_may_have_exponents(kind: Automaton, text: str) -> None:
+    spelled, value = spelled_numbers(kind).accepts(text.encode()), Decimal(text)
+    assert not spelled or accepts(kind, value)
+    # A fraction that an exponent makes whole, and an exponent below zero, are no spellings of an integer here.
+    if accepts(number(), value) and not kind.accepts(b"0.1") and not kind.accepts(b"-0.1"):
+        mantissa, _, exponent = text.lower().partition("e")
+        assert spelled == (accepts(kind, Decimal(mantissa)) and "-" not in exponent)
+    else:
+        assert spelled == accepts(kind, value)
+
+
+@pytest.mark.parametrize("text", ["1.", ".5", "01.0", "00", "+1", "-", "--1", "1.0.0", "1e", "1e+", "e5", "1e100"])
+def test_what_is_no_json_number_is_no_spelling(text: str) -> None:
+    assert not spelled_numbers(number()).accepts(text.encode())
+
+
+def test_spellings_take_few_states_more() -> None:
+    for kind in (integer(), number(), number(Decimal(0), Decimal(1000), multiple_of=Decimal("0.01")),
+                 number(Decimal("-123456.789"), Decimal("98765.4321")), integer(multiple_of=Decimal(997))):  # fmt: skip
+        assert spelled_numbers(kind).states <= kind.states + 6

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.schemas.automata.strings import any_string, bounded_length, canonical_string, content_of, string
+from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.strings import (
+    any_escaped_string,
+    any_string,
+    bounded_length,
+    canonical_string,
+    content_of,
+    string,
+)
 from cinnabar.schemas.errors import TooLarge
 from cinnabar.schemas.regex.patterns import fullmatch
 
@@ -68,6 +76,29 @@ def test_only_text_that_decodes_and_respells_the_same_is_accepted(raw: bytes) ->
     except ValueError:
         same = False
     assert any_string().accepts(spelled) == same
+
+
+@given(text, st.data())
+def test_a_free_string_may_be_escaped_in_any_way(value: str, data: st.DataObject) -> None:
+    ways: list[str] = []
+    for letter in value:
+        units = letter.encode("utf-16-be").hex()
+        long = "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+        upper = long.upper().replace("U", "u")
+        ways.append(data.draw(st.sampled_from([json.dumps(letter, ensure_ascii=False)[1:-1], long, upper])))
+    spelled = f'"{"".join(ways)}"'.replace("/", data.draw(st.sampled_from(["/", "\\/"])))
+    assert json.loads(spelled) == value
+    assert any_escaped_string().accepts(spelled.encode())
+
+
+@given(st.text('\\"/abdu0DdEe8Ff', max_size=14))
+def test_only_escapes_of_json_without_lone_surrogates_are_strings(content: str) -> None:
+    spelled = f'"{content}"'
+    try:
+        allowed = isinstance(parse(spelled), str)
+    except ValueError:
+        allowed = False
+    assert any_escaped_string().accepts(spelled.encode()) == allowed
 
 
 def test_string_bytes_are_valid_utf8_at_any_cut() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import time
+import tracemalloc
 from decimal import Decimal
 from email.utils import formatdate
 from pathlib import Path
@@ -80,6 +81,35 @@ def test_an_answer_that_takes_too_long_is_given_up(fault: str) -> None:
         assert names(asked.fill(requests(1))) == ["Person 0"]
     assert 1.4 < server.times[1] - server.times[0] < 20  # the slow bytes alone would take over a minute
     assert asked.ledger.unanswered == 1 and asked.ledger.unanswered_cost > 0
+
+
+@pytest.mark.parametrize("fault", ["endless", *mercury.BOMBS])
+def test_an_answer_that_is_larger_than_any_is_given_up_within_a_bound_of_memory(fault: str) -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: fault)) as server:
+        mercury.bomb(2)
+        tracemalloc.start()
+        (result,) = filler(server, attempts=2, timeout=30.0).fill(requests(1))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert isinstance(result, Failed) and result.code == "unavailable"
+    expected = "an answer packed as br" if fault == "odd" else "more than 4 MB"
+    assert expected in result.detail or fault in ("error bomb", "bomb in a bomb"), result.detail
+    assert peak < 48 << 20 and len(server.bodies) == 2
+
+
+def test_an_answer_may_be_packed() -> None:
+    with mercury.running(mercury.Server(fault=lambda _n, _b: "in gzip")) as server:
+        assert names(filler(server).fill(requests(1))) == ["Person 0"]
+
+
+def test_a_text_that_is_longer_than_its_document_is_not_written() -> None:
+    def long(_body: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+        return {**found, "name": "Person 0 " * 20_000}
+
+    with mercury.running(mercury.Server(answer=long)) as server:
+        (result,) = filler(server, asks=1).fill(requests(1))
+    assert isinstance(result, Failed) and result.code == "invalid_answer"
+    assert "/name: expected a text that the document states, got 180,000 characters" in result.detail
 
 
 def test_all_requests_wait_for_retry_after() -> None:

@@ -58,3 +58,15 @@ def test_no_document_has_two_holders_and_no_tab_two_documents(steps: list[tuple[
         assert held is None or claims.of_others(who)[str(document), "s"] == held
     holders = list(claims.of_others("nobody").values())
     assert all(holders.count(who) <= 2 for who in "ABC")
+
+
+def test_a_person_has_few_claims_at_a_time_and_the_latest_hold() -> None:
+    claims = Claims()
+    for number in range(1000):
+        assert claims.take((f"d{number}", "bill"), "Ada", f"tab {number}") is None
+    claims.take(("d950", "bill"), "Ada", "tab 950")
+    assert claims.take(("d1000", "bill"), "Bob", "b") is None
+    held = {*claims.of_others("Bob")}
+    assert held == {(f"d{number}", "bill") for number in range(900, 1000)}
+    claims.take(("d1001", "bill"), "Ada", "new")
+    assert ("d950", "bill") in claims.of_others("Bob") and ("d900", "bill") not in claims.of_others("Bob")
