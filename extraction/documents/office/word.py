@@ -20,8 +20,11 @@ proofErr bookmarkStart bookmarkEnd smartTagPr customXmlPr txbxContent numPr
 """
 _SILENT = frozenset(_SILENT_NAMES.split())
 _LETTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
+_PRINTED = frozenset(("t", "sym", "txbxContent", "instrText", *_LETTERS))
 # Signs of the font Wingdings, which forms use.
 _SIGNS = {0x6F: "☐", 0x71: "☐", 0xA8: "☐", 0xFE: "☒", 0xFD: "☒", 0x78: "☒", 0xFC: "✓", 0xFB: "✗", 0xB7: "•", 0xA7: "▪"}
+# Fields whose result is not printed: it is the value of a bookmark.
+_UNPRINTED = ("SET", "ASK")
 _MAX_ROWS = 100_000
 
 
@@ -69,11 +72,14 @@ class _Word:
         self._member = ""
         self._relations = package.relations("")
         self._seen_texts: set[str] = set()
+        # For each open field its instruction so far, None in a result that is printed.
+        self._fields: list[str | None] = []
         self.inner = InnerFiles(reading, package)
 
     def add(self, root: Any, member: str) -> None:
         """Appends the paragraphs and tables of a member, whose relations name its pictures and files."""
         self._within(member)
+        _drop_open_fields(root)
         self._blocks(root)
 
     def add_member(self, name: str) -> None:
@@ -93,6 +99,7 @@ class _Word:
         if root is None:
             return notes
         self._within(name)
+        _drop_open_fields(root)
         for note in root:
             kind = local(note)
             if value_of(note, "type") in ("separator", "continuationSeparator", "continuationNotice"):
@@ -142,7 +149,12 @@ class _Word:
     def _collect(self, element: Any, out: list[str], boxes: list[Any]) -> None:
         for one in element:
             name = local(one)
-            if name == "t":
+            if name == "fldChar":
+                self._collect(one, out, boxes)
+                self._turn(value_of(one, "fldCharType"))
+            elif name in _PRINTED and self._fields and (instruction := self._fields[-1]) is not None:
+                self._fields[-1] = instruction if name != "instrText" else f"{instruction}{one.text or ''}"[:80]
+            elif name == "t":
                 out.append(one.text or "")
             elif name in _LETTERS:
                 out.append(_LETTERS[name])
@@ -151,8 +163,11 @@ class _Word:
             elif name in _SILENT:
                 continue
             elif name == "r":
-                if not self._is_hidden(one):
-                    self._collect(one, out, boxes)
+                # A hidden run may begin or end a field.
+                hidden = self._is_hidden(one)
+                self._collect(below(one, "fldChar", "instrText") if hidden else one, out, boxes)
+            elif name == "fldSimple" and _instructs(value_of(one, "instr")) in _UNPRINTED:
+                continue
             elif name == "AlternateContent":
                 self._collect(chosen(one), out, boxes)
             elif name == "sym":
@@ -163,6 +178,15 @@ class _Word:
                 if name in ("blip", "imagedata", "OLEObject"):
                     self._mention(value_of(one, "embed") or value_of(one, "id"))
                 self._collect(one, out, boxes)
+
+    def _turn(self, mark: str | None) -> None:
+        """Opens a field, or goes on to its result or its end; a field may lie in another's instruction or result."""
+        if mark == "begin":
+            self._fields.append("")
+        elif mark == "separate" and self._fields and _instructs(self._fields[-1]) not in _UNPRINTED:
+            self._fields[-1] = self._fields[-2] if len(self._fields) > 1 else None
+        elif mark == "end" and self._fields:
+            self._fields.pop()
 
     def _mention(self, relation: str | None) -> None:
         self.inner.mention(self._relations.get(relation or ""))
@@ -221,6 +245,26 @@ class _Word:
                 yield from self._lines(chosen(element))
             elif name not in _SILENT:
                 yield from self._lines(element)
+
+
+def _instructs(instruction: str | None) -> str:
+    """Returns the word that says what a field is."""
+    return "".join((instruction or "").split()[:1]).upper()
+
+
+def _drop_open_fields(root: Any) -> None:
+    """Takes out the beginnings of fields that have no end, behind which all text would be part of an instruction."""
+    begun: list[Any] = []
+    for one in below(root, "fldChar"):
+        kind = value_of(one, "fldCharType")
+        if kind == "separate" or any(local(around) in ("del", "moveFrom") for around in one.iterancestors()):
+            continue
+        if kind == "begin":
+            begun.append(one)
+        elif begun:
+            begun.pop()
+    for one in begun:
+        one.getparent().remove(one)
 
 
 def _rows(container: Any, wanted: str) -> Iterator[Any]:
