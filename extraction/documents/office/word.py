@@ -7,6 +7,7 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
+from cinnabar.extraction.documents.content.runs import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.numbering import Numbering
 from cinnabar.extraction.documents.office.package import Package, below, child, chosen, is_on, local, value_of
@@ -74,6 +75,7 @@ class _Word:
         self._seen_texts: set[str] = set()
         # For each open field its instruction so far, None in a result that is printed.
         self._fields: list[str | None] = []
+        self._level = 0
         self.inner = InnerFiles(reading, package)
 
     def add(self, root: Any, member: str) -> None:
@@ -142,11 +144,11 @@ class _Word:
             self._blocks(box)
 
     def _inline(self, element: Any, boxes: list[Any]) -> str:
-        out: list[str] = []
+        out: list[tuple[str, int]] = []
         self._collect(element, out, boxes)
-        return "".join(out)
+        return joined(out)
 
-    def _collect(self, element: Any, out: list[str], boxes: list[Any]) -> None:
+    def _collect(self, element: Any, out: list[tuple[str, int]], boxes: list[Any]) -> None:
         for one in element:
             name = local(one)
             if name == "fldChar":
@@ -155,25 +157,25 @@ class _Word:
             elif name in _PRINTED and self._fields and (instruction := self._fields[-1]) is not None:
                 self._fields[-1] = instruction if name != "instrText" else f"{instruction}{one.text or ''}"[:80]
             elif name == "t":
-                out.append(one.text or "")
+                out.append((one.text or "", self._level))
             elif name in _LETTERS:
-                out.append(_LETTERS[name])
+                out.append((_LETTERS[name], self._level))
             elif name == "txbxContent":
                 boxes.append(one)
             elif name in _SILENT:
                 continue
             elif name == "r":
                 # A hidden run may begin or end a field.
-                hidden = self._is_hidden(one)
+                hidden, self._level = self._is_hidden(one), _level(one)
                 self._collect(below(one, "fldChar", "instrText") if hidden else one, out, boxes)
             elif name == "fldSimple" and _instructs(value_of(one, "instr")) in _UNPRINTED:
                 continue
             elif name == "AlternateContent":
                 self._collect(chosen(one), out, boxes)
             elif name == "sym":
-                out.append(_sign(value_of(one, "char") or ""))
+                out.append((_sign(value_of(one, "char") or ""), self._level))
             elif name == "ffData":
-                out.append(_field(one))
+                out.append((_field(one), self._level))
             else:
                 if name in ("blip", "imagedata", "OLEObject"):
                     self._mention(value_of(one, "embed") or value_of(one, "id"))
@@ -245,6 +247,13 @@ class _Word:
                 yield from self._lines(chosen(element))
             elif name not in _SILENT:
                 yield from self._lines(element)
+
+
+def _level(run: Any) -> int:
+    """Returns 1 for a raised run, -1 for a lowered one, else 0."""
+    properties = child(run, "rPr")
+    align = None if properties is None else child(properties, "vertAlign")
+    return {"superscript": 1, "subscript": -1}.get((value_of(align) or "") if align is not None else "", 0)
 
 
 def _instructs(instruction: str | None) -> str:
