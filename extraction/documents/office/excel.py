@@ -16,7 +16,7 @@ from cinnabar.extraction.documents.content.marked_text import MarkedText, add_no
 from cinnabar.extraction.documents.content.runs import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
-from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of, xml_tree
+from cinnabar.extraction.documents.office.package import Package, below, child, level_of, local, value_of, xml_tree
 from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, SheetText
 from cinnabar.schemas.errors import DocumentError
 
@@ -25,7 +25,6 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _PAGE_CODE = re.compile(r"&(\"[^\"]*\"|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|\d{1,3}|.)", re.DOTALL)
 _PRINTED = {"&": "&", **dict.fromkeys("LCR", "\n"), **dict.fromkeys("PNDTAFZ", "\0")}
 _DIFFERENT, _MAX_HEADER = {"first": "differentFirst", "even": "differentOddEven"}, 100_000
-_LEVELS = {"superscript": 1, "subscript": -1}
 _MAX_SHEETS, _MAX_STRINGS, _MAX_FORMATS = 2000, 4_000_000, 70_000
 
 
@@ -287,9 +286,7 @@ def _rich_text(element: Any) -> str:
         if name == "t":
             pieces.append((one.text or "", 0))
         elif name == "r":
-            align = child(one, "rPr", "vertAlign")
-            level = 0 if align is None else _LEVELS.get(align.get("val"), 0)
-            pieces += [(part.text or "", level) for part in one if local(part) == "t"]
+            pieces += [(part.text or "", level_of(one)) for part in one if local(part) == "t"]
     return _unescaped(pieces[0][0] if len(pieces) == 1 else joined(pieces))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
@@ -173,7 +174,13 @@ class _OpenDocument:
         builder.open("hidden" if hidden else "sheet", name)
         text = MarkedText(builder)
         rows = SheetText(text, count)
-        number, unseen_columns = 1, _unseen_columns(table)
+        columns = (
+            value_of(one, "visibility") in ("collapse", "filter")
+            for one in below(table, "table-column")
+            for _ in range(_repeated(one, "number-columns-repeated"))
+        )
+        unseen_columns = {at for at, hidden in enumerate(islice(columns, _MAX_REPEATED), 1) if hidden}
+        number = 1
         for line in self._page_lines("header"):
             text.line(line, "page header")
         text.blank()
@@ -336,18 +343,6 @@ def _rows(table: Any) -> Iterator[Any]:
             yield element
         elif name in _ROWS:
             yield from _rows(element)
-
-
-def _unseen_columns(table: Any) -> set[int]:
-    """Returns the numbers of a sheet's hidden columns, from 1."""
-    columns: set[int] = set()
-    at = 1
-    for one in below(table, "table-column"):
-        end = min(at + _repeated(one, "number-columns-repeated"), _MAX_REPEATED)
-        if value_of(one, "visibility") in ("collapse", "filter"):
-            columns.update(range(at, end))
-        at = end
-    return columns
 
 
 def _repeated(element: Any, key: str) -> int:

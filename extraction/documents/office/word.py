@@ -10,7 +10,7 @@ from cinnabar.extraction.documents.content.marked_text import MarkedText, add_no
 from cinnabar.extraction.documents.content.runs import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.numbering import Numbering
-from cinnabar.extraction.documents.office.package import Package, below, child, chosen, is_on, local, value_of
+from cinnabar.extraction.documents.office.package import Package, below, child, chosen, is_on, level_of, local, value_of
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.schemas.errors import DocumentError
 
@@ -75,13 +75,12 @@ class _Word:
         self._seen_texts: set[str] = set()
         # For each open field its instruction so far, None in a result that is printed.
         self._fields: list[str | None] = []
-        self._level = 0
+        self._level, self._whole = 0, True
         self.inner = InnerFiles(reading, package)
 
     def add(self, root: Any, member: str) -> None:
         """Appends the paragraphs and tables of a member, whose relations name its pictures and files."""
-        self._within(member)
-        _drop_open_fields(root)
+        self._within(member, root)
         self._blocks(root)
 
     def add_member(self, name: str) -> None:
@@ -100,8 +99,7 @@ class _Word:
         notes: list[tuple[str, str]] = []
         if root is None:
             return notes
-        self._within(name)
-        _drop_open_fields(root)
+        self._within(name, root)
         for note in root:
             kind = local(note)
             if value_of(note, "type") in ("separator", "continuationSeparator", "continuationNotice"):
@@ -112,8 +110,11 @@ class _Word:
                 notes.append((f"{kind} {len(notes) + 1}", f"{author}: {text}" if author else text))
         return notes
 
-    def _within(self, member: str) -> None:
+    def _within(self, member: str, root: Any) -> None:
         self._member, self._relations = member, self._package.relations(member)
+        marks = [value_of(one, "fldCharType") for one in below(root, "fldChar")]
+        # Behind a field without an end all text would be a part of it.
+        self._fields, self._whole = [], marks.count("begin") == marks.count("end")
 
     def _blocks(self, container: Any) -> None:
         for element in container:
@@ -166,7 +167,7 @@ class _Word:
                 continue
             elif name == "r":
                 # A hidden run may begin or end a field.
-                hidden, self._level = self._is_hidden(one), _level(one)
+                hidden, self._level = self._is_hidden(one), level_of(one)
                 self._collect(below(one, "fldChar", "instrText") if hidden else one, out, boxes)
             elif name == "fldSimple" and _instructs(value_of(one, "instr")) in _UNPRINTED:
                 continue
@@ -183,7 +184,7 @@ class _Word:
 
     def _turn(self, mark: str | None) -> None:
         """Opens a field, or goes on to its result or its end; a field may lie in another's instruction or result."""
-        if mark == "begin":
+        if mark == "begin" and self._whole:
             self._fields.append("")
         elif mark == "separate" and self._fields and _instructs(self._fields[-1]) not in _UNPRINTED:
             self._fields[-1] = self._fields[-2] if len(self._fields) > 1 else None
@@ -249,31 +250,9 @@ class _Word:
                 yield from self._lines(element)
 
 
-def _level(run: Any) -> int:
-    """Returns 1 for a raised run, -1 for a lowered one, else 0."""
-    properties = child(run, "rPr")
-    align = None if properties is None else child(properties, "vertAlign")
-    return {"superscript": 1, "subscript": -1}.get((value_of(align) or "") if align is not None else "", 0)
-
-
 def _instructs(instruction: str | None) -> str:
     """Returns the word that says what a field is."""
     return "".join((instruction or "").split()[:1]).upper()
-
-
-def _drop_open_fields(root: Any) -> None:
-    """Takes out the beginnings of fields that have no end, behind which all text would be part of an instruction."""
-    begun: list[Any] = []
-    for one in below(root, "fldChar"):
-        kind = value_of(one, "fldCharType")
-        if kind == "separate" or any(local(around) in ("del", "moveFrom") for around in one.iterancestors()):
-            continue
-        if kind == "begin":
-            begun.append(one)
-        elif begun:
-            begun.pop()
-    for one in begun:
-        one.getparent().remove(one)
 
 
 def _rows(container: Any, wanted: str) -> Iterator[Any]:

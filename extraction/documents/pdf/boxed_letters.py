@@ -17,8 +17,8 @@ _Box = tuple[float, float, float, float]
 _LEAST, _MOST = 4, 2_000
 # In heights of a letter: the next letter, the walls between two boxes, and how far these are from each other.
 _NEXT, _WALLS, _THICK = 2.5, (0.3, 2.5), 0.6
-# Points between the walls of cells that touch each other.
-_TOUCH = 2.0
+# Points between the ends of walls that touch each other, whose bounds contain the width of their lines.
+_TOUCH = 3.5
 
 
 def single_letters(words: PageWords) -> list[int]:
@@ -53,25 +53,25 @@ def in_boxes(letters: Sequence[int], words: PageWords, shapes: _Floats) -> list[
     walls = np.concatenate([shapes[:, [0, 1, 3]], shapes[:, [2, 1, 3]]])
     groups: list[list[int]] = [[]]
     for before, after in pairwise(letters):
-        a, b = words.box[before], words.box[after]
-        size, level = a[3] - a[1], (a[1] + a[3]) / 2
-        if not (0 < b[0] - a[0] < _NEXT * size and abs(b[3] - a[3]) < 0.3 * size):
+        if not _parts(walls, words.box[before], words.box[after]):
             groups.append([])
-            continue
-        high = walls[:, 2] - walls[:, 1]
-        small = walls[(high > _WALLS[0] * size) & (high < _WALLS[1] * size)]
-        between = (small[:, 0] > (a[0] + a[2]) / 2) & (small[:, 0] < (b[0] + b[2]) / 2)
-        own = small[between & (small[:, 1] < level) & (small[:, 2] > level)]
-        if not len(own) or np.ptp(own[:, 0]) > _THICK * size:
-            groups.append([])
-            continue
-        x, top, bottom = own[0]
-        touching = (np.abs(small[:, 1] - bottom) < _TOUCH) | (np.abs(small[:, 2] - top) < _TOUCH)
-        if (touching & (np.abs(small[:, 0] - x) < _TOUCH)).any():
-            groups.append([])
-            continue
-        groups[-1] += [after] if groups[-1] else [before, after]
-    return [group for group in groups if len(group) > 1]
+        else:
+            groups[-1] += [after] if groups[-1] else [before, after]
+    return list(filter(None, groups))
+
+
+def _parts(walls: _Floats, a: _Floats, b: _Floats) -> bool:
+    """Returns True if one wall, or two close ones, stands between two letters of a line, and none above or below it."""
+    size = a[3] - a[1]
+    high = walls[:, 2] - walls[:, 1]
+    small = walls[(high > _WALLS[0] * size) & (high < _WALLS[1] * size)]
+    between = (small[:, 0] > (a[0] + a[2]) / 2) & (small[:, 0] < (b[0] + b[2]) / 2)
+    own = small[between & (small[:, 1] < a[3]) & (small[:, 2] > a[1])]
+    if abs(b[3] - a[3]) > 0.3 * size or not 0 < b[0] - a[0] < _NEXT * size or not len(own):
+        return False
+    x, top, bottom = own[0]
+    touching = (np.abs(small[:, 1] - bottom) < _TOUCH) | (np.abs(small[:, 2] - top) < _TOUCH)
+    return bool(np.ptp(own[:, 0]) < _THICK * size and not (touching & (np.abs(small[:, 0] - x) < _TOUCH)).any())
 
 
 def with_joined(words: PageWords, groups: Iterable[Sequence[int]]) -> PageWords:

@@ -276,9 +276,7 @@ def _subscripts(
     return (begins | ends) & (overlap > 0.4 * least) & (np.abs(after[:, 0] - before[:, 2]) < 0.2 * least)
 
 
-def _raised(
-    box: _Floats, digit: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
+def _raised(box: _Floats, digit: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Marks raised digits behind another character, and digits behind raised ones, so that they join no number."""
     split = np.zeros(len(box), np.bool_)
     high = box[:, 3] - box[:, 1]
