@@ -261,9 +261,11 @@ def _page_lines(sheet: bytes) -> tuple[list[str], list[str]]:
     begin, end = rest.find(b"<headerFooter"), rest.find(b"</headerFooter>")
     root = xml_tree(rest[begin:end] + b"</headerFooter>")[0] if 0 <= begin < end < begin + _MAX_HEADER else None
     lines: dict[str, list[str]] = {"Header": [], "Footer": []}
+    # Pages that differ have headers of their own.
+    given = {} if root is None else root.attrib
     for one in () if root is None else root:
         place, kind = local(one)[:-6], local(one)[-6:]
-        if kind not in lines or (place in _DIFFERENT and root.get(_DIFFERENT[place]) not in ("1", "true")):
+        if kind not in lines or (place in _DIFFERENT and given.get(_DIFFERENT[place]) not in ("1", "true")):
             continue
         for line in _PAGE_CODE.sub(lambda code: _PRINTED.get(code[1], ""), one.text or "").split("\n"):
             bare = " ".join(line.replace("\0", " ").split())

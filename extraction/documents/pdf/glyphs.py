@@ -157,7 +157,8 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
 
     seen = turned(box, turn)
     if (accents := _compose(code, seen)).any():
-        code, owner, run, turn, box, seen = (one[~accents] for one in (code, owner, run, turn, box, seen))
+        code, owner, run, turn = code[~accents], owner[~accents], run[~accents], turn[~accents]
+        box, seen = box[~accents], seen[~accents]
     rtl = np.zeros(len(code), np.bool_)
     for low, high in RTL_RANGES:
         rtl |= (code >= low) & (code <= high)
