@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from cinnabar.engine.readings.cldr import name_table, rows_of
 from cinnabar.engine.readings.folding import exact_key, loose_key
@@ -263,6 +263,46 @@ TL|TLS|East Timor|Osttimor|Timor oriental
 VA|VAT|Vatican|Vatikan|Holy See
 ZW|ZWE|Rhodesia
 """
+
+
+# Countries and how long their account numbers (IBAN) are, from the registry of ISO 13616.
+_ACCOUNTS = """
+AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18
+FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20
+LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24
+SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30
+"""
+_ACCOUNT_LENGTHS = {row[:2]: int(row[2:]) for row in _ACCOUNTS.split()}
+# Groups of an account number on one line, and the characters in which its next line is looked for.
+_GROUPS, _NEAR = re.compile(r"[A-Z0-9]+(?:[ \u00a0.-]{1,3}[A-Z0-9]+)*"), 300
+
+
+def account_at(text: str, start: int = 0) -> tuple[int, str] | None:
+    """Returns the end and the characters of the IBAN at this character, by its length and its check digits.
+
+    It may go on in the next line, also in a column of it.
+    """
+    length = _ACCOUNT_LENGTHS.get(text[start : start + 2], 0)
+    head = _GROUPS.match(text, start, start + _NEAR) if length else None
+    if head is None:
+        return None
+    begun = re.sub(r"[^A-Z0-9]", "", head[0])
+    if len(begun) >= length:
+        ends = [head]
+    else:
+        line = text.find("\n", head.end(), start + _NEAR) + 1
+        ends = list(islice(_GROUPS.finditer(text, line, line + _NEAR), 4)) if line else []
+        ends = [one for one in ends if "\n" not in text[line : one.start()]]
+    for one in ends:
+        taken = "" if one is head else begun
+        for at in range(one.start(), one.end()):
+            taken += text[at] if text[at].isalnum() else ""
+            if len(taken) == length:
+                digits = "".join(str(int(sign, 36)) for sign in taken[4:] + taken[:4])
+                if int(digits) % 97 == 1 and not text[at + 1 : at + 2].isalnum():
+                    return at + 1, taken
+                break
+    return None
 
 
 def _rows(table: str) -> list[list[str]]:

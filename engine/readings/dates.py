@@ -29,6 +29,7 @@ _DATE = re.compile(
     (?P<iso_y>{_YEAR})(?P<iso_s>[-/.]|\.\s)(?P<iso_m>\d{{1,2}})(?P=iso_s)(?P<iso_d>\d{{1,2}})(?![\d])
     |(?P<a>\d{{1,2}})(?P<sep>\s?[./-]\s?|\s)(?P<b>\d{{1,2}})(?:(?P=sep)|(?<=\.)\s?)(?P<y>{_YEAR}|'?\d\d)(?!\d|[./-]\d)
     |(?P<cy>(?:19|20)\d\d)(?P<cm>0[1-9]|1[0-2])(?P<cd>0[1-9]|[12]\d|3[01])(?![\d])
+    |(?P<ra>0[1-9]|[12]\d|3[01])(?P<rb>0[1-9]|[12]\d|3[01])(?P<ry>(?:19|20)\d\d)(?![\d])
     |(?P<dy>{_YEAR})(?:\s?m\.|ko)?[\s,./-]*(?P<dyn>{_COMMON}|{_LONG_OTHER})\b\.?[\s-]*(?P<dyd>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)
     |(?:(?P<dm>\d{{1,2}}){_SUFFIX}|(?P<dmw>{_ORDINAL_WORDS}))[\s-]*{_OF}/?(?P<dmn>{_COMMON})
         (?:\b\.?|(?=\d))(?:[\s,/'’-]*(?:of\s+|del?\s+|in\s+the\s+year\s+(?:of\s+)?)?
@@ -119,6 +120,12 @@ def _dates(text: str, match: re.Match[str], locale: Locale) -> tuple[str, ...]:
         return first or _iso(group["iso_y"], group["iso_d"], group["iso_m"])
     if group["cy"]:
         return _iso(group["cy"], group["cm"], group["cd"])
+    if group["ra"]:
+        by_day = _iso(group["ry"], group["rb"], group["ra"])
+        by_month = _iso(group["ry"], group["ra"], group["rb"])
+        if locale.day_first is None:
+            return by_day + by_month
+        return (by_day or by_month) if locale.day_first else (by_month or by_day)
     if group["a"]:
         written, one, two = _year(group["y"]), group["a"], group["b"]
         by_day, by_month = _iso(written, two, one), _iso(written, one, two)

@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
 
-from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of, currencies_of
+from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, account_at, codes_of, currencies_of
 from cinnabar.engine.readings.dates import dates_in, read_date, read_month
 from cinnabar.engine.readings.durations import DURATION, read_duration
 from cinnabar.engine.readings.locale import Locale
@@ -114,6 +114,8 @@ def _readings(span: str, locale: Locale, before: str, after: str) -> tuple[Readi
     bare = _WORD_START.sub("", strip_marks(verbatim))
     core = bare or verbatim
     readings.add("text", [core])
+    if (account := account_at(span)) is not None and account[0] == len(span):
+        readings.add("code", [account[1]])
     if len(core) <= 120:
         _add_dates(readings, verbatim, core, locale, before, after)
         _add_numbers(readings, verbatim, core, locale, before, after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cinnabar.extraction.documents.content.runs import joined
 from cinnabar.extraction.documents.plain.charsets import known_charset
 
 _MAX_RTF, _MAX_GROUPS = 8 << 20, 10_000
@@ -24,8 +25,10 @@ _LETTERS: dict[bytes, str] = {
     b"lquote": "‘", b"rquote": "’", b"ldblquote": "“", b"rdblquote": "”", b"bullet": "•", b"endash": "–",
     b"emdash": "—", b"emspace": " ", b"enspace": " ",
 }  # fmt: skip
+# Words that raise or lower text, and whether.
+_RAISING = {b"super": 1, b"up": 1, b"sub": -1, b"dn": -1, b"nosupersub": 0}
 # Words, most with a number, that change how text is read.
-_NUMBERED = (b"u", b"htmltag", b"htmlrtf", b"ansicpg", b"uc", b"f", b"fcharset", b"v", b"deleted", b"plain")
+_NUMBERED = (b"u", b"htmltag", b"htmlrtf", b"ansicpg", b"uc", b"f", b"fcharset", b"v", b"deleted", b"plain", *_RAISING)
 # Other words, most of a file, only format; a run of them is one token, because a token takes half a µs.
 _TOKEN = re.compile(
     rb"((?:\\(?!(?:%s)(?![a-zA-Z]))[a-zA-Z]{1,32}(?:-?\d{1,10})?[ \r\n]?)+)|\\([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?"
@@ -101,14 +104,14 @@ class _Rtf:
         self.is_html = re.search(rb"\\fromhtml\d?\b", rtf[:4096]) is not None
         self._charset = "cp1252"
         self._fonts: dict[int, str] = {}
-        self._out: list[str] = []
+        self._out: list[tuple[str, int]] = []
         # Bytes of 8-bit text wait, because a character may have two.
         self._held = bytearray()
         # Of the open group: silent, within htmlrtf, hidden, deleted, number of characters to skip after \u, font, in
-        # the font table.
+        # the font table; whether its text is raised or lowered.
         self._silent = self._rtf_only = self._hidden = self._deleted = False
-        self._skip, self._left, self._font = 1, 0, 0
-        self._stack: list[tuple[bool, bool, bool, bool, int, int]] = []
+        self._skip, self._left, self._font, self._level = 1, 0, 0, 0
+        self._stack: list[tuple[bool, bool, bool, bool, int, int, int]] = []
         self._starred = self._fonts_table = False
         self._defined = 0
 
@@ -128,7 +131,7 @@ class _Rtf:
             elif plain and (plain := plain.translate(None, _BLANK)):
                 self._bytes(plain)
         self._release()
-        text = "".join(self._out)
+        text = joined(self._out)
         # \u gives code units.
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")
 
@@ -137,10 +140,11 @@ class _Rtf:
         self._left = 0
         self._starred = False
         if brace == b"{" and len(self._stack) < _MAX_GROUPS:
-            self._stack.append((self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font))
+            state = self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font, self._level
+            self._stack.append(state)
         elif brace == b"}" and self._stack:
             group = self._stack.pop()
-            self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font = group
+            self._silent, self._rtf_only, self._hidden, self._deleted, self._skip, self._font, self._level = group
             if len(self._stack) < 2:
                 self._fonts_table = False
 
@@ -172,6 +176,9 @@ class _Rtf:
             self._deleted = number != 0
         elif word == b"plain":
             self._hidden = self._deleted = False
+            self._level = 0
+        elif word in _RAISING:
+            self._level = 0 if number == 0 or self.is_html else _RAISING[word]
         elif word in _LETTERS:
             self._put(_LETTERS[word])
         elif number is not None:
@@ -209,7 +216,7 @@ class _Rtf:
     def _put(self, text: str) -> None:
         self._release()
         if self._is_read(text.strip() != ""):
-            self._out.append(text)
+            self._out.append((text, self._level))
 
     def _is_read(self, printed: bool) -> bool:
         """Returns True if text at this place counts; printed: it has more than blanks."""
@@ -224,5 +231,5 @@ class _Rtf:
     def _release(self) -> None:
         if self._held:
             charset = self._fonts.get(self._font, self._charset)
-            self._out.append(self._held.decode(charset, "replace"))
+            self._out.append((self._held.decode(charset, "replace"), self._level))
             self._held.clear()

@@ -13,13 +13,18 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
+from cinnabar.extraction.documents.content.runs import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
-from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
+from cinnabar.extraction.documents.office.package import Package, below, child, level_of, local, value_of, xml_tree
 from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, SheetText
 from cinnabar.schemas.errors import DocumentError
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+# Codes in page headers: fonts, sizes, colours, sides, and what is filled in.
+_PAGE_CODE = re.compile(r"&(\"[^\"]*\"|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|\d{1,3}|.)", re.DOTALL)
+_PRINTED = {"&": "&", **dict.fromkeys("LCR", "\n"), **dict.fromkeys("PNDTAFZ", "\0")}
+_DIFFERENT, _MAX_HEADER = {"first": "differentFirst", "even": "differentOddEven"}, 100_000
 _MAX_SHEETS, _MAX_STRINGS, _MAX_FORMATS = 2000, 4_000_000, 70_000
 
 
@@ -78,13 +83,21 @@ class _Workbook:
         builder.open("hidden" if hidden else "sheet", name)
         text = MarkedText(builder)
         rows = SheetText(text, self._count)
+        data = self._package.read(member)
+        headers, footers = _page_lines(data)
+        for line in headers:
+            text.line(line, "page header")
+        text.blank()
         try:
-            for number, cells in self._rows(member):
+            for number, cells in self._rows(data):
                 if not rows.row(number, cells):
                     break
         except etree.LxmlError:
             builder.flags.add("repaired")
         rows.flush()
+        text.blank()
+        for line in footers:
+            text.line(line, "page footer")
         notes: list[tuple[str, str]] = []
         for relation in relations.values():
             if relation.outside or relation.target not in self._package:
@@ -104,7 +117,7 @@ class _Workbook:
         builder.close()
 
     def _shared(self, name: str) -> Iterator[str]:
-        for at, item in enumerate(self._elements(name, "si")):
+        for at, item in enumerate(self._elements(self._package.read(name), "si")):
             if at >= _MAX_STRINGS:
                 self._reading.builder.flags.add("truncated")
                 return
@@ -121,11 +134,11 @@ class _Workbook:
                 return
             yield number_format(_integer(one.get("numFmtId")), codes)
 
-    def _elements(self, name: str, *wanted: str) -> Iterator[Any]:
+    def _elements(self, data: bytes, *wanted: str) -> Iterator[Any]:
         """Yields the elements of these names as they end, and forgets them then, so that memory stays small."""
-        data = io.BytesIO(self._package.read(name))
+        held = io.BytesIO(data)
         parser = etree.iterparse(
-            data, events=("end",), tag=[f"{{*}}{one}" for one in wanted], resolve_entities=False, no_network=True,
+            held, events=("end",), tag=[f"{{*}}{one}" for one in wanted], resolve_entities=False, no_network=True,
             load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True, recover=True,
         )  # fmt: skip
         for _, element in parser:
@@ -136,12 +149,12 @@ class _Workbook:
         if len(parser.error_log):
             self._reading.builder.flags.add("repaired")
 
-    def _rows(self, member: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:
+    def _rows(self, data: bytes) -> Iterator[tuple[int, list[tuple[int, str]]]]:
         """Yields the number and the cells of each row that has any."""
         number = 0
         hidden: set[int] = set()
         show = self._reading.settings.hidden
-        for element in self._elements(member, "row", "col"):
+        for element in self._elements(data, "row", "col"):
             if local(element) == "col":
                 if element.get("hidden") in ("1", "true"):
                     hidden.update(columns_between(element.get("min"), element.get("max")))
@@ -167,7 +180,7 @@ class _Workbook:
         kind = cell.get("t")
         if kind == "inlineStr":
             inline = child(cell, "is")
-            return "" if inline is None else _rich_text(inline)
+            return "" if inline is None else self._written(_rich_text(inline), cell)
         held = formula = None
         # Millions of cells pass here, so names are compared in the quickest way.
         for one in cell:
@@ -182,18 +195,28 @@ class _Workbook:
             return ""
         if kind == "s":
             at = _integer(held)
-            return self._strings[at] if 0 <= at < len(self._strings) else ""
+            return self._written(self._strings[at], cell) if 0 <= at < len(self._strings) else ""
         if kind == "b":
             return "TRUE" if held.strip() == "1" else "FALSE"
         if kind in ("str", "e", "d"):
-            return _unescaped(held)
+            return self._written(_unescaped(held), cell)
         try:
             number = float(held)
         except ValueError:
             return str(held)
+        return self._written(number, cell)
+
+    def _written(self, value: float | str, cell: Any) -> str:
+        """Returns a value as its format shows it; one that the format does not show is flagged, but for a zero."""
         style = _integer(cell.get("s"))
         form = self._formats[style] if 0 <= style < len(self._formats) else GENERAL
-        return form.write(number, self._from_1904)
+        shown = form.write_text(value) if isinstance(value, str) else form.write(value, self._from_1904)
+        if shown or not value:
+            return shown
+        self._reading.builder.flags.add("hidden_text")
+        if not self._reading.settings.hidden:
+            return ""
+        return value if isinstance(value, str) else GENERAL.write(value)
 
     def _comments(self, name: str) -> list[tuple[str, str]]:
         root = self._package.tree(name)
@@ -229,6 +252,29 @@ class _Workbook:
                 text.line(shown, "text box")
 
 
+def _page_lines(sheet: bytes) -> tuple[list[str], list[str]]:
+    """Returns the lines of a sheet's page headers and those of its footers, without codes.
+
+    A line of which a page number, a date or a name is the most is left out.
+    """
+    rest = re.sub(rb"<(/?)\w{1,20}:", rb"<\1", sheet[sheet.rfind(b"sheetData") :])
+    begin, end = rest.find(b"<headerFooter"), rest.find(b"</headerFooter>")
+    root = xml_tree(rest[begin:end] + b"</headerFooter>")[0] if 0 <= begin < end < begin + _MAX_HEADER else None
+    lines: dict[str, list[str]] = {"Header": [], "Footer": []}
+    # Pages that differ have headers of their own.
+    given = {} if root is None else root.attrib
+    for one in () if root is None else root:
+        place, kind = local(one)[:-6], local(one)[-6:]
+        if kind not in lines or (place in _DIFFERENT and given.get(_DIFFERENT[place]) not in ("1", "true")):
+            continue
+        for line in _PAGE_CODE.sub(lambda code: _PRINTED.get(code[1], ""), one.text or "").split("\n"):
+            bare = " ".join(line.replace("\0", " ").split())
+            telling = "\0" not in line or len(bare.split()) > 3 or any(map(str.isdigit, bare))
+            if bare and telling and bare not in lines[kind]:
+                lines[kind].append(bare)
+    return lines["Header"], lines["Footer"]
+
+
 def columns_between(first: str | None, last: str | None) -> range:
     """Returns the columns from the first to the last one, those that a sheet can have."""
     return range(max(_integer(first), 1), min(_integer(last), WIDEST) + 1)
@@ -236,14 +282,14 @@ def columns_between(first: str | None, last: str | None) -> range:
 
 def _rich_text(element: Any) -> str:
     """Returns the text of a string, without the sounds of its characters."""
-    pieces: list[str] = []
+    pieces: list[tuple[str, int]] = []
     for one in element:
         name = local(one)
         if name == "t":
-            pieces.append(one.text or "")
+            pieces.append((one.text or "", 0))
         elif name == "r":
-            pieces += [part.text or "" for part in one if local(part) == "t"]
-    return _unescaped("".join(pieces))
+            pieces += [(part.text or "", level_of(one)) for part in one if local(part) == "t"]
+    return _unescaped(pieces[0][0] if len(pieces) == 1 else joined(pieces))
 
 
 def _unescaped(text: str) -> str:

@@ -6,9 +6,13 @@ A number has a point and no grouping, because the file tells no locale; a date i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import pairwise
+from operator import eq, ge, gt, le, lt, ne
+from unicodedata import category
 
 # The formats that files name by number alone (ECMA-376, 18.8.30), as far as they change what is read.
 _BUILT_IN = {
@@ -21,42 +25,57 @@ _BUILT_IN = {
 _BUILT_IN |= dict.fromkeys((*range(27, 32), 36, *range(50, 59)), "yyyy-mm-dd")
 _BUILT_IN |= dict.fromkeys(range(32, 36), "h:mm:ss")
 _TOKEN = re.compile(
-    r"\"([^\"]*)\"?|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[(h+|m+|s+)\]|\[[^\]]*\]|[_*].|(General)|([E][+-])|(AM/PM|A/P)|([ymdhsegb]+)"
-    r"|([0#?]+(?:,[0#?]+)*(?:\.[0#?]*)?|\.[0#?]+)|(%)|([@,/])|(.)",
+    r"\"([^\"]*)\"?|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[(h+|m+|s+)\]|\[([<>=]{1,2})(-?[\d.]+)\]|\[[^\]]*\]|[_*].|(General)"
+    r"|(E[+-][0#?]*)|(AM/PM|A/P)|([ymdhsegb]+)|([0#?]+(?:,+[0#?]+)*(?:\.[0#?]*)?,*|\.[0#?]+,*)|([@/])|(.)",
     re.IGNORECASE | re.DOTALL,
 )
+_TESTS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}
 _MAX_FORMAT = 255
 _EPOCH = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}
 _PLACES = 30
 
 
 @dataclass(frozen=True, slots=True)
-class NumberFormat:
-    """How numbers are written.
+class Section:
+    """How some numbers are written.
 
-    places: digits after the point, None for as many as there are. date, time: the number is a moment of which these
-    parts are shown. elapsed: it is a length of time. before, after: signs around the number, such as a currency.
+    places: digits after the point, at least and at most, None for as many as there are. slots: those for digits before
+    the point, in groups, each with the text before it. after: text behind the number. minus: a sign or brackets tell of
+    a negative number. scale: the number is multiplied by this power of ten. date, time: the number is a moment of which
+    these parts are shown. elapsed: it is a length of time. test: of the numbers of the section. text: it is for texts.
     """
 
-    places: int | None = None
-    percent: bool = False
+    places: tuple[int, int] | None = None
+    slots: tuple[tuple[str, str], ...] = (("", "#"),)
+    after: str = ""
+    minus: bool = False
+    scale: int = 0
     date: bool = False
     time: bool = False
     elapsed: bool = False
-    before: str = ""
-    after: str = ""
+    test: tuple[str, float] | None = None
+    text: bool = False
 
-    def write(self, number: float, from_1904: bool = False) -> str:
-        """Returns the number as text; days count from 1900, or from 1904."""
+    @property
+    def words(self) -> str:
+        """Returns the letters and digits that are written beside the number."""
+        return "".join(filter(str.isalnum, f"{self.slots[0][0]}{self.after}"))
+
+    def write(self, number: float, from_1904: bool = False, signed: bool = True) -> str:
+        """Returns the number as text, with a minus before a negative one if it is `signed`."""
         if self.elapsed or self.date or self.time:
             text = self._moment(number, from_1904)
             if text:
                 return text
-        if self.percent:
-            return f"{_digits(number * 100, self.places)}%"
-        digits = _digits(number, self.places)
-        sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
-        return f"{sign}{self.before}{digits}{self.after}"
+        digits = _digits(number * 10.0**self.scale if self.scale else number, self.places)
+        sign, digits = ("-" * signed, digits[1:]) if digits.startswith("-") else ("", digits)
+        whole, point, part = digits.partition(".")
+        whole, filled = whole.zfill(sum(group.count("0") for _, group in self.slots)), ""
+        for literal, group in self.slots[:0:-1]:
+            cut = max(len(whole) - len(group), 0)
+            whole, filled = whole[:cut], f"{literal}{whole[cut:]}{filled}"
+        shown = f"{whole}{filled}{point}{part}" if self.slots[0][1] else ""
+        return f"{sign}{self.slots[0][0]}{shown}{self.after}".strip()
 
     def _moment(self, number: float, from_1904: bool) -> str:
         # Office programs know no moment outside of these.
@@ -78,6 +97,36 @@ class NumberFormat:
         return clock
 
 
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """How numbers and texts are written: the sections for numbers, and the one for texts."""
+
+    sections: tuple[Section, ...] = (Section(),)
+    texts: Section | None = None
+
+    def write(self, number: float, from_1904: bool = False) -> str:
+        """Returns the number as text, empty if it is not shown; days count from 1900, or from 1904."""
+        first = section = self.sections[0]
+        if len(self.sections) > 1:
+            fitting = (one for one in self.sections if one.test is None or _TESTS[one.test[0]](number, one.test[1]))
+            section = next(fitting, first)
+        told = section.words
+        if not told and section.slots[0][1].strip("?") == "":
+            # A sign without a word, such as a dash for zero, would hide the number from who reads words.
+            if not (section.slots[0][0] or section.after or section.minus):
+                return ""
+            section = first
+        # A word may tell of negative numbers ("50 CR").
+        other = self.sections[-1 if section is first else 0].words
+        signed = section.minus or section.test not in _BELOW or told == other
+        return section.write(number, from_1904, signed)
+
+    def write_text(self, text: str) -> str:
+        """Returns a text as it is shown, empty if it is not."""
+        return text if self.texts is None else f"{self.texts.slots[0][0]}{text * self.texts.text}{self.texts.after}"
+
+
+_BELOW = ("<", 0.0), ("<=", 0.0)
 GENERAL = NumberFormat()
 
 
@@ -89,18 +138,32 @@ def number_format(number: int, codes: dict[int, str]) -> NumberFormat:
 
 @lru_cache(maxsize=4096)
 def read_format(code: str) -> NumberFormat:
-    """Returns the format that a code describes, in the section for positive numbers."""
-    places: int | None = None
-    percent = date = time = elapsed = general = scientific = counted = False
-    before: list[str] = []
-    after: list[str] = []
-    for match in _TOKEN.finditer(code[:_MAX_FORMAT]):
-        quoted, escaped, currency, long, any_form, power, half, letters, digits, part, sign, other = match.groups()
-        if other == ";":
-            break
-        literal = next((one for one in (quoted, escaped, currency) if one is not None), other)
+    """Returns the format that a code describes in up to four sections: above zero, below zero, zero, and text."""
+    code = code[:_MAX_FORMAT].strip() or "General"
+    ends = [match.start() for match in _TOKEN.finditer(code) if match[0] == ";"]
+    sections = [_section(code[a + 1 : b]) for a, b in pairwise([-1, *ends, len(code)])][:4]
+    numbers = [one for one in sections[:3] if not one.text]
+    texts = next((one for one in sections if one.text), sections[3] if len(sections) > 3 else None)
+    tests: list[tuple[str, float] | None] = [(">", 0.0), ("<", 0.0), None]
+    if len(numbers) < 3:
+        tests = [(">=", 0.0), None if any(one.test for one in numbers) else ("<", 0.0)]
+    tested = (replace(one, test=one.test or test) for one, test in zip(numbers, tests, strict=False))
+    return NumberFormat(tuple(tested) or GENERAL.sections, texts)
+
+
+def _section(code: str) -> Section:
+    date = time = elapsed = exact = counted = text = minus = False
+    test: tuple[str, float] | None = None
+    scale = least = most = 0
+    groups: list[tuple[list[str], str]] = []
+    literals: list[str] = []
+    for match in _TOKEN.finditer(code):
+        quoted, escaped, currency, long, sign, limit, general, power, half, letters, digits, part, char = match.groups()
         if long:
             elapsed = True
+        elif sign in _TESTS:
+            with suppress(ValueError):
+                test = sign, float(limit)
         elif half:
             time = True
         elif letters:
@@ -110,33 +173,51 @@ def read_format(code: str) -> NumberFormat:
             # Minutes stand beside hours or seconds, months do not.
             if kinds.strip("m") == "" and not time:
                 date = date or len(kinds) > 2 or not set("hs") & set(code.lower())
-        elif digits and places is None:
-            places = len(digits.partition(".")[2])
+        elif digits or general or part == "@":
+            whole, _, decimals = (digits or "#").rstrip(",").partition(".")
+            scale -= 3 * ((digits or "").count(",") - whole.count(","))
+            least, most = least + decimals.count("0"), most + len(decimals)
+            groups.append((literals, whole.replace(",", "") or "#"))
+            literals = []
+            exact, text = exact or not digits, text or part == "@"
             # Only parts of seconds begin with the point; beside other digits a letter is no date.
-            counted = counted or not digits.startswith(".")
-        elif part:
-            percent = True
-        elif power:
-            scientific = True
-        elif any_form or sign == "/":
-            general = True
-        elif literal and literal not in "()-+":
-            (after if places is not None or general else before).append(literal)
+            counted = counted or not (digits or "").startswith(".")
+        elif power or part:
+            exact = True
+        elif char == "-" and not groups:
+            minus = True
+        else:
+            literals.append(next((one for one in (quoted, escaped, currency, char) if one is not None), ""))
+            scale += 2 * (char == "%")
     if (date or time or elapsed) and not counted:
-        return NumberFormat(date=date, time=time, elapsed=elapsed)
-    if general or scientific or places is None:
-        places = None
-    return NumberFormat(places, percent, before=_around("".join(before)), after=_around("".join(after), True))
+        return Section(date=date, time=time, elapsed=elapsed, test=test)
+    groups = groups[:1] if exact else groups
+    (before, whole), *others = groups or [(literals, "")]
+    after = literals if groups else []
+    if "(" in before and ")" in after:
+        before.remove("(")
+        after.remove(")")
+        minus = True
+    elif "".join(after).strip() == "-":
+        after, minus = [], True
+    # Digits that are filled up, or divided, are a code: what stands around them belongs to it.
+    fixed = bool(others) or whole.count("0") > 1
+    slots = ((_around("".join(before), False, fixed), whole), *(("".join(text), slot) for text, slot in others))
+    places = None if exact or not groups else (least, most)
+    return Section(places, slots, _around("".join(after), True, fixed), minus, scale, test=test, text=text)
 
 
-def _around(text: str, behind: bool = False) -> str:
-    text = " ".join(text.split())
-    if len(text) > 1 and text.isalpha():
-        return f" {text}" if behind else f"{text} "
-    return f" {text}" if behind and text else text
+def _around(text: str, behind: bool, fixed: bool) -> str:
+    """Returns the text before or behind a number, with a blank beside a word or where the format has one."""
+    bare, near = " ".join(text.split()), text[:1] if behind else text[-1:]
+    apart = near.isspace() and (fixed or behind or len(bare) > 1)
+    if not fixed and bare:
+        word = len(bare) > 1 and (bare[0].isalpha() if behind else bare.isalpha())
+        apart = apart or word or (behind and category(bare[0]) == "Sc")
+    return f"{' ' * apart}{bare}" if behind else f"{bare}{' ' * apart}"
 
 
-def _digits(number: float, places: int | None) -> str:
+def _digits(number: float, places: tuple[int, int] | None) -> str:
     if number != number or number in (float("inf"), float("-inf")):
         return str(number)
     if places is None:
@@ -147,5 +228,10 @@ def _digits(number: float, places: int | None) -> str:
         if "e" in text and 1e-9 < abs(number) < 1e21:
             text = f"{float(text):.20f}".rstrip("0").rstrip(".")
         return text
-    text = f"{float(f'{number:.15g}'):.{min(places, _PLACES)}f}"
+    least, most = places
+    # Office programs round halves away from zero.
+    text = f"{float(f'{number:.15g}') * (1 + 2**-52):.{min(most, _PLACES)}f}"
+    while most > least and text[-1] == "0":
+        text, most = text[:-1], most - 1
+    text = text.removesuffix(".")
     return text[1:] if text.startswith("-") and not text.strip("-0.") else text

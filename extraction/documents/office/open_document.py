@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
+from cinnabar.extraction.documents.content.runs import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
 from cinnabar.extraction.documents.office.sheet_text import CellCount, SheetText, column_name
@@ -20,6 +22,11 @@ ruby-text desc title thumbnail binary-data table-column table-columns table-head
 """
 _SILENT = frozenset(_SILENT_NAMES.split())
 _MAX_REPEATED, _MAX_SPACES, _MAX_PARTS, _MAX_ROWS = 16_384, 1000, 5000, 100_000
+# Properties of styles that tell whether and how something is shown, and the families of elements with such a style.
+_TELLING = ("table-properties", "drawing-page-properties", "text-properties")
+_FAMILIES = {"p": "paragraph", "h": "paragraph", "span": "text", "table": "table", "page": "drawing-page"}
+_FILLED_IN = ("page-number", "page-count", "sheet-name", "file-name", "title", "date", "time")
+_MAX_PARENTS, _HIDING = 16, "hidden-paragraph"
 _ROWS = ("table-row", "table-header-rows", "table-rows", "table-row-group")
 
 
@@ -34,7 +41,7 @@ def add_open_document(reading: Reading, data: bytes) -> None:
     body = None if root is None else child(root, "body")
     if root is None or body is None:
         raise DocumentError("broken", "the OpenDocument file has no content")
-    document = _OpenDocument(reading, package, _hidden_styles(root))
+    document = _OpenDocument(reading, package, root, package.tree("styles.xml"))
     for content in body:
         kind = local(content)
         if kind == "spreadsheet":
@@ -46,33 +53,45 @@ def add_open_document(reading: Reading, data: bytes) -> None:
     document.inner.add()
 
 
-def _hidden_styles(root: Any) -> frozenset[str]:
-    """Returns the styles of sheets and slides that are not shown."""
-    hidden = set()
-    for style in below(root, "style"):
-        for properties in style:
-            name = local(properties)
-            shown = value_of(properties, "display") if name == "table-properties" else None
-            visible = value_of(properties, "visibility") if name == "drawing-page-properties" else None
-            if shown == "false" or visible == "hidden":
-                hidden.add(value_of(style, "name") or "")
-    return frozenset(hidden)
+def _told_by_styles(roots: Sequence[Any], *properties: str) -> dict[tuple[str, str], str]:
+    """Returns by family and name of a style the first of these properties that it has, or else that of its parents."""
+    told: dict[tuple[str, str], str] = {}
+    parents: dict[tuple[str, str], tuple[str, str]] = {}
+    for style in (one for root in roots for one in below(root, "style")):
+        family = value_of(style, "family") or ""
+        key = family, value_of(style, "name") or ""
+        parents[key] = family, value_of(style, "parent-style-name") or ""
+        for value in (value_of(one, name) for one in style if local(one) in _TELLING for name in properties):
+            if value is not None:
+                told[key] = value
+    for key in parents:
+        one = key
+        for _ in range(_MAX_PARENTS):
+            one = one if one in told else parents.get(one, one)
+        if one in told:
+            told[key] = told[one]
+    return told
 
 
 class _OpenDocument:
     """The content of an OpenDocument file."""
 
-    def __init__(self, reading: Reading, package: Package, hidden_styles: frozenset[str]) -> None:
-        self._reading, self._package, self._hidden = reading, package, hidden_styles
+    def __init__(self, reading: Reading, package: Package, root: Any, styles: Any | None) -> None:
+        self._reading, self._styles, self._package = reading, styles, package
+        roots = [one for one in (styles, root) if one is not None]
+        shown = _told_by_styles(roots, "visibility", "display")
+        self._hidden = {key for key, value in shown.items() if value in ("none", "false", "hidden")}
+        shifts = _told_by_styles(roots, "text-position").items()
+        self._levels = {key: -1 if one.startswith(("sub", "-")) else int(one[:1] != "0") for key, one in shifts}
         self._paragraphs = self._tables = 0
         self._label = ""
+        self._printed: set[str] = set()
         self._notes: list[tuple[str, str]] = []
         self.inner = InnerFiles(reading, package)
 
     def add_text(self, content: Any) -> None:
         """Appends a text with the headers and footers of its pages."""
-        styles = self._package.tree("styles.xml")
-        pages = None if styles is None else child(styles, "master-styles")
+        pages = None if self._styles is None else child(self._styles, "master-styles")
         with body_text(self._reading) as text:
             for kind in ("header", "footer"):
                 if kind == "footer":
@@ -103,7 +122,7 @@ class _OpenDocument:
                 self._reading.builder.flags.add("truncated")
                 return
             builder = self._reading.builder
-            hidden = value_of(page, "style-name") in self._hidden
+            hidden = ("drawing-page", value_of(page, "style-name")) in self._hidden
             if self._left_out(hidden):
                 continue
             # The title stands first, wherever its frame is.
@@ -130,36 +149,72 @@ class _OpenDocument:
             self._reading.builder.flags.add("hidden_text")
         return hidden and not self._reading.settings.hidden
 
+    def _unseen(self, element: Any, name: str) -> bool:
+        """Returns True for text that is not displayed, and flags it, unless the settings ask for it."""
+        told = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+        hidden = (
+            name == "covered-table-cell"
+            or told.get("display") in ("none", "false")
+            or told.get("is-hidden") == "true"
+            or (_FAMILIES.get(name), told.get("style-name")) in self._hidden
+            or (name in ("p", "h") and any(value_of(one, "is-hidden") == "true" for one in below(element, _HIDING)))
+        )
+        return self._left_out(hidden and bool("".join(element.itertext()).strip()))
+
     def _add_notes(self, name: str) -> None:
         add_notes(self._reading, name, self._notes)
         self._notes = []
 
     def _sheet(self, table: Any, count: CellCount) -> None:
         builder = self._reading.builder
-        hidden = value_of(table, "style-name") in self._hidden
+        hidden = ("table", value_of(table, "style-name")) in self._hidden
         if self._left_out(hidden):
             return
         name = value_of(table, "name") or ""
         builder.open("hidden" if hidden else "sheet", name)
         text = MarkedText(builder)
         rows = SheetText(text, count)
+        columns = (
+            value_of(one, "visibility") in ("collapse", "filter")
+            for one in below(table, "table-column")
+            for _ in range(_repeated(one, "number-columns-repeated"))
+        )
+        unseen_columns = {at for at, hidden in enumerate(islice(columns, _MAX_REPEATED), 1) if hidden}
         number = 1
+        for line in self._page_lines("header"):
+            text.line(line, "page header")
+        text.blank()
         for row in _rows(table):
             repeated = _repeated(row, "number-rows-repeated")
             unseen = value_of(row, "visibility") in ("collapse", "filter")
-            cells = [] if unseen and not self._reading.settings.hidden else self._row(row, number)
+            cells = [] if unseen and not self._reading.settings.hidden else self._row(row, number, unseen_columns)
             if unseen and "".join(row.itertext()).strip():
                 builder.flags.add("hidden_text")
             if not all(rows.row(number + at, cells) for at in range(repeated if cells else 0)):
                 break
             number += repeated
         rows.flush()
+        text.blank()
+        for line in self._page_lines("footer"):
+            text.line(line, "page footer")
         text.flush()
         builder.mark("")
         self._add_notes(f"Comments of {name}")
         builder.close()
 
-    def _row(self, row: Any, number: int) -> list[tuple[int, str]]:
+    def _page_lines(self, kind: str) -> list[str]:
+        """Returns the lines of the pages' headers or footers once, but for page numbers, dates and names of files."""
+        pages = None if self._styles is None else child(self._styles, "master-styles")
+        lines: dict[str, None] = {}
+        for one in () if pages is None or kind in self._printed else below(pages, kind):
+            for paragraph in () if self._unseen(one, kind) else below(one, "p"):
+                line = " ".join(self._inline(paragraph, []).split())
+                if len(line.split()) > 4 or next(below(paragraph, *_FILLED_IN), None) is None:
+                    lines[line] = None
+        self._printed.add(kind)
+        return [line for line in lines if line]
+
+    def _row(self, row: Any, number: int, unseen: set[int]) -> list[tuple[int, str]]:
         cells: list[tuple[int, str]] = []
         column = 1
         for cell in row:
@@ -170,8 +225,9 @@ class _OpenDocument:
             text = " ".join(filter(None, (line.strip() for line in self._lines(cell))))
             # Files of other programs may hold the value alone.
             text = text or next(filter(None, ((value_of(cell, key) or "").strip() for key in _VALUES)), "")
-            if text:
-                cells += [(at, text) for at in range(column, column + min(repeated, _MAX_REPEATED))]
+            if text and not (local(cell) == "covered-table-cell" and self._left_out(True)):
+                wanted = range(column, column + min(repeated, _MAX_REPEATED))
+                cells += [(at, text) for at in wanted if not (at in unseen and self._left_out(True))]
             column += repeated
             if column > _MAX_REPEATED:
                 break
@@ -183,6 +239,8 @@ class _OpenDocument:
             name = local(element)
             if text.full:
                 return
+            if self._unseen(element, name):
+                continue
             if name in ("p", "h"):
                 boxes: list[Any] = []
                 content = self._inline(element, boxes)
@@ -205,7 +263,8 @@ class _OpenDocument:
         rows: list[list[str]] = []
         for row in _rows(table):
             cells = [one for one in row if local(one) in ("table-cell", "covered-table-cell")]
-            rows.append(["\n".join(filter(str.strip, self._lines(cell))) for cell in cells[:_MAX_REPEATED]])
+            shown = ([] if self._unseen(cell, local(cell)) else self._lines(cell) for cell in cells[:_MAX_REPEATED])
+            rows.append(["\n".join(filter(str.strip, lines)) for lines in shown])
             if len(rows) >= _MAX_ROWS:
                 self._reading.builder.flags.add("truncated")
                 break
@@ -219,6 +278,8 @@ class _OpenDocument:
     def _lines(self, container: Any) -> Iterator[str]:
         for element in container:
             name = local(element)
+            if self._unseen(element, name):
+                continue
             if name in ("p", "h"):
                 boxes: list[Any] = []
                 yield from self._inline(element, boxes).split("\n")
@@ -232,21 +293,24 @@ class _OpenDocument:
                 yield from self._lines(element)
 
     def _inline(self, element: Any, boxes: list[Any]) -> str:
-        out: list[str] = []
+        out: list[tuple[str, int]] = []
         self._collect(element, out, boxes)
-        return "".join(out)
+        return joined(out)
 
-    def _collect(self, element: Any, out: list[str], boxes: list[Any]) -> None:
-        out.append(_blanks(element.text))
+    def _collect(self, element: Any, out: list[tuple[str, int]], boxes: list[Any], around: int = 0) -> None:
+        level = self._levels.get(("text", value_of(element, "style-name") or ""), around) if self._levels else 0
+        out.append((_blanks(element.text), level))
         for one in element:
             name = local(one)
-            if name == "s":
+            if self._unseen(one, name):
+                pass
+            elif name == "s":
                 count = value_of(one, "c") or "1"
-                out.append(" " * min(int(count) if count.isdecimal() else 1, _MAX_SPACES))
+                out.append((" " * min(int(count) if count.isdecimal() else 1, _MAX_SPACES), level))
             elif name == "tab":
-                out.append("\t")
+                out.append(("\t", level))
             elif name == "line-break":
-                out.append("\n")
+                out.append(("\n", level))
             elif name in ("annotation", "note"):
                 self._note(one)
             elif name in ("text-box", "table"):
@@ -254,8 +318,8 @@ class _OpenDocument:
             elif name == "image":
                 self._image(one)
             elif name not in _SILENT:
-                self._collect(one, out, boxes)
-            out.append(_blanks(one.tail))
+                self._collect(one, out, boxes, level)
+            out.append((_blanks(one.tail), level))
 
     def _note(self, element: Any) -> None:
         creator = child(element, "creator")

@@ -166,6 +166,12 @@ def is_on(element: Any) -> bool:
     return value_of(element) not in ("0", "false", "off", "none")
 
 
+def level_of(run: Any) -> int:
+    """Returns 1 for a raised run of text, -1 for a lowered one, else 0."""
+    align = child(run, "rPr", "vertAlign")
+    return 0 if align is None else {"superscript": 1, "subscript": -1}.get(value_of(align) or "", 0)
+
+
 def child(element: Any, *path: str) -> Any | None:
     """Returns the first descendant along a path of names, None if there is none."""
     for name in path:

@@ -8,6 +8,7 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
+from cinnabar.extraction.documents.content.runs import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_of
 from cinnabar.extraction.documents.plain.rows import table_lines
@@ -143,15 +144,15 @@ def _placeholder(shape: Any) -> str:
 def _paragraphs(element: Any) -> Iterator[str]:
     """Yields the lines of text with any letters, in order."""
     for paragraph in below(element, "p"):
-        pieces: list[str] = []
+        pieces: list[tuple[str, int]] = []
         for one in paragraph.iter():
             name = local(one)
             if name == "t":
-                pieces.append(one.text or "")
-            elif name == "br":
-                pieces.append("\n")
-            elif name == "tab":
-                pieces.append("\t")
-        for line in "".join(pieces).split("\n"):
+                properties = child(one.getparent(), "rPr")
+                shift = "" if properties is None else properties.get("baseline") or ""
+                pieces.append((one.text or "", -1 if shift[:1] == "-" else int(shift.strip("0%") != "")))
+            elif name in ("br", "tab"):
+                pieces.append(("\n" if name == "br" else "\t", 0))
+        for line in joined(pieces).split("\n"):
             if line.strip():
                 yield line.strip()

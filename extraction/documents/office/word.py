@@ -7,9 +7,10 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
+from cinnabar.extraction.documents.content.runs import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.numbering import Numbering
-from cinnabar.extraction.documents.office.package import Package, below, child, chosen, is_on, local, value_of
+from cinnabar.extraction.documents.office.package import Package, below, child, chosen, is_on, level_of, local, value_of
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.schemas.errors import DocumentError
 
@@ -20,8 +21,11 @@ proofErr bookmarkStart bookmarkEnd smartTagPr customXmlPr txbxContent numPr
 """
 _SILENT = frozenset(_SILENT_NAMES.split())
 _LETTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
+_PRINTED = frozenset(("t", "sym", "txbxContent", "instrText", *_LETTERS))
 # Signs of the font Wingdings, which forms use.
 _SIGNS = {0x6F: "☐", 0x71: "☐", 0xA8: "☐", 0xFE: "☒", 0xFD: "☒", 0x78: "☒", 0xFC: "✓", 0xFB: "✗", 0xB7: "•", 0xA7: "▪"}
+# Fields whose result is not printed: it is the value of a bookmark.
+_UNPRINTED = ("SET", "ASK")
 _MAX_ROWS = 100_000
 
 
@@ -69,11 +73,14 @@ class _Word:
         self._member = ""
         self._relations = package.relations("")
         self._seen_texts: set[str] = set()
+        # For each open field its instruction so far, None in a result that is printed.
+        self._fields: list[str | None] = []
+        self._level, self._whole = 0, True
         self.inner = InnerFiles(reading, package)
 
     def add(self, root: Any, member: str) -> None:
         """Appends the paragraphs and tables of a member, whose relations name its pictures and files."""
-        self._within(member)
+        self._within(member, root)
         self._blocks(root)
 
     def add_member(self, name: str) -> None:
@@ -92,7 +99,7 @@ class _Word:
         notes: list[tuple[str, str]] = []
         if root is None:
             return notes
-        self._within(name)
+        self._within(name, root)
         for note in root:
             kind = local(note)
             if value_of(note, "type") in ("separator", "continuationSeparator", "continuationNotice"):
@@ -103,8 +110,11 @@ class _Word:
                 notes.append((f"{kind} {len(notes) + 1}", f"{author}: {text}" if author else text))
         return notes
 
-    def _within(self, member: str) -> None:
+    def _within(self, member: str, root: Any) -> None:
         self._member, self._relations = member, self._package.relations(member)
+        marks = [value_of(one, "fldCharType") for one in below(root, "fldChar")]
+        # Behind a field without an end all text would be a part of it.
+        self._fields, self._whole = [], marks.count("begin") == marks.count("end")
 
     def _blocks(self, container: Any) -> None:
         for element in container:
@@ -135,34 +145,51 @@ class _Word:
             self._blocks(box)
 
     def _inline(self, element: Any, boxes: list[Any]) -> str:
-        out: list[str] = []
+        out: list[tuple[str, int]] = []
         self._collect(element, out, boxes)
-        return "".join(out)
+        return joined(out)
 
-    def _collect(self, element: Any, out: list[str], boxes: list[Any]) -> None:
+    def _collect(self, element: Any, out: list[tuple[str, int]], boxes: list[Any]) -> None:
         for one in element:
             name = local(one)
-            if name == "t":
-                out.append(one.text or "")
+            if name == "fldChar":
+                self._collect(one, out, boxes)
+                self._turn(value_of(one, "fldCharType"))
+            elif name in _PRINTED and self._fields and (instruction := self._fields[-1]) is not None:
+                self._fields[-1] = instruction if name != "instrText" else f"{instruction}{one.text or ''}"[:80]
+            elif name == "t":
+                out.append((one.text or "", self._level))
             elif name in _LETTERS:
-                out.append(_LETTERS[name])
+                out.append((_LETTERS[name], self._level))
             elif name == "txbxContent":
                 boxes.append(one)
             elif name in _SILENT:
                 continue
             elif name == "r":
-                if not self._is_hidden(one):
-                    self._collect(one, out, boxes)
+                # A hidden run may begin or end a field.
+                hidden, self._level = self._is_hidden(one), level_of(one)
+                self._collect(below(one, "fldChar", "instrText") if hidden else one, out, boxes)
+            elif name == "fldSimple" and _instructs(value_of(one, "instr")) in _UNPRINTED:
+                continue
             elif name == "AlternateContent":
                 self._collect(chosen(one), out, boxes)
             elif name == "sym":
-                out.append(_sign(value_of(one, "char") or ""))
+                out.append((_sign(value_of(one, "char") or ""), self._level))
             elif name == "ffData":
-                out.append(_field(one))
+                out.append((_field(one), self._level))
             else:
                 if name in ("blip", "imagedata", "OLEObject"):
                     self._mention(value_of(one, "embed") or value_of(one, "id"))
                 self._collect(one, out, boxes)
+
+    def _turn(self, mark: str | None) -> None:
+        """Opens a field, or goes on to its result or its end; a field may lie in another's instruction or result."""
+        if mark == "begin" and self._whole:
+            self._fields.append("")
+        elif mark == "separate" and self._fields and _instructs(self._fields[-1]) not in _UNPRINTED:
+            self._fields[-1] = self._fields[-2] if len(self._fields) > 1 else None
+        elif mark == "end" and self._fields:
+            self._fields.pop()
 
     def _mention(self, relation: str | None) -> None:
         self.inner.mention(self._relations.get(relation or ""))
@@ -221,6 +248,11 @@ class _Word:
                 yield from self._lines(chosen(element))
             elif name not in _SILENT:
                 yield from self._lines(element)
+
+
+def _instructs(instruction: str | None) -> str:
+    """Returns the word that says what a field is."""
+    return "".join((instruction or "").split()[:1]).upper()
 
 
 def _rows(container: Any, wanted: str) -> Iterator[Any]:

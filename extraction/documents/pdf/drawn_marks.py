@@ -30,13 +30,17 @@ _CODES = frozenset("opqrnmx")
 _TICKS = frozenset("xX×✓✔✗✘✕✖•●■√☒☑")
 
 
-def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats) -> list[Mark]:
+def drawn_shapes(page: Any, frame: Frame) -> _Floats:
+    """Returns the boxes [N, 4] of the first shapes that are drawn on a page, as displayed."""
+    shapes = _shapes(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, PdfMatrix())
+    return frame.displayed(np.array([*islice(shapes, _MAX_SHAPES)], np.float64).reshape(-1, 4))
+
+
+def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats, sides: _Floats) -> list[Mark]:
     """Returns the boxes and lines that are drawn on a page, without its form's own fields.
 
-    buttons: [N, 4] the boxes of the fields as displayed.
+    buttons: [N, 4] the boxes of the fields as displayed. sides: those of what is drawn.
     """
-    shapes = _shapes(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject, PdfMatrix())
-    sides = frame.displayed(np.array([*islice(shapes, _MAX_SHAPES)], np.float64).reshape(-1, 4))
     wide, high = (sides[:, 2:] - sides[:, :2]).T
     small, large = np.minimum(wide, high), np.maximum(wide, high)
     boxes = sides[(small >= LEAST) & (large <= np.minimum(MOST, ASPECT * small))]

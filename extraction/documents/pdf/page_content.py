@@ -18,12 +18,14 @@ from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.marks.boxes import EMPTY, TICKED, Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
-from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, scanned_page_marks
+from cinnabar.extraction.documents.pdf.boxed_letters import in_boxes, in_fields, single_letters, with_joined
+from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, drawn_shapes, scanned_page_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words
 from cinnabar.extraction.documents.pdf.hyphens import join_words, mark_soft_hyphens
 from cinnabar.extraction.documents.pdf.layers import switch_off_unseen
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.pdf.marked_words import with_marks
+from cinnabar.extraction.documents.pdf.raised_words import set_raised_apart
 from cinnabar.extraction.documents.pdf.rendering import picture_of
 from cinnabar.extraction.documents.pdf.text_layer import is_text, mostly_unknown
 from cinnabar.extraction.documents.pdf.visibility import hidden_words, is_searched
@@ -68,13 +70,16 @@ class Lines:
     box: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 4), np.float32))
 
     @classmethod
-    def of(cls, words: PageWords, marks: Sequence[Mark] = ()) -> Lines:
-        """Returns the words of a page in their order, with marks among them."""
+    def of(cls, words: PageWords, marks: Sequence[Mark] = (), scan: bool = False) -> Lines:
+        """Returns the words of a page in their order, with marks among them; sizes on a `scan` tell nothing."""
         if not words.text:
             return cls()
         words = with_marks(words, marks)
         order, gaps = linearise(words)
-        text, gaps = join_words([words.text[at] for at in order], gaps)
+        text = [words.text[at] for at in order]
+        if not scan:
+            set_raised_apart(text, gaps, words.box[order])
+        text, gaps = join_words(text, gaps)
         box = [marks[words.first[at]].box if words.first[at] < 0 else words.box[at] for at in order]
         return cls(text, gaps, np.array(box, np.float32))
 
@@ -158,12 +163,13 @@ def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spen
     """Returns what is on an open page."""
     frame = frame_of(page)
     content = PageContent(frame.size)
-    words, hidden, nonsense = _words(content, page, frame, settings, spent)
+    scan = _is_scan(page, frame)
+    words, hidden, nonsense = _words(content, page, frame, settings, spent, scan)
     always = settings.ocr == "always"
     if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense)):
         content.picture = _picture(content, page, frame, spent)
     if not (always and content.picture):
-        content.words = Lines.of(words, _marks(content, page, entries, frame, words, spent))
+        content.words = Lines.of(*_marked(content, page, entries, frame, words, spent, scan), scan)
     if not (words.text or content.picture):
         content.image = nonsense or _has_image(page)
     if hidden.text:
@@ -231,13 +237,13 @@ def frame_of(page: Any) -> Frame:
 
 
 def _words(
-    content: PageContent, page: Any, frame: Frame, settings: ParserSettings, spent: Spent
+    content: PageContent, page: Any, frame: Frame, settings: ParserSettings, spent: Spent, scan: bool
 ) -> tuple[PageWords, PageWords, bool]:
     """Returns the words of a page that a reader sees, the hidden ones, and true if its text layer is nonsense."""
     none = PageWords.none()
     # OCR of a scan may be a drawing that leaves no mark.
     searched = spent.layered and not settings.hidden and spent.searching <= _SEARCH_SECONDS
-    if searched and not _is_scan(page, frame):
+    if searched and not scan:
         begun = time.process_time()
         if switch_off_unseen(page, frame):
             content.flags.add("hidden_text")
@@ -248,7 +254,7 @@ def _words(
     try:
         if pdfium.FPDFText_CountChars(text_page) > _MAX_PAGE_CHARACTERS:
             content.flags.add("truncated")
-        words = page_words(text_page, frame, _MAX_PAGE_CHARACTERS)
+        words = page_words(text_page, frame, _MAX_PAGE_CHARACTERS, scan)
         if not words.text:
             return none, none, False
         sound = is_text(words, text_page)
@@ -283,27 +289,39 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> boo
     return _has_image(page, _OUTLINES)
 
 
-def _marks(
-    content: PageContent, page: Any, entries: PageEntries, frame: Frame, words: PageWords, spent: Spent
-) -> list[Mark]:
-    """Returns the marks of a page with words, none beyond the bound of a file."""
+def _marked(
+    content: PageContent, page: Any, entries: PageEntries, frame: Frame, words: PageWords, spent: Spent, scan: bool
+) -> tuple[PageWords, list[Mark]]:
+    """Returns the words of a page, whole where their letters stand in boxes, and its marks; none beyond the bound."""
     if not words.text or content.picture is not None:
-        return []
+        return words, []
     if spent.marking > _MARK_SECONDS:
         content.flags.add("marks_unsearched")
-        return []
+        return words, []
     begun = time.process_time()
     pressed = frame.displayed(np.array([box for box, _ in entries.buttons], np.float64).reshape(-1, 4))
-    if _is_scan(page, frame):
+    if scan:
         marks = scanned_page_marks(page, frame, words, pressed)
     else:
         buttons = frame.displayed(np.array(entries.widgets, np.float64).reshape(-1, 4))
-        marks = drawn_marks(page, frame, words, buttons)
+        shapes = drawn_shapes(page, frame)
+        marks = drawn_marks(page, frame, words, buttons, shapes)
+        if letters := single_letters(words):
+            values = np.array([one.box for one in entries.fields], np.float64).reshape(-1, 4)
+            fields = zip(frame.displayed(values).tolist(), (one.text for one in entries.fields), strict=True)
+            groups = in_fields(letters, words, fields)
+            known = {at for group in groups for at in group}
+            groups += in_boxes([at for at in letters if at not in known], words, shapes)
+            boxed = words.box[[at for group in groups for at in group]]
+            middle = (boxed[:, :2] + boxed[:, 2:]) / 2
+            # A letter x of a value is no tick.
+            marks = [one for one in marks if not ((middle > one.box[:2]) & (middle < one.box[2:])).all(axis=1).any()]
+            words = with_joined(words, groups)
     for (x0, top, x1, bottom), (_, on) in zip(pressed.tolist(), entries.buttons, strict=True):
         if 0 <= x0 < x1 <= frame.size[0] and 0 <= top < bottom <= frame.size[1]:
             marks.append(Mark((x0, top, x1, bottom), TICKED if on else EMPTY))
     spent.marking += time.process_time() - begun
-    return marks
+    return words, marks
 
 
 def _picture(content: PageContent, page: Any, frame: Frame, spent: Spent) -> tuple[bytes, float] | None:

@@ -20,6 +20,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.network.encoder import FLOOR
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.models.reader.network.states import Decoded
+from cinnabar.engine.readings.codes import account_at
 from cinnabar.schemas.form.form import Slot
 
 #: The number of starts for each slot and window, and of ends for each start.
@@ -138,6 +139,10 @@ def candidates_of(
             end, text = min(ends, key=lambda e: (abs(e[0] - p.end), -e[0]))
             p, read = Pointed(((p.start, end),), p.log_probability), text
         else:
+            # An account number is a value as a whole, also over the end of a line.
+            account = account_at(reader.text, p.start)
+            if account is not None and p.end < account[0]:
+                p = Pointed(((p.start, account[0]),), p.log_probability)
             reading = reader.read(slot, *p.spans)
             if isinstance(slot, MixedSlot):
                 reading = reading if reading is not None and slot.takes(reading) else None

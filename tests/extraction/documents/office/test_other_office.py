@@ -11,6 +11,7 @@ import docx
 import msoffcrypto
 import pptx
 import pytest
+import xlsxwriter
 from compound_file import compound_file
 from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
@@ -275,3 +276,119 @@ def test_hidden_and_deleted_text_of_rich_text_is_left_out() -> None:
     assert parse(rb"{\rtf1\ansi Total{\v  \par}}", "a.rtf").flags == ()
     shown = parse(rtf, "a.rtf", settings=ParserSettings(hidden=True))
     assert (shown.text, shown.flags) == ("Total: 12secret EUR moredue\noldnew", ("hidden_text",))
+
+
+def styled(content: str, *styles: tuple[str, str, str], common: str = "") -> bytes:
+    """Returns a text of OpenDocument with styles (family, name, properties)."""
+    held = "".join(f"<style family='{f}' name='{n}' {more}</style>" for f, n, more in styles)
+    made = io.BytesIO()
+    plain = io.BytesIO(open_document("text", content, styles=f"<x>{common}</x>"))
+    with zipfile.ZipFile(plain) as before, zipfile.ZipFile(made, "w") as archive:
+        for name in before.namelist():
+            archive.writestr(name, before.read(name).decode().replace("<body>", f"{held}<body>"))
+    return made.getvalue()
+
+
+NONE = "<text-properties display='none'/>"
+SEEN = "<p>seen 99.10</p>"
+HIDING = {
+    "section": f"<section display='none'><p>unseen</p><table><table-row><table-cell><p>unseen</p></table-cell>"
+    f"</table-row></table></section>{SEEN}",
+    "condition": f"<section display='condition' is-hidden='true'><section><p>unseen</p></section></section>{SEEN}",
+    "span": "<p>seen <span style-name='S'>unseen </span>99.10</p>",
+    "inherited": "<p>seen <span style-name='T'>unseen <span>unseen</span></span>99.10</p>",
+    "paragraph": f"<h style-name='P'>unseen</h>{SEEN}",
+    "hidden paragraph": f"<p>unseen<span><hidden-paragraph is-hidden='true'/></span></p>{SEEN}",
+    "hidden text": "<p>seen <hidden-text is-hidden='true'>unseen </hidden-text>99.10</p>",
+    "variable": "<p>seen <variable-set display='none'>unseen</variable-set>99.10</p>",
+    "table": f"<table style-name='B'><table-row><table-cell><p>unseen</p></table-cell></table-row></table>{SEEN}",
+    "covered": "<table><table-row><table-cell><p>seen 99.10</p></table-cell>"
+    "<covered-table-cell><p>unseen</p></covered-table-cell></table-row></table>",
+    "box": f"<p><frame><text-box><p style-name='P'>unseen</p></text-box></frame></p>{SEEN}",
+    "note": "<p>seen <note><note-body><p style-name='P'>unseen</p></note-body></note>99.10</p>",
+}
+
+
+@pytest.mark.parametrize("kind", HIDING)
+def test_what_open_document_does_not_display_is_left_out_with_a_flag(kind: str) -> None:
+    styles = [
+        ("text", "S", f">{NONE}"),
+        ("text", "T", "parent-style-name='Unseen'>"),
+        ("paragraph", "P", f">{NONE}"),
+        ("paragraph", "S", ">"),
+        ("text", "Seen", "parent-style-name='Unseen'><text-properties display='true'/>"),
+        ("table", "B", "><table-properties display='false'/>"),
+        ("paragraph", "around", "parent-style-name='around'>"),
+    ]
+    common = f"<style family='text' name='Unseen'>{NONE}</style>"
+    data = styled(HIDING[kind], *styles, common=common)
+    document = parse(data, "a.odt")
+    assert (document.text, document.flags) == ("seen 99.10", ("hidden_text",))
+    assert "unseen" in parse(data, "a.odt", ParserSettings(hidden=True)).text
+    shown = "<p style-name='S'>seen <span style-name='Seen'>all</span><hidden-text is-hidden='false'/></p>"
+    document = parse(styled(shown, *styles, common=common), "a.odt")
+    assert (document.text, document.flags) == ("seen all", ())
+
+
+def test_page_headers_of_open_sheets_are_read_without_lines_of_page_numbers() -> None:
+    page = "<header><region-left><p>Invoice RE-7</p></region-left><p><sheet-name>???</sheet-name></p></header>"
+    page += "<footer><p>Page <page-number>1</page-number></p><p>IBAN DE89</p></footer>"
+    page += "<footer display='false'><p>off</p></footer>"
+    master = f"<x><master-styles><master-page>{page}</master-page></master-styles></x>"
+    sheet = "<table><table-row><table-cell><p>a</p></table-cell></table-row></table>"
+    document = parse(open_document("spreadsheet", sheet * 2, styles=master), "a.ods")
+    assert document.text == "Invoice RE-7\n\na\n\nIBAN DE89\n\na"
+
+
+def test_hidden_columns_and_covered_cells_of_open_sheets_are_left_out_with_a_flag() -> None:
+    cell = "<table-cell><p>{}</p></table-cell>"
+    columns = "<table-column number-columns-repeated='2'/><table-column visibility='collapse'/><table-column/>"
+    cells = cell.format("a") + "<covered-table-cell><p>b</p></covered-table-cell>" + cell.format("c") + cell.format("d")
+    data = open_document("spreadsheet", f"<table>{columns}<table-row>{cells}</table-row></table>")
+    document = parse(data, "a.ods")
+    assert (document.text, document.flags) == ("a  d", ("hidden_text",))
+    assert parse(data, "a.ods", ParserSettings(hidden=True)).text == "a  b  c  d"
+
+
+def raised(kind: str, low: str, high: str, after: str) -> bytes:
+    """Returns a file of this kind with `low`, a raised `high` and `after` in one line."""
+    held = io.BytesIO()
+    if kind == "docx":
+        word = docx.Document()
+        paragraph = word.add_paragraph(low)
+        paragraph.add_run(high).font.superscript = True
+        paragraph.add_run(after)
+        word.save(held)
+    elif kind == "pptx":
+        made = presentation()
+        paragraph = made.slides[1].shapes.title.text_frame.paragraphs[0]
+        for text in (low, high, after):
+            run = paragraph.add_run()
+            run.text = text
+            run._r.get_or_add_rPr().set("baseline", "30000" if text is high else "0")
+        made.save(held)
+    elif kind == "xlsx":
+        with xlsxwriter.Workbook(held) as book:
+            up = book.add_format({"font_script": 1})
+            book.add_worksheet().write_rich_string("A1", low, up, high, *([after] if after else [" "]))
+    elif kind == "rtf":
+        held.write(rf"{{\rtf1\ansi {low}{{\super\fs14 {high}}}{after}\par\up6 {high}\up0 x\par}}".encode())
+    else:
+        content = f"<p>{low}<span style-name='S'>{high}</span>{after}</p>"
+        return styled(content, ("text", "S", "><text-properties text-position='super 58%'/>"))
+    return held.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["docx", "pptx", "xlsx", "rtf", "odt"])
+@pytest.mark.parametrize(
+    ("low", "high", "after", "text"),
+    [
+        ("Price: $19", "99", "", "Price: $19.99"),
+        ("Sold 4,512", "1", " units", "Sold 4,512 ¹ units"),
+        ("Sold 4,512", "2)", "", "Sold 4,512 ²)"),
+        ("An area of 120 m", "2", " here", "An area of 120 m² here"),
+        ("the 1", "st", " day", "the 1st day"),
+    ],
+)
+def test_raised_digits_join_no_number(kind: str, low: str, high: str, after: str, text: str) -> None:
+    assert text in parse(raised(kind, low, high, after), f"a.{kind}").text.split("\n")[-1 if kind == "pptx" else 0]

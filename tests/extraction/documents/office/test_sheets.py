@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import random
 import re
 import zipfile
 from typing import Any
@@ -72,10 +73,91 @@ def places(document: Document) -> dict[str, str]:
         (1200, "0.00E+00", "1200"),
         (1200.25, "0.00 g", "1200.25"),
         (0.000361, "mm:ss.0", "00:00:31"),
+        (1234, "0000000", "0001234"),
+        (7, '"A"00"-B"', "A07-B"),
+        (123456789, "000-00-0000", "123-45-6789"),
+        (5551234567, "[<=9999999]000-0000;(000) 000-0000", "(555) 123-4567"),
+        (10203, '00"."00\\.00', "01.02.03"),
+        (491701234567, "+00 000 0000000", "+49 170 1234567"),
+        (1234567, '#,##0,"k"', "1235k"),
+        (-12345678, "0.0,,\\M", "-12.3M"),
+        (950, '[>=1000000]0.0,,"M";[>=1000]0,"k";0', "950"),
+        (2500000, '[>=1000000]0.0,,"M";[>=1000]0,"k";0', "2.5M"),
+        (0, '[=1]"yes";[=0]"no";General', "no"),
+        (-5, '[<0]"loss "0;0', "loss 5"),
+        (-50, '0.00;0.00" CR"', "50.00 CR"),
+        (-50, '0.00" EUR";[Red]0.00" EUR"', "-50.00 EUR"),
+        (-7, '_($* #,##0.00_);_($* (#,##0.00);_($* "-"??_);_(@_)', "-$7.00"),
+        (0, '_($* #,##0.00_);_($* (#,##0.00);_($* "-"??_);_(@_)', "$0.00"),
+        (0, '0;-0;"none"', "none"),
+        (0, "0;-0;;@", ""),
+        (777, ";;;", ""),
+        (777, ";;;@", ""),
+        (12.5, "0.##", "12.5"),
+        (0.125, "0.00", "0.13"),
+        (999999999999999, "0", "999999999999999"),
+        (0.5, "+0%;-0%", "+50%"),
+        (19.5, '0.0"%"', "19.5%"),
+        (5, "[>=x]0", "5"),
     ],
 )
 def test_numbers_are_written_as_their_format_says(number: float, code: str, text: str) -> None:
     assert read_format(code).write(number) == text
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_code_shows_all_digits_in_its_places_between_its_literals(seed: int) -> None:
+    draw = random.Random(seed)
+    code, shown, digits = "", "", ""
+    for _ in range(draw.randint(2, 5)):
+        literal = draw.choice(("-", " ", "/", ".", "A", "RE-", "x1"))
+        literal = literal if digits or literal[0].isalpha() else ""
+        code += draw.choice((f'"{literal}"', "".join(f"\\{one}" for one in literal))) if literal else ""
+        group = "".join(draw.choices("0123456789", k=draw.randint(1, 4)))
+        code, shown, digits = code + "0" * len(group), shown + literal + group, digits + group
+    if len(digits) < 16:
+        assert read_format(code).write(int(digits)) == shown, code
+
+
+def test_texts_have_a_section_of_their_own_and_hidden_cells_are_flagged() -> None:
+    book = book_of(["a", "b", 3, "d", 0])
+    for cell, code in zip(book.active[1], (";;;", '"No. "@', ";;;", "0;0;0;", "0;-0;"), strict=True):
+        cell.number_format = code
+    document = parse(saved(book), "a.xlsx")
+    assert (document.text, document.flags) == ("No. b", ("hidden_text",))
+    assert parse(saved(book), "a.xlsx", ParserSettings(hidden=True)).text == "a  No. b  3  d"
+    book = book_of(["a", 0])
+    book.active["B1"].number_format = "0;-0;;@"
+    assert parse(saved(book), "a.xlsx").flags == ()
+
+
+HEADER = '&L&"Arial,Bold"&14Invoice RE-7&C&K01+034A && B&RPage &P of &N'
+
+
+@pytest.mark.parametrize(
+    ("header", "lines"),
+    [
+        (HEADER, ["Invoice RE-7", "A & B"]),
+        ("&8IBAN DE89 3704\nBIC COBADEFF&R&D", ["IBAN DE89 3704", "BIC COBADEFF"]),
+        ('&C&KFF0000&"Times,Regular"&12 2024-17 &U&A', ["2024-17"]),
+        ('&C&"Times New Roman,Regular"&12&A', []),
+        ("&CRE-2024-771 Page &P", ["RE-2024-771 Page"]),
+    ],
+)
+def test_page_headers_and_footers_stand_around_the_rows_without_their_codes(header: str, lines: list[str]) -> None:
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made) as book:
+        sheet = book.add_worksheet()
+        sheet.write("A1", "first")
+        sheet.set_header(header)
+        sheet.set_footer(header.replace("RE", "F"))
+    document = parse(made.getvalue(), "a.xlsx")
+    footer = [line.replace("RE", "F") for line in lines]
+    assert [line for line in document.text.split("\n") if line] == [*lines, "first", *footer]
+    data = changed(made.getvalue(), "xl/worksheets/sheet1.xml", b"oddHeader", b"evenHeader")
+    assert [line for line in parse(data, "a.xlsx").text.split("\n") if line] == ["first", *footer]
+    data = changed(data, "xl/worksheets/sheet1.xml", b"<headerFooter", b'<headerFooter differentOddEven="1"')
+    assert [line for line in parse(data, "a.xlsx").text.split("\n") if line] == [*lines, "first", *footer]
 
 
 def test_a_line_for_each_row_and_an_address_for_each_cell() -> None:

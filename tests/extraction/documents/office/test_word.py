@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import zipfile
 
 import docx
@@ -271,3 +272,48 @@ def test_a_bomb_in_a_word_file_ends_at_the_bound() -> None:
     with pytest.raises(DocumentError) as caught:
         parse(made.getvalue(), "a.docx")
     assert caught.value.code == "unpacked"
+
+
+FIELD = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'
+
+
+def drawn_field(seed: random.Random, depth: int, printed: bool) -> tuple[str, str]:
+    """Returns the runs of text among fields that lie in each other, and what of it is printed."""
+    runs, shown = "", ""
+    for _ in range(seed.randint(1, 3)):
+        if depth and seed.random() < 0.6:
+            kind = seed.choice(("IF 1 = 1", "=", "MERGEFIELD Net", "set x", " ASK y"))
+            runs += FIELD.format("begin") + f"<w:r><w:instrText> {kind} </w:instrText></w:r>"
+            inner = seed.choice((drawn_field(seed, depth - 1, False), ("", "")))[0]
+            runs += inner
+            if seed.random() < 0.8:
+                result, text = drawn_field(seed, depth - 1, printed and kind.strip()[:3] not in ("set", "ASK"))
+                runs, shown = runs + FIELD.format("separate") + result, shown + text
+            runs += FIELD.format("end")
+        else:
+            word = f"w{seed.randrange(10**6)} "
+            runs, shown = runs + r(word), shown + word * printed
+    return runs, shown
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_of_fields_within_fields_only_printed_results_are_read(seed: int) -> None:
+    runs, shown = drawn_field(random.Random(seed), 3, True)
+    read = parse(package(p(r("Due: "), runs) + p(r("end"))), "a.docx").text.split()
+    assert read == ["Due:", *shown.split(), "end"]
+    # A field may run over paragraphs, and hidden or deleted runs hold marks of fields too.
+    over = p(FIELD.format("begin"), "<w:r><w:instrText>QUOTE</w:instrText></w:r>", r("no")) + p(
+        r("no"), FIELD.format("separate"), r("yes"), FIELD.format("end"), r(" on")
+    )
+    assert parse(package(over + p(runs)), "a.docx").text.split() == ["yes", "on", *shown.split()]
+
+
+def test_a_field_without_an_end_hides_nothing_behind_it() -> None:
+    lost = FIELD.format("begin") + "<w:r><w:instrText>IF</w:instrText></w:r>"
+    whole = FIELD.format("begin") + "<w:r><w:instrText>X</w:instrText></w:r>" + FIELD.format("end")
+    assert parse(package(p(lost, r("a")) + p(whole, r("b"))), "a.docx").text == "a\nb"
+    hidden = '<w:r><w:rPr><w:vanish/></w:rPr><w:t>x</w:t><w:fldChar w:fldCharType="begin"/></w:r>'
+    document = parse(package(p(hidden, r("code"), FIELD.format("separate"), r("b"), FIELD.format("end"))), "a.docx")
+    assert (document.text, document.flags) == ("b", ("hidden_text",))
+    simple = '<w:fldSimple w:instr=" SET a b"><w:r><w:t>b</w:t></w:r></w:fldSimple>'
+    assert parse(package(p(simple, r("c"))), "a.docx").text == "c"
