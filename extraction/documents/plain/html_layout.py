@@ -19,9 +19,12 @@ from lxml import html as lxml_html  # type: ignore[import-untyped]
 from cinnabar.extraction.documents.content.raised import raised_text
 from cinnabar.extraction.documents.plain.html_hidden import points, style_of
 
-_BLOCKS = """address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer form
-h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav ol optgroup option p pre search section summary ul""".split()
-_OF_TABLES = frozenset("caption col colgroup table tbody td tfoot th thead tr".split())
+_BLOCKS = (
+    "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
+    "legend", "li", "main", "menu", "nav", "ol", "optgroup", "option", "p", "pre", "search", "section", "summary", "ul",
+)  # fmt: skip
+_OF_TABLES = frozenset(("caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"))
 _OWN_LINES = frozenset((*_BLOCKS, *_OF_TABLES, "br"))
 #: What the renderer knows of elements: which begin a line of their own, and which are not shown.
 CSS: dict[str, HtmlElement] = {
@@ -59,7 +62,7 @@ class Layout:
         elif (state := element.get("aria-checked")) in ("true", "false"):
             element.text = f"{'☒' if state == 'true' else '☐'} {element.text or ''}"
         inline = display in _INLINE or display.startswith("inline-")
-        if own_line := element.tag in _OF_TABLES or not inline and (bool(display) or element.tag in _OWN_LINES):
+        if own_line := element.tag in _OF_TABLES or (not inline and (bool(display) or element.tag in _OWN_LINES)):
             self._line = ""
             if element.tag not in _OF_TABLES:
                 _begin_line(element, bool(display))

@@ -48,7 +48,7 @@ def test_words_that_a_browser_sets_apart_are_apart(form: str) -> None:
         ("<span style='float:left'>O</span>nce", "Once"),
         ("Wi<b>re</b>d<span style='padding:1px'>!</span>", "Wired!"),
         ("a<div style='display:none'>b</div><template>t</template><datalist><option>d</datalist>", "a"),
-        ("<div style='display:table'><p style='display:table-cell'>a</p><p style='display:table-cell'>b</p></div>", "a  b"),
+        ("<div style='display:table'><p style='display:table-cell'>a</p><p style='display:table-cell'>b</div>", "a  b"),
     ],
 )  # fmt: skip
 def test_letters_of_one_word_stay_together(markup: str, text: str) -> None:
@@ -63,21 +63,22 @@ def test_values_of_a_form_are_read_and_its_secrets_are_not() -> None:
         "C<select multiple><option>x<option selected>y<option selected>z</select>D<select><option>u<option>v</select>"
         "<div role=checkbox aria-checked=true>Gift</div></form>"
     )[0]
-    assert text.split() == "A a@b.example B ☒ Express ☐ Post 7 C y, z D u ☒ Gift".split()
+    assert " ".join(text.split()) == "A a@b.example B ☒ Express ☐ Post 7 C y, z D u ☒ Gift"
 
 
 @pytest.mark.parametrize(
     "old",
     [
         "<s>$29.99</s>", "<del>$29.99</del>", "<strike><b>$29.99</b></strike>",
-        "<span style='text-decoration:line-through'>$29.99</span>", "<i style='text-decoration-line: line-through'>$29.99</i>",
+        "<span style='text-decoration:line-through'>$29.99</span>",
+        "<i style='text-decoration-line: line-through'>$29.99</i>",
         "<div style='text-decoration:line-through !important;color:red'>$29.99</div>",
     ],
 )  # fmt: skip
 def test_struck_text_is_left_out_and_flagged(old: str) -> None:
     page = f"<p>Total: {old} $19.99 <u>now</u> <del style='text-decoration:none'>only</del></p>".encode()
     document = parse(page, "a.html")
-    assert document.text.split() == "Total: $19.99 now only".split()
+    assert " ".join(document.text.split()) == "Total: $19.99 now only"
     assert document.flags == ("struck_text",)
     assert "29.99" in parse(page, "a.html", settings=ParserSettings(hidden=True)).text
 
