@@ -31,12 +31,19 @@ class Format:
     dotted: str
     also: tuple[str, ...] = ()
 
+    @property
+    def is_text(self) -> bool:
+        """Returns True if files of this format are text, whatever their content."""
+        return self.media_type.startswith(("text/", "message/", "multipart/")) or self.name in _TEXTS
+
     def reader(self) -> Reader:
         """Returns the reader, which is imported when it is first needed."""
         module, _, function = self.dotted.partition(":")
         return cast(Reader, getattr(import_module(f"{_ROOM}.{module}"), function))
 
 
+# Formats of text with another media type.
+_TEXTS = ("JSON", "JSON Lines", "XML", "mbox")
 #: Files that hold several mails: each is an input of its own where their form is certain (`mailboxes`).
 MBOX_SUFFIXES = (".mbox", ".mbx")
 
@@ -53,7 +60,7 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
     Format("CSV", "text/csv", (".csv",), "web.delimited:add_delimited", ("application/csv",)),
     Format("TSV", "text/tab-separated-values", (".tsv", ".tab"), "web.delimited:add_delimited"),
-    Format("JSON", "application/json", (".json",), "web.json:add_json"),
+    Format("JSON", "application/json", (".json",), "web.json:add_json", ("application/ld+json",)),
     Format("JSON Lines", "application/jsonl", (".jsonl", ".ndjson"), "web.json:add_json_lines"),
     Format("XML", "application/xml", (".xml",), "web.xml:add_xml", ("text/xml", "application/rss+xml")),
     Format("EPUB", "application/epub+zip", (".epub",), "web.epub:add_epub"),
@@ -140,14 +147,23 @@ _OTHERS: tuple[tuple[bytes, str], ...] = (
     (b"AC10", "a drawing of AutoCAD: print it as .pdf"),
 )
 # Bytes that tell text from binary data.
-_SAMPLE = 4096
+_SAMPLE, _LOOKED_AT = 4096, 1 << 16
 _MAIL = re.compile(
-    rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID"
-    rb"|MIME-Version|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
+    rb"\A(?:\xef\xbb\xbf|[ \t\r\n]|>*From \S[^\n]{0,200}\n){0,200}+"
+    rb"(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID|MIME-Version"
+    rb"|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
     re.IGNORECASE,
 )
 _XML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<\?xml\s", re.IGNORECASE)
 _HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+# The beginning of a piece of a page; a text may begin so, a file of an office program may not.
+_HTML_PIECE = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!--|(?:table|div|p|meta|style|title|link|script|font|center|span|h[1-6]|b|br)\b)",
+    re.IGNORECASE,
+)
+# Bytes that no text has.
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_WIDE = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 def content_format(data: bytes, name: str, media_type: str = "") -> Format:
@@ -166,19 +182,36 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
         if magic not in _NAMED:
             raise DocumentError("unsupported", f"the content is {magic}")
         return _NAMED[magic]
-    if suffix in SUFFIXES:
-        return SUFFIXES[suffix]
-    if _MAIL.match(data):
+    named, text = SUFFIXES.get(suffix), as_utf8(data)
+    if named is not None and named.is_text:
+        return _NAMED["HTML"] if named.name != "text" and _HTML.match(text) else named
+    if named is not None and _NO_TEXT.search(text[:_LOOKED_AT]):
+        return named
+    if _MAIL.match(text):
         return _NAMED["mail"]
-    if _HTML.match(data):
+    if _HTML.match(text) or (named is not None and _HTML_PIECE.match(text)):
         return _NAMED["HTML"]
-    if _XML.match(data):
+    if _XML.match(text):
         return _NAMED["XML"]
+    if named is not None:
+        # A text under the suffix of another format: spreadsheets are saved as rows.
+        return _NAMED["CSV" if "xcel" in named.name or "spreadsheet" in named.name else "text"]
     if media_type in _MEDIA_TYPES:
         return _MEDIA_TYPES[media_type]
     if media_type.startswith("text/"):
         return _NAMED["text"]
     raise DocumentError("unsupported", _unknown(data, suffix))
+
+
+def as_utf8(data: bytes) -> bytes:
+    """Returns a text in UTF-16 or UTF-32 in UTF-8, and anything else as it is."""
+    codec = next((codec for mark, codec in _WIDE if data.startswith(mark)), "")
+    if not codec and 0 in data[:2] and data[:2] != b"\0\0":
+        codec = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+    try:
+        return data.decode(codec).encode() if codec else data
+    except UnicodeError:
+        return data
 
 
 def is_plain_text(data: bytes) -> bool:
