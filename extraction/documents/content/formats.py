@@ -31,19 +31,12 @@ class Format:
     dotted: str
     also: tuple[str, ...] = ()
 
-    @property
-    def is_text(self) -> bool:
-        """Returns True if files of this format are text, whatever their content."""
-        return self.media_type.startswith(("text/", "message/", "multipart/")) or self.name in _TEXTS
-
     def reader(self) -> Reader:
         """Returns the reader, which is imported when it is first needed."""
         module, _, function = self.dotted.partition(":")
         return cast(Reader, getattr(import_module(f"{_ROOM}.{module}"), function))
 
 
-# Formats of text with another media type.
-_TEXTS = ("JSON", "JSON Lines", "XML", "mbox")
 #: Files that hold several mails: each is an input of its own where their form is certain (`mailboxes`).
 MBOX_SUFFIXES = (".mbox", ".mbx")
 
@@ -103,6 +96,9 @@ ARCHIVE_SUFFIXES = frozenset(
 )
 _MEDIA_TYPES = {kind: one for one in reversed(INPUT_FORMATS) for kind in (one.media_type, *one.also)}
 _NAMED = {one.name: one for one in INPUT_FORMATS}
+# Formats whose files are text, whatever their content.
+_TEXTS = {"JSON", "JSON Lines", "XML", "mbox"}
+_TEXTS |= {one.name for one in INPUT_FORMATS if one.media_type.startswith(("text/", "message/", "multipart/"))}
 
 # Content with such a prefix is not text, whatever its name.
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -163,7 +159,6 @@ _HTML_PIECE = re.compile(
 )
 # Bytes that no text has.
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_WIDE = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 def content_format(data: bytes, name: str, media_type: str = "") -> Format:
@@ -182,10 +177,10 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
         if magic not in _NAMED:
             raise DocumentError("unsupported", f"the content is {magic}")
         return _NAMED[magic]
-    named, text = SUFFIXES.get(suffix), as_utf8(data)
-    if named is not None and named.is_text:
+    named, text = SUFFIXES.get(suffix), _beginning(data)
+    if named is not None and named.name in _TEXTS:
         return _NAMED["HTML"] if named.name != "text" and _HTML.match(text) else named
-    if named is not None and _NO_TEXT.search(text[:_LOOKED_AT]):
+    if named is not None and _NO_TEXT.search(text):
         return named
     if _MAIL.match(text):
         return _NAMED["mail"]
@@ -203,15 +198,14 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
     raise DocumentError("unsupported", _unknown(data, suffix))
 
 
-def as_utf8(data: bytes) -> bytes:
-    """Returns a text in UTF-16 or UTF-32 in UTF-8, and anything else as it is."""
-    codec = next((codec for mark, codec in _WIDE if data.startswith(mark)), "")
-    if not codec and 0 in data[:2] and data[:2] != b"\0\0":
-        codec = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
-    try:
-        return data.decode(codec).encode() if codec else data
-    except UnicodeError:
-        return data
+def _beginning(data: bytes) -> bytes:
+    """Returns the beginning of a file, of a text in UTF-16 in UTF-8."""
+    begun = data[:_LOOKED_AT]
+    if begun[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return begun.decode("utf-16", "ignore").encode("utf-8")
+    if 0 in begun[:2] and any(begun[:2]):
+        return begun.decode("utf-16-be" if begun[0] == 0 else "utf-16-le", "ignore").encode("utf-8")
+    return begun
 
 
 def is_plain_text(data: bytes) -> bool:

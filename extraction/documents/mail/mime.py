@@ -17,7 +17,6 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from email.policy import compat32
 
-from cinnabar.extraction.documents.content.formats import as_utf8
 from cinnabar.extraction.documents.mail.parameters import parameters
 from cinnabar.extraction.documents.plain.charsets import decode, is_undeclared, known_charset, markup_charset
 
@@ -288,7 +287,8 @@ def decode_header(raw: str) -> tuple[str, bool]:
 
 def _whole_mail(data: bytes) -> Entity:
     """Returns a mail from its first header on; lines of a tool before it are damaged headers."""
-    data = as_utf8(data)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or 0 in data[:2]:
+        data = decode(data)[0].encode("utf-8", "replace")
     head, tool, at = b"", b"", 0
     for _ in range(3):
         if (ahead := _AHEAD.match(data, at)) is not None:

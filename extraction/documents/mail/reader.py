@@ -191,7 +191,7 @@ def _compared(plain: str, rich: str) -> tuple[bool, bool]:
     left, right = (set(_TOKEN.findall(_LINK.sub(" ", text[:_COMPARED]).casefold())) for text in (plain, rich))
     figures, others = (sum(any(map(str.isdigit, one)) for one in words) for words in (left - right, right - left))
     said = _MORE_WORDS[any(map(str.isdigit, "".join(left)))] * len(left)
-    more = others > figures or (others == figures and len(right) > said)
+    more = others > 2 * figures or (others == figures and len(right) > said)
     unlike = len(left & right) < 0.5 * min(len(left), len(right))
     return more, bool(figures and others) or (unlike and not more)
 

@@ -131,11 +131,10 @@ def _text_of(element: lxml_html.HtmlElement) -> str:
 def _rise(tag: str, style: dict[str, str]) -> int:
     """Returns 1 for raised text, -1 for lowered text, else 0."""
     moved = style.get("vertical-align", "")
-    if tag == "sup" or moved == "super" or (moved in ("top", "text-top") and "font-size" in style):
-        return 1
-    if tag == "sub" or moved == "sub" or moved.startswith("-"):
+    if tag == "sub" or moved.startswith(("sub", "-")):
         return -1
-    return int(points(moved) > 0)
+    high = tag == "sup" or moved == "super" or points(moved) > 0
+    return int(high or (moved in ("top", "text-top") and "font-size" in style))
 
 
 def _fill(element: lxml_html.HtmlElement) -> None:
