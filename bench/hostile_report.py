@@ -24,6 +24,7 @@ from typing import Any
 
 from bench.recording import Row, record
 from bench.reporting import table
+from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.settings import ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -64,8 +65,8 @@ class Tally:
 
 
 def squeezed(text: str) -> str:
-    """Returns text for comparison: NFKC, without blanks."""
-    return "".join(unicodedata.normalize("NFKC", text).split())
+    """Returns text for comparison: NFKC, without blanks and letters without a width."""
+    return "".join(unicodedata.normalize("NFKC", clean(text)).split())
 
 
 def holds(text: str, wanted: str) -> bool:

@@ -55,7 +55,7 @@ FLAGS: dict[str, str] = {
     "attachment_skipped": "Files within the file were left closed, because one of them ended the parser.",
     "broken_pages": "Some pages could not be read.",
     "charset_guess": "The charset was missing, unknown or wrong, and was guessed.",
-    "conflict": "The plain text and the HTML of a mail say different things; the plain text was read.",
+    "conflict": "The plain text and the HTML of a mail say different things; the one with more figures was read.",
     "depth_limit": "Parts are nested deeper than the limit; deeper parts were left out.",
     "duplicate_header": "A header that may occur only once occurs repeatedly; all its values were kept.",
     "encrypted": "A mail, or a part of it, is encrypted (S/MIME, OpenPGP); that part was named and left closed.",
@@ -72,6 +72,7 @@ FLAGS: dict[str, str] = {
     "repaired": "The file is damaged; its text comes from a scan, a guess or the second parser.",
     "slow_pages": "Pages took too long or too much memory; they were left out, or read as plain text without boxes.",
     "signed": "A mail, or a part of it, has a signature (S/MIME, OpenPGP), which was not verified.",
+    "struck_text": "There is text in HTML that a line goes through, such as an old price; it was left out.",
     "truncated": "A limit of pages, parts or characters was reached; the rest was left out.",
 } | {f"attachment_{code}": f"Of a file within the file: {meaning}" for code, meaning in CODES.items()}
 

@@ -53,7 +53,7 @@ INPUT_FORMATS: tuple[Format, ...] = (
     Format("text", "text/plain", (".txt", ".md"), "plain.text:add_text", ("text/markdown", "text/enriched")),
     Format("CSV", "text/csv", (".csv",), "web.delimited:add_delimited", ("application/csv",)),
     Format("TSV", "text/tab-separated-values", (".tsv", ".tab"), "web.delimited:add_delimited"),
-    Format("JSON", "application/json", (".json",), "web.json:add_json"),
+    Format("JSON", "application/json", (".json",), "web.json:add_json", ("application/ld+json",)),
     Format("JSON Lines", "application/jsonl", (".jsonl", ".ndjson"), "web.json:add_json_lines"),
     Format("XML", "application/xml", (".xml",), "web.xml:add_xml", ("text/xml", "application/rss+xml")),
     Format("EPUB", "application/epub+zip", (".epub",), "web.epub:add_epub"),
@@ -96,6 +96,9 @@ ARCHIVE_SUFFIXES = frozenset(
 )
 _MEDIA_TYPES = {kind: one for one in reversed(INPUT_FORMATS) for kind in (one.media_type, *one.also)}
 _NAMED = {one.name: one for one in INPUT_FORMATS}
+# Formats whose files are text, whatever their content.
+_TEXTS = {"JSON", "JSON Lines", "XML", "mbox"}
+_TEXTS |= {one.name for one in INPUT_FORMATS if one.media_type.startswith(("text/", "message/", "multipart/"))}
 
 # Content with such a prefix is not text, whatever its name.
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -140,14 +143,22 @@ _OTHERS: tuple[tuple[bytes, str], ...] = (
     (b"AC10", "a drawing of AutoCAD: print it as .pdf"),
 )
 # Bytes that tell text from binary data.
-_SAMPLE = 4096
+_SAMPLE, _LOOKED_AT = 4096, 1 << 16
 _MAIL = re.compile(
-    rb"\A(?:From \S[^\n]{0,200}\n)?(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID"
-    rb"|MIME-Version|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
+    rb"\A(?:\xef\xbb\xbf|[ \t\r\n]|>*From \S[^\n]{0,200}\n){0,200}+"
+    rb"(?:Return-Path|Received|Delivered-To|From|To|Subject|Date|Message-ID|MIME-Version"
+    rb"|X-[A-Za-z0-9-]{1,60}|DKIM-Signature|ARC-Seal)[ \t]*:",
     re.IGNORECASE,
 )
 _XML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<\?xml\s", re.IGNORECASE)
 _HTML = re.compile(rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+# The beginning of a piece of a page; a text may begin so, a file of an office program may not.
+_HTML_PIECE = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s{0,200}<(?:!--|(?:table|div|p|meta|style|title|link|script|font|center|span|h[1-6]|b|br)\b)",
+    re.IGNORECASE,
+)
+# Bytes that no text has.
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def content_format(data: bytes, name: str, media_type: str = "") -> Format:
@@ -166,14 +177,20 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
         if magic not in _NAMED:
             raise DocumentError("unsupported", f"the content is {magic}")
         return _NAMED[magic]
-    if suffix in SUFFIXES:
-        return SUFFIXES[suffix]
-    if _MAIL.match(data):
+    named, text = SUFFIXES.get(suffix), _beginning(data)
+    if named is not None and named.name in _TEXTS:
+        return _NAMED["HTML"] if named.name != "text" and _HTML.match(text) else named
+    if named is not None and _NO_TEXT.search(text):
+        return named
+    if _MAIL.match(text):
         return _NAMED["mail"]
-    if _HTML.match(data):
+    if _HTML.match(text) or (named is not None and _HTML_PIECE.match(text)):
         return _NAMED["HTML"]
-    if _XML.match(data):
+    if _XML.match(text):
         return _NAMED["XML"]
+    if named is not None:
+        # A text under the suffix of another format: spreadsheets are saved as rows.
+        return _NAMED["CSV" if "xcel" in named.name or "spreadsheet" in named.name else "text"]
     if media_type in _MEDIA_TYPES:
         return _MEDIA_TYPES[media_type]
     if media_type.startswith("text/"):
@@ -185,6 +202,16 @@ def format_named(path: str) -> str:
     """Returns the name of the format that the suffix of a path tells, "" for none."""
     suffix = PurePath(path).suffix.lower()
     return SUFFIXES[suffix].name if suffix in SUFFIXES else ""
+
+
+def _beginning(data: bytes) -> bytes:
+    """Returns the beginning of a file, of a text in UTF-16 in UTF-8."""
+    begun = data[:_LOOKED_AT]
+    if begun[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return begun.decode("utf-16", "ignore").encode("utf-8")
+    if 0 in begun[:2] and any(begun[:2]):
+        return begun.decode("utf-16-be" if begun[0] == 0 else "utf-16-le", "ignore").encode("utf-8")
+    return begun
 
 
 def is_plain_text(data: bytes) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _MONEY = (
-    r"(?:[A-Z]{0,2}[$€£¥₹₩₽₴₺₪₫฿₱]|\b(?:EUR|USD|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|Euro|Fr\.|kr\.?|zł|Kč|Rs\.?)"
-    r"(?![^\W\d_]))"
+    r"(?:[A-Z]{0,2}[$€£¥₹₩₽₴₺₪₫฿₱]|\b(?:EUR|USD|GBP|CHF|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|Euro|Fr\.|kr\.?"
+    r"|zł|Kč|Rs\.?)(?![^\W\d_]))"
 )
 _WHOLE = r"(?:\d{1,3}(?:[.,'’ \xa0\u202f]\d{3})+|\d+)"
 _PRICE = re.compile(rf"{_MONEY}\s?{_WHOLE}[.,]?\Z")
@@ -19,6 +19,7 @@ _MARK = re.compile(r"[\d*†‡§¶#()\[\],;+\u2212– -]{1,12}")
 _LETTER_MARK = re.compile(r"[(\[]?[a-z][)\]]?")
 _POWER = re.compile(r"(?<!\w)(?:[^\W\d_]{1,2}|(?:[\d.,]+\s?[x×·*]\s?)?10)\Z")
 _HIGH = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_JOINS = " \t\n\xa0⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉"
 _LOW = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
 # Letters that go on with the word or number before them, as in "1st", "No" and "Mme", are few.
 _LONGEST_ENDING, _BEFORE = 5, 40
@@ -34,7 +35,7 @@ def raised_text(before: str, raised: str, after: str = "", lowered: bool = False
     before, mark = before[-_BEFORE:], raised.strip()
     if not mark or not before.strip():
         return raised
-    at_digit, apart = before[-1].isdecimal(), "" if before[-1].isspace() or raised[0].isspace() else " "
+    at_digit, apart = before[-1].isdecimal(), "" if before[-1] in _JOINS or raised[0].isspace() else " "
     if not lowered and _CENTS.match(mark) and not _SCALE_AFTER.match(after):
         sold = _MONEY_AFTER.match(mark[2:] or after) is not None and _NUMBER.search(before) is not None
         if sold or (_PRICE.search(before) and re.match(r"[*/]|\Z", mark[2:])):

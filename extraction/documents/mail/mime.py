@@ -39,6 +39,16 @@ _OBSOLETE = re.compile(
     rb"|return-path|received|organization|priority|importance|mime-version|(?:resent|content|list|x)-.*)"
 )
 _FIELDS = re.compile(rb"(?:From [^\r\n]*(?:\r\n|\n|\r))?(?:(?:[!-9;-~]+[ \t]*:|[ \t])[^\r\n]*(?:\r\n|\n|\r|\Z))+")
+# What may stand before the headers: the mark of UTF-8, blank lines, lines of mailboxes, and lines of a tool.
+_AHEAD = re.compile(rb"(?:\xef\xbb\xbf|[ \t\r\n\x00]|>*From [^\r\n]*(?=[\r\n]))*+")
+_TOOL_LINES = re.compile(
+    rb"(?:[^\r\n]{0,200}(?:\r\n|\n|\r)){1,10}?"
+    rb"(?=(?i:(?:From|To|Subject|Date|Received|Return-Path|Delivered-To|Message-ID|MIME-Version)[ \t]*:[^\r\n]*"
+    rb"(?:\r\n|\n|\r)(?:[ \t][^\r\n]*(?:\r\n|\n|\r))*+){2})"
+)
+# Without one of these, headers are those of a server, and the mail's own, with a sender, may follow.
+_OWN_HEADER = re.compile(rb"(?im)^(?:From|To|Subject|Date|Message-ID|MIME-Version|Content-[a-z-]+)[ \t]*:")
+_SENDER = re.compile(rb"(?im)^From[ \t]*:[^\r\n]*@")
 # A line with a header after it looks like a delimiter; it helps if the mail names a wrong boundary.
 _PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
@@ -164,16 +174,16 @@ def made(
 
 def split(data: bytes) -> Entity:
     """Returns the tree of a mail; `depth_limit` and `truncated` in the root's flags report a limit that was reached."""
-    root = _entity(data)
+    root = _whole_mail(data)
     open_: list[tuple[Entity, int]] = [(root, 0)]
     count = 1
     while open_:
         entity, depth = open_.pop()
         media_type = entity.media_type
         if media_type in ("message/rfc822", "message/global", "message/news"):
-            bodies = [entity.content().lstrip(b"\r\n")]
+            bodies, read = [entity.content()], _whole_mail
         elif media_type.startswith("multipart/"):
-            boundary = entity.boundary
+            boundary, read = entity.boundary, _entity
             bodies = _split(entity.raw, boundary) if boundary else []
             if not bodies and (guess := _PLAUSIBLE.search(entity.raw)):
                 root.flags.add("repaired")
@@ -192,7 +202,7 @@ def split(data: bytes) -> Entity:
             if count >= MAX_PARTS:
                 root.flags.add("truncated")
                 break
-            child = _entity(body)
+            child = read(body)
             child.message.set_default_type(default)
             entity.children.append(child)
             count += 1
@@ -273,6 +283,28 @@ def decode_header(raw: str) -> tuple[str, bool]:
         position = match.end()
     release(raw[position:])
     return " ".join("".join(pieces).split()), guessed
+
+
+def _whole_mail(data: bytes) -> Entity:
+    """Returns a mail from its first header on; lines of a tool before it are damaged headers."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or 0 in data[:2]:
+        data = decode(data)[0].encode("utf-8", "replace")
+    head, tool, at = b"", b"", 0
+    for _ in range(3):
+        if (ahead := _AHEAD.match(data, at)) is not None:
+            at = ahead.end()
+        if not _FIELDS.match(data, at) and (lines := _TOOL_LINES.match(data, at)):
+            tool, at = tool + lines[0], lines.end()
+        if (fields := _FIELDS.match(data, at)) is None:
+            break
+        own = _SENDER if head else _OWN_HEADER
+        head, at = head + fields[0], fields.end()
+        if own.search(head):
+            mail = _entity(head + data[at:])
+            mail.damaged += tuple(decode(line)[0][:_MAX_VALUE] for line in tool.split(b"\n") if line.strip())
+            mail.flags |= {"repaired"} if tool else set()
+            return mail
+    return _entity(data)
 
 
 def _entity(data: bytes) -> Entity:

@@ -17,6 +17,7 @@ from cinnabar.extraction.documents.mail.facts import mail_facts
 from cinnabar.extraction.documents.mail.flowed import joined_lines
 from cinnabar.extraction.documents.mail.mime import MAX_PARTS, Entity, split, unbase64, walk_flags
 from cinnabar.extraction.documents.mail.quoting import marks
+from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.mail.secured import SEALS, sealing, sealings_in
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
 from cinnabar.extraction.documents.plain.charsets import decode
@@ -43,6 +44,10 @@ _HEADERS = (
 _ONCE = ("From", "Subject", "Date", "To", "Message-ID", "Sender", "Reply-To")
 _MESSAGES = ("message/rfc822", "message/global", "message/news")
 _BODIES = ("text/plain", "text/html", "text/enriched")
+# Bodies that stand for each other, from the one that is read first; the last two are for a few mail programs.
+_ALTERNATIVES = (
+    "text/plain", "text/html", "text/enriched", "text/rtf", "application/rtf", "text/x-amp-html", "text/watch-html",
+)  # fmt: skip
 # Parts for programs: they are named, not read.
 _SILENT = (
     *SEALS, "text/css", "text/javascript", "application/javascript", "application/applefile",
@@ -55,15 +60,17 @@ _DATA_IMAGE = re.compile(r"""["'(]data:(image/[a-z.+-]{1,40});base64,([A-Za-z0-9
 _MAX_DATA_IMAGES = 50
 # The printed values of each header, with their places [start, end) in the text.
 _Headers = dict[str, list[tuple[str, tuple[int, int]]]]
-# Characters of each body that are compared.
-_COMPARED = 200_000
+# Characters of each body that are compared, without links and names of images; the share of words from which on a body
+# says more than one without figures, and than one with figures.
+_COMPARED, _MORE_WORDS = 200_000, (1.5, 3.0)
 _TOKEN = re.compile(r"\w{2,}")
+_LINK = re.compile(r"(?:https?://|www\.)\S+|\[(?:cid|image)\b[^\]\n]{0,300}\]", re.IGNORECASE)
 
 
 def add_mail(reading: Reading, data: bytes) -> None:
     """Appends a mail, headers first.
 
-    The body is the plain text if there is one, else the visible text of the HTML; if the two differ strongly, the
+    The body is the plain text, or the visible text of the HTML if that says more; if the two differ strongly, the
     document is flagged `conflict`. Attachments follow as parts, with their content if its format is known.
     """
     add_message(reading, split(data))
@@ -138,42 +145,55 @@ def _content(builder: DocumentBuilder, entity: Entity, stack: list[Entity | None
 
 
 def _alternative(builder: DocumentBuilder, entity: Entity) -> list[Entity]:
-    """Returns the entities to read of a multipart/alternative: one of its bodies, and all its other parts."""
-    plain = next((e for e in entity.children if e.media_type == "text/plain" and _is_body(e)), None)
-    rich = next((e for e in entity.children if _html_of(e) is not None), None)
-    if plain is None or rich is None:
-        return list(entity.children)
-    html = _html_of(rich)
-    assert html is not None
-    plain_text = plain.text()
-    html_text = html_to_text(html.text())[0]
-    if plain_text.strip():
-        if _differ(plain_text, html_text):
-            builder.flags.add("conflict")
-        # Parts that come with the HTML (inline images) are kept; the HTML itself is not read twice.
-        left = [e for e in rich.children if e is not html]
-        return [e for child in entity.children for e in (left if child is rich else [child])]
-    return [e for e in entity.children if e is not plain]
+    """Returns the entities to read of a multipart/alternative: its bodies of one kind, and all its other parts.
+
+    The plain text is read unless the next body says more. The bodies that are not read leave the tree.
+    """
+    found = [one for child in entity.children if (one := _body_in(entity, child)) is not None]
+    bodies = sorted((body for _, body in found), key=lambda body: _ALTERNATIVES.index(body.media_type))
+    kind = bodies[0].media_type if bodies else ""
+    other = next((body for body in bodies if body.media_type != kind), None)
+    if kind == "text/plain" and other is not None:
+        more, differ = _compared(bodies[0].text(), _shown(other))
+        kind = other.media_type if more else kind
+        builder.flags |= {"conflict"} if differ else set()
+    for around, body in found:
+        if body.media_type != kind:
+            # Parts that come with a body (inline images) are kept.
+            around.children = [one for one in around.children if one is not body]
+    return entity.children
 
 
-def _html_of(entity: Entity) -> Entity | None:
-    """Returns the HTML body within one branch of a multipart/alternative."""
+def _body_in(around: Entity, entity: Entity) -> tuple[Entity, Entity] | None:
+    """Returns the body within one branch of a multipart/alternative, behind the entity around it."""
     for _ in range(3):
-        if entity.media_type == "text/html" and _is_body(entity):
-            return entity
+        if entity.media_type in _ALTERNATIVES and _is_body(entity):
+            return around, entity
         if not entity.media_type.startswith("multipart/") or not entity.children:
             return None
-        entity = entity.children[0]
+        around, entity = entity, entity.children[0]
     return None
 
 
-def _differ(plain: str, html: str) -> bool:
-    """Returns True if most words of the shorter text are missing in the other one."""
-    left = set(_TOKEN.findall(plain[:_COMPARED].casefold()))
-    right = set(_TOKEN.findall(html[:_COMPARED].casefold()))
-    if not left or not right:
-        return False
-    return len(left & right) < 0.5 * min(len(left), len(right))
+def _shown(entity: Entity) -> str:
+    """Returns the text of a body other than plain text."""
+    if "rtf" not in entity.media_type:
+        return html_to_text(entity.text())[0]
+    text, html, _ = rtf_body(entity.content())
+    return text or html_to_text(html)[0]
+
+
+def _compared(plain: str, rich: str) -> tuple[bool, bool]:
+    """Returns whether a rich body says more than the plain text beside it, and whether the two say different things.
+
+    Figures count, because they are values, and then words: a plain text may only say that it is none.
+    """
+    left, right = (set(_TOKEN.findall(_LINK.sub(" ", text[:_COMPARED]).casefold())) for text in (plain, rich))
+    figures, others = (sum(any(map(str.isdigit, one)) for one in words) for words in (left - right, right - left))
+    said = _MORE_WORDS[any(map(str.isdigit, "".join(left)))] * len(left)
+    more = others > 2 * figures or (others == figures and len(right) > said)
+    unlike = len(left & right) < 0.5 * min(len(left), len(right))
+    return more, bool(figures and others) or (unlike and not more)
 
 
 def _is_body(entity: Entity) -> bool:
@@ -266,7 +286,7 @@ def _attached(reading: Reading, entity: Entity) -> None:
     """Adds the content of an attachment to the open part, if its format is known."""
     builder, media_type, name = reading.builder, entity.media_type, entity.name
     by_suffix = SUFFIXES.get(PurePath(name).suffix.lower())
-    if not media_type.startswith(("text/", "message/")) or not _is_textual(by_suffix):
+    if not media_type.startswith(("text/", "message/")) or media_type == "text/rtf" or not _is_textual(by_suffix):
         # Some programs call every attachment a text.
         content = entity.content()
         if not content or _is_trifle(media_type, content):

@@ -96,7 +96,7 @@ class TesseractReader:
         words = []
         for row in self._run(grey, "-l", self._languages, "--psm", "3", "tsv").splitlines()[1:]:
             cells = row.split("\t")
-            if len(cells) <= _TEXT or cells[0] != _WORD or len(cells[_TEXT].split()) != 1:
+            if len(cells) <= _TEXT or cells[0] != _WORD or len(clean(cells[_TEXT]).split()) != 1:
                 continue
             x, y, wide, high = (float(cell) for cell in cells[_LEFT : _LEFT + 4])
             sure = min(1.0, max(0.0, float(cells[_SURE]) / 100))

@@ -6,21 +6,22 @@ import re
 from html import unescape
 
 from inscriptis import Inscriptis
-from inscriptis.css_profiles import STRICT_CSS_PROFILE
 from inscriptis.model.config import ParserConfig
 from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
+from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.documents.plain.html_hidden import HIDING, hide
+from cinnabar.extraction.documents.plain.html_layout import CSS, Layout, data_of
 from cinnabar.extraction.documents.plain.html_tables import TABLE_TAGS
 
 _MAX_HTML = 4_000_000
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,300}\?>")
 _TAG = re.compile(r"<(/?)([A-Za-z!?][A-Za-z0-9]*)?[^<>]*>?")
 _HTML_CONFIG = ParserConfig(
-    css=STRICT_CSS_PROFILE,
+    css=CSS,
     display_images=False,
     display_links=False,
     custom_html_tag_handler_mapping=TABLE_TAGS,
@@ -50,14 +51,17 @@ def html_to_text(markup: str, hidden: bool = False) -> tuple[str, set[str]]:
         parser = lxml_html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8")
         tree = lxml_html.fromstring(markup.encode("utf-8", "replace"), parser=parser)
         deep = any("depth" in entry.message for entry in parser.error_log)
-        if not deep and hide(tree, show=hidden):
-            flags.add("hidden_text")
-        text = "" if deep else str(Inscriptis(tree, _HTML_CONFIG).get_text())
+        text = ""
+        if not deep:
+            flags |= hide(tree, show=hidden)
+            Layout().arrange(tree)
+            text = clean(str(Inscriptis(tree, _HTML_CONFIG).get_text()))
+            text = text if any(map(str.isalnum, text)) else data_of(tree) or text
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, KeyError, IndexError):
         text = ""
         deep = True
     if deep:
-        flags.discard("hidden_text")
+        flags -= {"hidden_text", "struck_text"}
         flags |= {"hidden_unsearched"} if HIDING.search(markup) else set()
         text = _without_tags(markup)
     return _tidy_lines(text), flags

@@ -1,4 +1,4 @@
-"""Text of HTML that no reader sees: elements that are not displayed, invisible, or smaller than half a point.
+"""Text of HTML that no reader sees, or that is struck out: not displayed, invisible, smaller than half a point.
 
 The `style` and `hidden` of elements count. Style sheets are not applied, because scripts and widths of screens change
 them. `aria-hidden` hides from screen readers only.
@@ -34,17 +34,18 @@ class _Look:
     tiny: bool = False
 
 
-def hide(tree: lxml_html.HtmlElement, show: bool) -> bool:
-    """Returns whether a page has hidden text, which is taken out of the tree or, with `show`, made visible."""
-    has_hidden = False
+def hide(tree: lxml_html.HtmlElement, show: bool) -> set[str]:
+    """Returns the flags of a page's hidden and struck text, which is taken out of the tree or, with `show`, shown."""
+    flags: set[str] = set()
     stack: list[tuple[lxml_html.HtmlElement, _Look]] = [(tree, _Look())]
     while stack:
         element, outer = stack.pop()
         if not isinstance(element.tag, str) or element.tag in _SILENT:
             continue
-        style = _style(element.get("style", ""))
-        if _is_gone(element, style):
-            has_hidden |= _has_letters(element)
+        style = style_of(element)
+        gone = _is_gone(element, style)
+        if gone or _is_struck(element, style):
+            flags |= {"hidden_text" if gone else "struck_text"} if _has_letters(element) else set()
             if show:
                 _display(element)
             else:
@@ -58,27 +59,41 @@ def hide(tree: lxml_html.HtmlElement, show: bool) -> bool:
         unseen = look.tiny or not look.visible
         children = list(element)
         if unseen:
-            has_hidden |= any(any(map(str.isalnum, text or "")) for text in (element.text, *(c.tail for c in children)))
+            if any(any(map(str.isalnum, text or "")) for text in (element.text, *(c.tail for c in children))):
+                flags.add("hidden_text")
             if not show:
                 element.text = None
                 for child in children:
                     child.tail = None
         stack += [(child, look) for child in children]
-    return has_hidden
+    return flags
 
 
-def _style(declarations: str) -> dict[str, str]:
+def style_of(element: lxml_html.HtmlElement) -> dict[str, str]:
     """Returns the declarations of a `style`; a later one replaces an earlier one, unless that is important."""
     style: dict[str, str] = {}
-    for name, value in _DECLARATION.findall(declarations.lower()):
+    for name, value in _DECLARATION.findall(element.get("style", "").lower()):
         if "!important" in value or "!important" not in style.get(name, ""):
             style[name] = value.strip()
     return {name: value.replace("!important", "").strip() for name, value in style.items()}
 
 
+def points(length: str) -> float:
+    """Returns the points of a length, 0 for what is none or negative."""
+    match = _LENGTH.fullmatch(length)
+    return float(match[1]) * _POINTS.get(match[2], 12.0) if match else 0.0
+
+
+def _is_struck(element: lxml_html.HtmlElement, style: dict[str, str]) -> bool:
+    """Returns whether a line goes through the text of an element, such as an old price."""
+    drawn = style.get("text-decoration-line", style.get("text-decoration", ""))
+    return "line-through" in drawn or (element.tag in ("s", "strike", "del") and not drawn)
+
+
 def _is_gone(element: lxml_html.HtmlElement, style: dict[str, str]) -> bool:
     """Returns whether an element is hidden with all that is in it."""
-    if style.get("display", "none" if element.get("hidden") is not None else "") == "none":
+    closed = element.get("hidden") is not None or (element.tag == "dialog" and element.get("open") is None)
+    if style.get("display", "none" if closed else "") == "none":
         return True
     clipped = style.get("overflow") == "hidden" and any(
         _is_zero(style.get(name, "")) for name in ("height", "max-height", "width", "max-width")
@@ -105,7 +120,7 @@ def _look(style: dict[str, str], outer: _Look) -> _Look:
     elif match[2] in _RELATIVE:
         tiny = outer.tiny or float(match[1]) == 0
     else:
-        tiny = float(match[1]) * _POINTS.get(match[2], 12.0) < _LEAST
+        tiny = points(size) < _LEAST
     return _Look(visible, tiny)
 
 

@@ -11,6 +11,7 @@ from inscriptis.model.table import Table, TableCell
 from inscriptis.model.tag import CustomHtmlTagHandlerMapping
 from inscriptis.model.tag.table_tag import table_end_handler
 
+from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.plain.rows import row_lines, widths
 
 # Columns and rows over which a cell may reach: spans of hostile pages would fill the memory with empty cells.
@@ -28,7 +29,7 @@ class _Cell(TableCell):  # type: ignore[misc]
     def lines(self) -> list[str]:
         """Returns the lines of the cell."""
         self.normalize_blocks()
-        return [line.rstrip() for line in self.blocks]
+        return [clean(line).rstrip() for line in self.blocks]
 
 
 class _Table(Table):  # type: ignore[misc]

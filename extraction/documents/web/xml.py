@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, body_text
 from cinnabar.extraction.documents.office.package import MAX_TREE, local, xml_tree
+from cinnabar.extraction.documents.office.sheet_text import CellCount, SheetText
 from cinnabar.extraction.documents.plain.html import add_html
 from cinnabar.extraction.documents.plain.rows import table_lines
 from cinnabar.extraction.documents.plain.text import add_text
 from cinnabar.extraction.documents.web.invoice import add_invoice, syntax_of
 
 _MAX_DEPTH, _MAX_COLUMNS = 100, 40
+_SHEETS = "{urn:schemas-microsoft-com:office:spreadsheet}"
 # Attributes that say nothing to a reader.
 _TECHNICAL = ("schemaLocation", "noNamespaceSchemaLocation", "space")
 
@@ -36,8 +39,45 @@ def add_xml(reading: Reading, data: bytes) -> None:
     if syntax := syntax_of(root):
         add_invoice(reading, root, syntax)
         return
+    if root.tag == f"{_SHEETS}Workbook":
+        _add_workbook(reading, root)
+        return
     with body_text(reading) as lines:
         _Elements(reading, lines).add(root, f"/{local(root)}", 0)
+
+
+def _add_workbook(reading: Reading, root: Any) -> None:
+    """Appends a workbook of Excel 2003, whose sheets are elements; hidden sheets and rows are left out."""
+    count = CellCount(reading)
+    for sheet in root.iterfind(f"{_SHEETS}Worksheet"):
+        hidden = sheet.findtext("{*}WorksheetOptions/{*}Visible", "").startswith("Sheet")
+        if hidden or sheet.find(f"{{*}}Table/{{*}}Row[@{_SHEETS}Hidden='1']") is not None:
+            reading.builder.flags.add("hidden_text")
+        if hidden and not reading.settings.hidden:
+            continue
+        reading.builder.open("hidden" if hidden else "sheet", sheet.get(f"{_SHEETS}Name", ""))
+        text = MarkedText(reading.builder)
+        rows, number = SheetText(text, count), 0
+        for row in sheet.iterfind("{*}Table/{*}Row"):
+            number, column = _number(row, "Index", number + 1), 0
+            cells: list[tuple[int, str]] = []
+            for cell in row.iterfind("{*}Cell"):
+                column = _number(cell, "Index", column + 1)
+                text_of = "".join(piece for data in cell.iterfind("{*}Data") for piece in data.itertext())
+                cells.append((column, text_of.removesuffix("T00:00:00.000")))
+                column += _number(cell, "MergeAcross", 0)
+            shown = reading.settings.hidden or row.get(f"{_SHEETS}Hidden") != "1"
+            if shown and not rows.row(number, cells):
+                break
+        rows.flush()
+        text.flush()
+        reading.builder.mark("")
+        reading.builder.close()
+
+
+def _number(element: Any, name: str, otherwise: int) -> int:
+    told = element.get(f"{_SHEETS}{name}", "")
+    return int(told) if re.fullmatch(r"[0-9]{1,7}", told) else otherwise
 
 
 class _Elements:

@@ -268,3 +268,18 @@ def test_long_names_of_many_parts_fit_the_frame_of_a_document() -> None:
     assert (len(document.parts[0].name), document.parts[-1].name) == (1024, "")
     header, *sections = pack(document)
     assert len(lengths(header)) == len(sections)
+
+
+_UNSEEN = "\u200b\u00ad\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202c\u2066\u2069\u061c\u180e\U000e0041"
+
+
+@given(st.lists(st.tuples(st.text("AZ09.-:é ", max_size=6), st.text(_UNSEEN, max_size=3)), max_size=8))
+def test_letters_without_a_width_belong_to_no_text(pieces: list[tuple[str, str]]) -> None:
+    assert clean("".join(a + b for a, b in pieces)) == "".join(a for a, _ in pieces)
+
+
+def test_joiners_that_spell_and_words_divided_by_a_soft_hyphen() -> None:
+    for spelled in ("می\u200cخواهم", "क\u094d\u200dष", "👨\u200d👩\u200d👧", "❤\ufe0f\u200d🔥"):
+        assert clean(spelled) == spelled
+    assert clean("Rech\xad\r\nnung\xad") == "Rechnung"
+    assert clean("\u200c" * 100_000) == ""

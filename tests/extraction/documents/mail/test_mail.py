@@ -69,8 +69,8 @@ def test_plain_text_is_preferred_to_html_and_a_contradiction_is_flagged() -> Non
     assert document.flags == ()
 
     mail = message(Subject="Invoice")
-    mail.set_content("Your reader shows no such mails; please open our page in a browser.\n")
-    mail.add_alternative("<table><tr><td>Invoice</td><td>100 EUR</td></tr></table>", subtype="html")
+    mail.set_content("The total is 100 EUR, payable within 14 days.\n")
+    mail.add_alternative("<p>Your order was sent: 250 EUR by 9 May 2024.</p>", subtype="html")
     assert parse(mail.as_bytes(), "a.eml").flags == ("conflict",)
 
 

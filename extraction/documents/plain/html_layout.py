@@ -1,0 +1,186 @@
+"""The layout of HTML before its text is written: what a browser sets apart, the values of forms, raised text.
+
+As in `html_hidden`, the `style` of elements counts and style sheets are not applied.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+from inscriptis.css_profiles import STRICT_CSS_PROFILE
+from inscriptis.html_properties import Display
+from inscriptis.model.html_element import HtmlElement
+from lxml import html as lxml_html  # type: ignore[import-untyped]
+
+from cinnabar.extraction.documents.content.raised import raised_text
+from cinnabar.extraction.documents.plain.html_hidden import points, style_of
+
+_BLOCKS = (
+    "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
+    "legend", "li", "main", "menu", "nav", "ol", "optgroup", "option", "p", "pre", "search", "section", "summary", "ul",
+)  # fmt: skip
+_OF_TABLES = frozenset(("caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"))
+_OWN_LINES = frozenset((*_BLOCKS, *_OF_TABLES, "br"))
+#: What the renderer knows of elements: which begin a line of their own, and which are not shown.
+CSS: dict[str, HtmlElement] = {
+    **{name: HtmlElement(display=Display.block) for name in _BLOCKS},
+    **STRICT_CSS_PROFILE,
+    **{name: HtmlElement(display=Display.none) for name in ("template", "datalist")},
+}
+_FIELDS = frozenset(("input", "select", "textarea", "button", "output"))
+# Kinds of inputs that show no value, or a secret.
+_NO_VALUES = frozenset(("hidden", "password", "submit", "reset", "button", "image", "file", "range", "color"))
+_INLINE = ("none", "inline", "contents", "table-cell", "initial", "inherit", "unset", "revert")
+# A narrower space, in points, is one between letters.
+_LEAST_GAP = 3.0
+# Characters of a line that tell what a raised text is, the elements of more than that, and how deep data are read.
+_KEPT, _FEW, _MAX_DEPTH = 40, 9, 20
+
+
+class Layout:
+    """Puts blanks, values and raised digits into a tree, in the order of its text; the tree is changed in place."""
+
+    def __init__(self) -> None:
+        self._line = ""
+
+    def arrange(self, element: lxml_html.HtmlElement, apart: bool = False) -> None:
+        """Arranges an element and its children; `apart`: it stands beside its siblings as a box."""
+        if not isinstance(element.tag, str):
+            return
+        style = style_of(element)
+        display = style.get("display", "")
+        if display == "table-cell" and (parent := element.getparent()) is not None and parent.tag == "table":
+            element.tag = "td"
+        if element.tag in _FIELDS:
+            _fill(element)
+            apart = True
+        elif (state := element.get("aria-checked")) in ("true", "false"):
+            element.text = f"{'☒' if state == 'true' else '☐'} {element.text or ''}"
+        inline = display in _INLINE or display.startswith("inline-")
+        if own_line := element.tag in _OF_TABLES or (not inline and (bool(display) or element.tag in _OWN_LINES)):
+            self._line = ""
+            if element.tag not in _OF_TABLES:
+                _begin_line(element, bool(display))
+        elif style or apart or element.tag in ("sup", "sub"):
+            self._set_apart(element, style, apart)
+        self._line = (self._line + (element.text or ""))[-_KEPT:]
+        for child in element:
+            self.arrange(child, "flex" in display or "grid" in display)
+            self._line = (self._line + (child.tail or ""))[-_KEPT:]
+        if own_line:
+            self._line = ""
+
+    def _set_apart(self, element: lxml_html.HtmlElement, style: dict[str, str], apart: bool) -> None:
+        """Puts blanks around an inline element that a browser sets apart, else reads it as raised if it is."""
+        display = style.get("display", "")
+        apart |= display.startswith("inline-") or display == "table-cell"
+        apart |= style.get("float") in ("left", "right") or style.get("position") in ("absolute", "fixed")
+        before, after = (True, True) if apart else _gaps(style)
+        if before and not _is_one_letter(element.getprevious(), element):
+            element.text = f" {element.text or ''}"
+        if after and not _is_one_letter(element, element.getnext()):
+            element.tail = f" {element.tail or ''}"
+        if before or after or not (rise := _rise(element.tag, style)) or not (text := _text_of(element)):
+            return
+        following, parent = element.getnext(), element.getparent()
+        behind = element.tail or (following.text if following is not None else parent is not None and parent.tail) or ""
+        read = raised_text(self._line, text, behind, lowered=rise < 0)
+        if read == f" {text}":
+            element.text = f" {element.text or ''}"
+        elif read != text:
+            element.clear(keep_tail=True)
+            element.text = read
+
+
+def _begin_line(element: lxml_html.HtmlElement, displayed: bool) -> None:
+    """Tells the renderer that an element is a block; if all its children are cells, it is a table of one row."""
+    if len(element) > 1 and all(style_of(child).get("display") == "table-cell" for child in element):
+        element.tag = "table"
+    elif displayed:
+        element.set("style", f"{element.get('style')};display:block")
+
+
+def _gaps(style: dict[str, str]) -> tuple[bool, bool]:
+    """Returns whether padding or margins set an inline element apart, on its left and on its right."""
+    left = right = False
+    for name in ("padding", "margin"):
+        sides = style.get(name, "0").split() or ["0"]
+        left |= points(style.get(f"{name}-left", sides[3 if len(sides) > 3 else len(sides) > 1])) >= _LEAST_GAP
+        right |= points(style.get(f"{name}-right", sides[len(sides) > 1])) >= _LEAST_GAP
+    return left, right
+
+
+def _is_one_letter(one: lxml_html.HtmlElement | None, other: lxml_html.HtmlElement | None) -> bool:
+    """Returns whether neighbours are letters of one word: boxes of a letter each, or an initial before its word."""
+    if one is None or len(_text_of(one).strip()) != 1:
+        return False
+    return (one.tail or "")[:1].islower() or (not one.tail and other is not None and len(_text_of(other).strip()) == 1)
+
+
+def _text_of(element: lxml_html.HtmlElement) -> str:
+    """Returns the beginning of the text in an element; empty for one of many elements, which is no mark or letter."""
+    few = sum(1 for _ in islice(element.iter(), _FEW)) < _FEW
+    return "".join(element.itertext())[:_KEPT] if few else ""
+
+
+def _rise(tag: str, style: dict[str, str]) -> int:
+    """Returns 1 for raised text, -1 for lowered text, else 0."""
+    moved = style.get("vertical-align", "")
+    if tag == "sub" or moved.startswith(("sub", "-")):
+        return -1
+    high = tag == "sup" or moved == "super" or points(moved) > 0
+    return int(high or (moved in ("top", "text-top") and "font-size" in style))
+
+
+def _fill(element: lxml_html.HtmlElement) -> None:
+    """Puts the value of a field, as a browser shows it, in its text."""
+    kind = element.get("type", "").lower()
+    if element.tag == "input":
+        if kind in ("checkbox", "radio"):
+            # An empty box without a label beside it, alone in a cell, selects rows of a page.
+            beside = [element.getparent(), element.getnext()]
+            labelled = (element.tail or "").strip() or any(one is not None and one.tag == "label" for one in beside)
+            element.text = "☒" if element.get("checked") is not None else "☐" if labelled else None
+        elif kind not in _NO_VALUES:
+            element.text = element.get("value")
+    elif element.tag == "select":
+        options = list(element.iter("option"))
+        chosen = [one for one in options if one.get("selected") is not None]
+        if element.get("multiple") is None:
+            chosen = chosen[-1:] or (options[:1] if element.get("size", "1") == "1" else [])
+        element.text = ", ".join(" ".join("".join(one.itertext()).split()) for one in chosen)
+        for child in list(element):
+            element.remove(child)
+
+
+def data_of(tree: lxml_html.HtmlElement) -> str:
+    """Returns the data that a page holds for programs (JSON-LD, microdata), a line for each value."""
+    lines: list[str] = []
+    for element in tree.iter():
+        if element.tag == "script" and "ld+json" in element.get("type", "").lower():
+            with suppress(ValueError, RecursionError):
+                lines += _values(json.loads(element.text or "", parse_float=str, parse_int=str), "", 0)
+        elif name := element.get("itemprop"):
+            value = next(filter(None, map(element.get, ("content", "datetime", "href"))), "")
+            lines += [f"{name}: {value}"] if value else []
+    return "\n".join(lines)
+
+
+def _values(value: Any, label: str, depth: int) -> Iterator[str]:
+    """Yields `label: value` for each scalar below a value of JSON; names with @ are for programs."""
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        for name, one in value.items():
+            if not name.startswith("@"):
+                yield from _values(one, f"{label} {name}".lstrip(), depth + 1)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _values(one, label, depth + 1)
+    elif value is not None:
+        yield f"{label}: {value}"
