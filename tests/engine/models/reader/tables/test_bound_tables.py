@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,53 @@ def test_rows_that_are_sums_of_those_above_are_found() -> None:
     text = "Name     Paid   Due\nAnna      10     20\nBen       15     30\nCarl       1      2\n"
     text += "Part      26     52\nDora       4      5\nEmil       6      7\nPart      10     12\nAll       36     64\n"
     assert sum_rows(table_of(text), MentionReader(text)) == {3, 6, 7}
+
+
+CARRIED = ("Brought forward", "Übertrag von Seite 1", "Report", "Saldo anterior", "Balance 2 of 3 pages")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_that_carry_a_sum_or_a_balance_over_a_page_are_found(seed: int) -> None:
+    """A statement over pages: the words in any column, at the foot, at the head, or at both, of sums or balances."""
+    rng = random.Random(seed)
+    balances, tabs = rng.random() < 0.5, rng.random() < 0.3
+    columns = ["Day", "Text", "Ref", "Amount", *(["Balance"] if balances else [])]
+    words, where = rng.choice(CARRIED), rng.randrange(3)
+    dated = where != 0 and rng.random() < 0.3
+    foot, head, opening = rng.random() < 0.7, rng.random() < 0.7 or not balances, balances and rng.random() < 0.5
+
+    def line(cells: list[str]) -> str:
+        return "\t".join(cells) if tabs else "".join(cell.ljust(24) for cell in cells).rstrip()
+
+    def carried(number: float) -> str:
+        cells = [""] * len(columns)
+        cells[0], cells[where], cells[-1] = "01.02." if dated else "", words, f"{number:,.2f}"
+        return line(cells)
+
+    lines, rows, gone, held = list[str](), 0, set[int](), rng.randint(1000, 9000) if balances else 0
+    total = float(held)
+    for page in range(3):
+        lines += ["", line(columns)]
+        if (page and head) or (opening and not page):
+            lines.append(carried(total))
+            gone.add(rows)
+            rows += 1
+        for _ in range(rng.randint(6, 10)):
+            amount = rng.randint(100, 9999) / 100
+            total = round(total + amount, 2)
+            cells = [f"{rng.randint(1, 28):02}.03.", rng.choice(("Rent", "Fuel", "Paper")), f"R{rng.randint(10, 99)}"]
+            lines.append(line([*cells, f"{amount:,.2f}", *([f"{total:,.2f}"] if balances else [])]))
+            rows += 1
+        if page < 2 and foot:
+            lines.append(carried(total))
+            gone.add(rows)
+            rows += 1
+    text = "\n".join(lines)
+    table, reader = table_of(text), MentionReader(text)
+    found = sum_rows(table, reader)
+    items = [row for at, row in enumerate(table.rows) if at not in found]
+    assert len(items) == rows - len(gone), text
+    assert not any(words in words_of(cell, text) for row in items for cell in row.cells), text
 
 
 def test_numbers_of_rows_and_single_numbers_are_no_sums() -> None:
