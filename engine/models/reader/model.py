@@ -287,7 +287,7 @@ class Reader:
         told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in bound.items()}
         if len(told) == len(form.arrays):
             # No window needs to be asked for rows.
-            return nested(form, [told[array.index] for array in form.arrays])
+            return _matched(nested(form, [told[array.index] for array in form.arrays]), bound)
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
         listed = memory.listed[form.fingerprint] = {}
         least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
@@ -314,7 +314,7 @@ class Reader:
         if only is not None and only.index not in listed and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))
             anchors[only.index] = [(WHOLE, chance)] if chance else []
-        return [*nested(form, anchors), *refused]
+        return [*_matched(nested(form, anchors), bound), *refused]
 
     def _bound(self, form: Form, memory: Memory) -> dict[int, dict[int, BoundRow]]:
         """Returns the rows of the lists that stand in tables, by array and first character."""
@@ -456,6 +456,12 @@ class Reader:
             if slots and memory.projected is None and key not in memory.promising:
                 memory.promising[key] = sorted({w for k in slots for w in in_windows[k].likeliest(_LOOKED_AT_AGAIN)})
         return scores
+
+
+def _matched(rows: Sequence[Row], bound: Mapping[int, Mapping[int, BoundRow]]) -> list[Row]:
+    """Returns the rows, those that stand in a bound table with how surely their columns are their fields'."""
+    own = [bound.get(row.array, {}).get(row.anchor) for row in rows]
+    return [row if one is None else replace(row, matches=one.matches) for row, one in zip(rows, own, strict=True)]
 
 
 def _as_read(canvas: Canvas, forms: Sequence[Form]) -> Canvas:

@@ -137,6 +137,61 @@ def test_a_merged_cell_stands_for_the_rows_below_it_unless_its_field_may_be_empt
     assert notes == ["", "old", "", "", ""]
 
 
+STOCK = {
+    "item": (("Item", "Part No.", "Article"), lambda _rng, at: f"A-{100 + at}"),
+    "about": (("Description", "Product"), lambda rng, at: f"{rng.choice(('Pump', 'Valve', 'Hose'))} type {at}"),
+    "quantity": (("On hand", "Qty on hand", "In stock"), lambda rng, _at: str(rng.randint(20, 90))),
+    "least": (("Min.", "Min. stock", "Reorder level"), lambda rng, _at: str(rng.randint(2, 15))),
+    "most": (("Max.", "Max. stock"), lambda rng, _at: str(rng.randint(100, 200))),
+    "ordered": (("On order", "Ordered"), lambda rng, _at: str(rng.randint(0, 19))),
+    "price": (("Unit price", "Price each"), lambda rng, _at: f"{rng.randint(99, 9999) / 100:.2f}"),
+}
+ASKED = {"item": "Item number.", "about": "What it is.", "quantity": "Quantity in stock.", "price": "Price of a unit."}
+
+
+def stock_list(seed: int, rows: int) -> tuple[str, dict[str, Any], list[dict[str, str]]]:
+    """A list of stocks with its schema and rows: its columns in any order, more of them than fields, heads of lines."""
+    rng = random.Random(seed)
+    names = [name for name in STOCK if name in ASKED or rng.random() < 0.6]
+    rng.shuffle(names)
+    cells = [{name: STOCK[name][1](rng, at) for name in names} for at in range(rows)]
+    heads = {name: rng.choice(STOCK[name][0]) for name in names}
+    for name, head in heads.items():
+        upper, _, lower = head.rpartition(" ")
+        heads[name] = (upper, lower) if upper and rng.random() < 0.7 else ("", head)
+    wide = {name: max(len(one) for one in (*heads[name], *(row[name] for row in cells))) + 2 for name in names}
+
+    def line(own: dict[str, str]) -> str:
+        return "".join(own[n].ljust(wide[n]) if n in ("item", "about") else f"{own[n]:>{wide[n] - 2}}  " for n in names)
+
+    printed = [*({name: heads[name][at] for name in names} for at in (0, 1)), *cells]
+    fields = {name: {"type": {"quantity": "integer", "price": "number"}.get(name, "string"), "description": about}
+              for name, about in sorted(ASKED.items(), key=lambda _: rng.random())}  # fmt: skip
+    item = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+    schema = {"type": "object", "properties": {"stock": {"type": "array", "items": item}}, "required": ["stock"]}
+    text = "\n".join(["Stock list", "", *filter(str.strip, map(line, printed)), ""])
+    return text, schema | {"additionalProperties": False}, cells
+
+
+@pytest.mark.parametrize("rows", [12, 30])
+def test_no_column_that_is_matched_wrongly_is_told_as_sure(rows: int) -> None:
+    engine, sure, told = Engine(load_model("default"), "medium"), list[tuple[int, str]](), 0
+    for seed in range(8):
+        text, schema, cells = stock_list(seed, rows)
+        form = compile_schema(schema).form
+        (filled,) = engine.fill([Request("a", form, Passage(f"a{seed}", text, 0, *NONE))])
+        assert isinstance(filled, Filled)
+        found = json.loads(filled.record)["stock"]
+        assert len(found) == rows
+        for name in ASKED:
+            right = sum(str(row[name]) == own[name] or row[name] == float(own[name]) if name in ("quantity", "price")
+                        else row[name] == own[name] for row, own in zip(found, cells, strict=True))  # fmt: skip
+            certain = sum(filled.leaves[f"/stock/{at}/{name}"].confidence for at in range(rows)) / rows >= 0.9
+            told += certain
+            sure += [(seed, name)] if certain and 2 * right < rows else []
+    assert not sure and told >= 20
+
+
 @pytest.mark.parametrize("headings", [False, True])
 def test_a_list_in_a_table_is_read_whole_by_cell_without_its_total(headings: bool) -> None:
     kinds = {"no": "integer", "make": "string", "state": "string", "value": "number"}
