@@ -304,8 +304,9 @@ class _Editing:
         return True
 
     def _know_lists(self, pointer: str) -> None:
-        """Makes the lists at and below a place, and their rows, certain."""
+        """Makes the lists at and below a place, and their rows, certain; the open properties of objects too."""
         draft = self.draft
+        draft.lists |= dict.fromkeys((one for one in draft.lists if lies_within(one, pointer)), 1.0)
         for one, length in lists_in(at(draft.value, pointer), pointer):
             draft.lists[one] = 1.0
             draft.rows |= {f"{one}/{number}": 1.0 for number in range(length)}

@@ -47,6 +47,7 @@ from cinnabar.engine.models.reader.scoring.rows import (
     refused_beginnings,
     refused_rows,
     sure_beginnings,
+    with_alike,
 )
 from cinnabar.engine.models.reader.scoring.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.scoring.signs_and_defaults import settle_absences, settle_signs
@@ -58,6 +59,7 @@ from cinnabar.engine.models.reader.scoring.single_item import (
 from cinnabar.engine.models.reader.tables.columns import Asked
 from cinnabar.engine.models.reader.tables.joined import grouped
 from cinnabar.engine.models.reader.tables.lists import bound_lists, leave_taken, list_fields, outside_of, write_cell
+from cinnabar.engine.models.reader.tables.named import named_rows
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
@@ -298,10 +300,14 @@ class Reader:
             chances = probabilities(odds)
             likely = np.flatnonzero(chances >= least)
             places = [(piece, float(chances[piece])) for piece in likely.tolist()]
-            begun = sure_beginnings(places, config.rows)
+            begun = with_alike(sure_beginnings(places, config.rows), array, memory.passage.text, memory.pieces)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
             starts_of_array = [(int(starts[piece]), chance) for piece, chance in begun]
+            if named := named_rows(array, dict(starts_of_array), memory):
+                bound[array.index] = {start: row for start, (_, row) in named.items()}
+                known = {start: chance for start, (chance, _) in named.items()}
+                starts_of_array = sorted((known | dict(starts_of_array)).items())
             left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
