@@ -186,6 +186,9 @@ class _Editing:
             if not isinstance(items, list):
                 raise UsageError(f"{pointer}: expected a whole list as a JSON array, got {change.after}")
             self._list(pointer, items)
+        elif change.action is Action.COLUMN:
+            self._column(change)
+            change = replace(change, action=Action.LIST)
         elif change.action is Action.ABSENT:
             self._absent(pointer)
         else:
@@ -271,6 +274,20 @@ class _Editing:
                     leaves.append(sure(replace(was, pointer=one)))
         draft.know(leaves, {}, {})
         self._know_lists(pointer)
+
+    def _column(self, change: Change) -> None:
+        """Writes a field of many rows; all else that is known of them stays."""
+        for part in change.parts:
+            row, _, name = part.pointer.rpartition("/")
+            holder, value, evidence = at(self.draft.value, row), _parsed(part), self._evidence(part)
+            if not isinstance(holder, dict):
+                raise UsageError(f"{part.pointer}: expected a field of a row of {change.pointer or '/'}")
+            holder[unescape(name)] = value
+            if evidence is not None:
+                evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, change.after))))
+            page = page_of(self.document, evidence) if self.document is not None else 0
+            leaf = LeafRow(part.pointer, json_text(value), 1.0, HUMAN, evidence=evidence, page=page)
+            self.draft.know([leaf], {}, {})
 
     def _absent(self, pointer: str) -> None:
         draft, form = self.draft, self.rules.compiled.form

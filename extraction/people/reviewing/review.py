@@ -17,6 +17,7 @@ from cinnabar.extraction.corrections.changes import TAKING_OUT
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.people.reviewing.blocks import block_text, blocks_of
+from cinnabar.extraction.people.reviewing.column_picking import column_change, rows_in_tables
 from cinnabar.extraction.people.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
 from cinnabar.extraction.people.reviewing.forms import blank_of, form_of, place_at
 from cinnabar.extraction.people.reviewing.listing import (
@@ -50,7 +51,8 @@ class AskedChange:
     """A change as the page asks for it: an action and a pointer as in `Change`.
 
     `seen` is what the page saw there, from the `seen` of a state. `after` is a JSON text in any spelling; an insertion
-    without one adds an empty row. `spans` are those of the marked words.
+    without one adds an empty row; for a column it names the field and the column. `spans` are those of the marked
+    words.
     """
 
     action: str
@@ -155,6 +157,15 @@ class Review:
         content = self._document(row)
         return picked_values(place_at(self._form(row), pointer), content.text, _spans_of(content, asked))
 
+    def columns(self, document: str, schema: str, pointer: str) -> list[str]:
+        """Returns the names of the columns of the tables in which the rows of a list stand."""
+        row = self._listing.row(document, schema)
+        reviewed = self._reviewed(row)
+        if reviewed is None or reviewed.record is None:
+            return []
+        rows = rows_in_tables(self._document(row), reviewed.record, pointer)
+        return list(dict.fromkeys(name for own in rows.values() for name in own))
+
     def correct(self, document: str, schema: str, asked: Sequence[AskedChange], who: str = "") -> dict[str, Any]:
         """Applies changes together and returns the new state, with `moved` (`Reviewed`).
 
@@ -163,7 +174,7 @@ class Review:
         a change that is malformed.
         """
         row = self._listing.row(document, schema)
-        content = self._document(row) if any(one.spans for one in asked) else None
+        content = self._document(row) if any(one.spans or one.action == Action.COLUMN for one in asked) else None
         changes = [self._change(row, one, content) for one in asked]
         return self.apply(document, schema, changes, who, content)
 
@@ -201,6 +212,11 @@ class Review:
         after = None if asked.after is None else _canonical(asked.pointer, asked.after)
         if after is None and action is Action.INSERT:
             after = json_text(blank_of(place_at(self._form(row), asked.pointer)))
+        if action is Action.COLUMN and content is not None and (reviewed := self._reviewed(row)) is not None:
+            if reviewed.record is None:
+                raise UsageError(f"{asked.pointer}: there is no record whose columns can be corrected")
+            place = place_at(self._form(row), asked.pointer)
+            return column_change(content, reviewed.record, place, asked.pointer, after, asked.seen)
         spans = () if content is None else _spans_of(content, asked.spans)
         return Change(action, asked.pointer, after, spans, asked.seen)
 
