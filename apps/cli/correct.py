@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,12 +17,10 @@ from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.results import Out, warn_of_unread
 from cinnabar.extraction.corrections import Action, Change, Correction, Corrector, Reviewed
 from cinnabar.extraction.corrections.conflicts import sight
-from cinnabar.extraction.people.reviewing.review import AskedChange, Review
 from cinnabar.extraction.store.names import meant
 from cinnabar.extraction.store.reading import show
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.pointers import unescape
 from cinnabar.schemas.wording import counted, harmless
 
 
@@ -57,10 +55,6 @@ def correct(
         list[str] | None,
         typer.Option("--saw", metavar="/P=JSON", help="Correct this place only if it still has this value."),
     ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--column", metavar="/P=HEAD", help="All rows have this field's value in the column HEAD."),
-    ] = None,
     other_kind: Annotated[
         bool, typer.Option("--other-kind", help="The document is not of this schema.")
     ] = False,
@@ -81,22 +75,16 @@ def correct(
     Examples:
       cinnabar correct mails/1042.txt --out tables --set '/number="R-17"' --absent /due_date
       cinnabar correct 9f86d081 --out tables --schema invoice --accept /
-      cinnabar correct stock.pdf --out tables --column '/items/quantity=On hand'
       cinnabar correct mails/1042.txt --out tables --list
       cinnabar correct mails/1042.txt --out tables --undo all
     """
     changes = _changes(values or (), absent or (), accept or (), other_kind, saw or ())
-    if bool(changes) + bool(columns) + bool(undo) + list_them != 1:
-        expected = "changes (--set, --absent, --accept, --other-kind), --column, --undo, or --list"
-        raise UsageError(f"correct: expected {expected}")
+    if bool(changes) + bool(undo) + list_them != 1:
+        raise UsageError("correct: expected changes (--set, --absent, --accept, --other-kind), --undo, or --list")
     warn_of_unread(out)
     digest, name = _digest_and_schema(out, document, schema)
     corrector = Corrector(out)
-    if columns:
-        with Review(out, who or getpass.getuser()) as review:
-            review.correct(digest, name, _columns(columns, review.state(digest, name)["seen"]))
-        reviewed = corrector.state(digest, name)
-    elif changes:
+    if changes:
         reviewed = corrector.correct(digest, name, changes, who or getpass.getuser())
     elif undo:
         identities = None if "all" in undo else undo
@@ -124,19 +112,6 @@ def _changes(
     changes += [Change(Action.OTHER_KIND, "")] if other_kind else []
     seen = _seen(saw, {change.pointer for change in changes})
     return [replace(change, seen=seen.get(change.pointer)) for change in changes]
-
-
-def _columns(asked: Sequence[str], seen: Mapping[str, str]) -> list[AskedChange]:
-    """Returns the changes of fields that have another column."""
-    changes = []
-    for one in asked:
-        pointer, equals, head = one.partition("=")
-        over, _, field = pointer.rpartition("/")
-        if not equals or not field:
-            raise UsageError(f"--column {one}: expected a list, a field and a column's head, such as /lines/price=Net")
-        after = json_text([unescape(field), head])
-        changes.append(AskedChange(Action.COLUMN, over, seen.get(over, seen.get("-", "")), after))
-    return changes
 
 
 def _seen(saw: Sequence[str], places: Collection[str]) -> dict[str, str]:

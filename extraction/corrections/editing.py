@@ -279,10 +279,8 @@ class _Editing:
         """Writes a field of many rows; all else that is known of them stays."""
         for part in change.parts:
             row, _, name = part.pointer.rpartition("/")
-            holder, value, evidence = at(self.draft.value, row), _parsed(part), self._evidence(part)
-            if not isinstance(holder, dict):
-                raise UsageError(f"{part.pointer}: expected a field of a row of {change.pointer or '/'}")
-            holder[unescape(name)] = value
+            value, evidence = _parsed(part), self._evidence(part)
+            at(self.draft.value, row)[unescape(name)] = value
             if evidence is not None:
                 evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, change.after))))
             page = page_of(self.document, evidence) if self.document is not None else 0

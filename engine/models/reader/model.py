@@ -300,14 +300,15 @@ class Reader:
             chances = probabilities(odds)
             likely = np.flatnonzero(chances >= least)
             places = [(piece, float(chances[piece])) for piece in likely.tolist()]
-            begun = with_alike(sure_beginnings(places, config.rows), array, memory.passage.text, memory.pieces)
+            begun = sure_beginnings(places, config.rows)
+            if isinstance(array.item, Slot) and array.key is None and array.item.kind in ("number", "integer"):
+                begun = with_alike(begun, memory.passage.text, memory.pieces)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
             starts_of_array = [(int(starts[piece]), chance) for piece, chance in begun]
             if named := named_rows(array, dict(starts_of_array), memory):
-                bound[array.index] = {start: row for start, (_, row) in named.items()}
-                known = {start: chance for start, (chance, _) in named.items()}
-                starts_of_array = sorted((known | dict(starts_of_array)).items())
+                bound[array.index], known = named, dict(starts_of_array)
+                starts_of_array = sorted(({at: row.chance for at, row in named.items()} | known).items())
             left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):

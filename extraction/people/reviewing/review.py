@@ -31,6 +31,7 @@ from cinnabar.extraction.people.reviewing.listing import (
 from cinnabar.extraction.people.reviewing.picking import picked_values
 from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
+from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import Overtaken, RunError, UsageError
@@ -160,10 +161,7 @@ class Review:
     def columns(self, document: str, schema: str, pointer: str) -> list[str]:
         """Returns the names of the columns of the tables in which the rows of a list stand."""
         row = self._listing.row(document, schema)
-        reviewed = self._reviewed(row)
-        if reviewed is None or reviewed.record is None:
-            return []
-        rows = rows_in_tables(self._document(row), reviewed.record, pointer)
+        rows = rows_in_tables(self._document(row), self._record(row), pointer)
         return list(dict.fromkeys(name for own in rows.values() for name in own))
 
     def correct(self, document: str, schema: str, asked: Sequence[AskedChange], who: str = "") -> dict[str, Any]:
@@ -212,13 +210,11 @@ class Review:
         after = None if asked.after is None else _canonical(asked.pointer, asked.after)
         if after is None and action is Action.INSERT:
             after = json_text(blank_of(place_at(self._form(row), asked.pointer)))
-        if action is Action.COLUMN and content is not None and (reviewed := self._reviewed(row)) is not None:
-            if reviewed.record is None:
-                raise UsageError(f"{asked.pointer}: there is no record whose columns can be corrected")
-            place = place_at(self._form(row), asked.pointer)
-            return column_change(content, reviewed.record, place, asked.pointer, after, asked.seen)
         spans = () if content is None else _spans_of(content, asked.spans)
-        return Change(action, asked.pointer, after, spans, asked.seen)
+        change = Change(action, asked.pointer, after, spans, asked.seen)
+        if action is not Action.COLUMN:
+            return change
+        return column_change(self._document(row), self._record(row), place_at(self._form(row), asked.pointer), change)
 
     def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
         self._listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
@@ -235,6 +231,12 @@ class Review:
     def _reviewed(self, row: Mapping[str, Any]) -> Reviewed | None:
         """Returns the state that the corrections know; None for a file that could not be opened."""
         return self._corrector.state(row["document"], row["schema_name"]) if row["opened"] else None
+
+    def _record(self, row: Mapping[str, Any]) -> Record:
+        """Returns the record of a document as it is now. Raises UsageError if there is none."""
+        if (reviewed := self._reviewed(row)) is None or reviewed.record is None:
+            raise UsageError(f"{row['path']}: there is no record of this document")
+        return reviewed.record
 
     def _state_json(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
         record = reviewed.record if reviewed is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -12,12 +12,11 @@ from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.priors.config import PriorConfig, RowConfig
 from cinnabar.engine.models.reader.priors.name_matching import Floats
-from cinnabar.engine.tables.heads import form_of
-from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing
+from cinnabar.schemas.form.form import Form, enclosing
 
-_WORD = re.compile(r"\S+")
-#: What stands between the items of a list in a line.
-_CUT = re.compile(r"[,;]\s+|\s(?:and|&|or|und|oder|et|ou|y|en)\s+")
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w%])")
+#: Numbers in a row, between commas or before an "and".
+_RUN = re.compile(rf"{_NUMBER.pattern}(?:(?:[,;][ \t]+|[ \t](?:and|&|or|und|oder|et|ou|y|en)[ \t]){_NUMBER.pattern})+")
 #: The piece at which an item begins, and the probability that it does.
 Beginning = tuple[int, float]
 
@@ -56,40 +55,14 @@ def doubtful_beginnings(
     return _apart([(piece, chance) for piece, chance in places if chance >= least], apart, own.most)
 
 
-def with_alike(begun: Sequence[Beginning], array: ArrayNode, text: str, pieces: Pieces) -> list[Beginning]:
-    """Returns the beginnings of a list of scalars with those of the numbers and dates in a row with them.
-
-    These stand before and behind a comma or an "and" in the line of one, and are as likely; the network knows few such
-    lists.
-    """
-    if array.key is not None or not isinstance(array.item, Slot) or array.item.options:
-        return [*begun]
+def with_alike(begun: Sequence[Beginning], text: str, pieces: Pieces) -> list[Beginning]:
+    """Returns the beginnings of numbers with those in a row with them, as likely: the network knows few such lists."""
     taken = dict(begun)
-    for piece, chance in begun:
-        for start in _parts_alike(int(pieces.start[piece]), text):
-            taken.setdefault(pieces.at(start), chance)
+    for run in _RUN.finditer(text) if begun else ():
+        places = [pieces.at(number.start()) for number in _NUMBER.finditer(text, *run.span())]
+        if known := [taken[place] for place in places if place in taken]:
+            taken = dict.fromkeys(places, max(known)) | taken
     return sorted(taken.items())
-
-
-def _parts_alike(at: int, text: str) -> Iterator[int]:
-    """Yields where the parts of a line between commas begin that have the form of the one at a character, with digits.
-
-    The last one may go on, and the first one stand behind other words.
-    """
-    start, end = text.rfind("\n", 0, at) + 1, (text + "\n").index("\n", at)
-    cuts = [match.span() for match in _CUT.finditer(text, start, end)]
-    parts = [*zip([start, *(cut[1] for cut in cuts)], [*(cut[0] for cut in cuts), end], strict=True)]
-    own = bisect_right(parts, (at, len(text))) - 1
-    form, count = form_of(text[at : parts[own][1]].strip(" .")), len(text[at : parts[own][1]].split())
-    for way, words in ((range(own + 1, len(parts)), slice(0, count)), (range(own - 1, -1, -1), slice(-count, None))):
-        for near in way if "0" in form else ():
-            found = list(_WORD.finditer(text, *parts[near]))
-            said = found[words]
-            if not said or form_of(text[said[0].start() : said[-1].end()].rstrip(".")) != form:
-                break
-            yield said[0].start()
-            if len(said) < len(found):
-                break
 
 
 def _apart(places: Sequence[Beginning], apart: int, most: int) -> list[Beginning]:

@@ -58,7 +58,7 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     of all, carries it over to another page; so does a first row with the words of such a row.
     """
     columns = sorted(table.figures)
-    numbers = [[_number(row.cells[column], reader) for column in columns] for row in table.rows]
+    numbers = [[number_of(row.cells[column], reader) for column in columns] for row in table.rows]
     counting = [at for at in range(len(columns)) if _counts_up([own[at] for own in numbers])]
     numbers = [[0.0 if at in counting else number for at, number in enumerate(own)] for own in numbers]
     filled = [sum(map(bool, row.cells)) for row in table.rows]
@@ -97,7 +97,7 @@ def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> n
     columns = sorted(table.figures)[:_COLUMNS]
     if not rows:
         return found
-    numbers = np.array([[_number(row.cells[column], reader) for row in rows] for column in columns])
+    numbers = np.array([[number_of(row.cells[column], reader) for row in rows] for column in columns])
     for at, column in enumerate(columns):
         others = [k for k in range(len(columns)) if k != at and numbers[k].any() and (numbers[k] >= 0).all()]
         for count in range(2, _SUMMED + 1):
@@ -137,7 +137,7 @@ def _is(number: float, total: float) -> bool:
     return math.isclose(number, total, rel_tol=1e-9, abs_tol=0.006)
 
 
-def _number(cell: Sequence[Span], reader: MentionReader) -> float:
+def number_of(cell: Sequence[Span], reader: MentionReader) -> float:
     """Returns the number of a cell, 0 if it is none; one among words ("from page 1") is none."""
     is_number = is_figure(cell, reader.text) or is_amount(words_of(cell, reader.text))
     for reading in reader.readings(*cell, alone=True) if cell and is_number else ():
