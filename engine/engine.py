@@ -119,7 +119,11 @@ class Engine:
             _show(state, step, observer)
         self.reopenings.add(state.reopenings)
         filled = [
-            replace(result, refused=_refused(own, request.passage.offset))
+            replace(
+                result,
+                refused=_refused(own, request.passage.offset),
+                matches={row.anchor + request.passage.offset: row.matches for row in own if row.matches},
+            )
             for result, own, request in zip(state.results, all_rows, requests, strict=True)
             if result is not None
         ]

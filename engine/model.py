@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
@@ -36,7 +36,8 @@ class Row:
 
     `array` indexes `Form.arrays`; `parent` is the index, in the same list, of the row of the enclosing array, -1
     outside of any; `anchor` is a character of the passage's text, or WHOLE. `taken` is False for a place that the model
-    held for a possible beginning and decided against: it is no row, but tells how sure the list is complete.
+    held for a possible beginning and decided against: it is no row, but tells how sure the list is complete. `matches`
+    are, by slot, the most that the item's values from a column of a table may be sure of, as their column is.
     """
 
     array: int
@@ -44,6 +45,7 @@ class Row:
     anchor: int
     probability: float
     taken: bool = True
+    matches: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

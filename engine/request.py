@@ -103,6 +103,7 @@ class Filled:
     whole document) and its probability. `steps` counts denoising steps, `reopened` the re-opened positions and slots.
     `lists` maps the pointer of each list to the probability that it is complete: it has every item of the document and
     nothing else. Lists of a model that cannot tell are left out. `refused` are the places that could have been rows.
+    `matches` are those of the rows (`Row.matches`) by their anchors.
     `thoughts` is the text that a language model wrote before the record, if its effort asks for one.
     """
 
@@ -115,6 +116,7 @@ class Filled:
     lists: Mapping[str, float] = field(default_factory=dict)
     refused: tuple[RefusedRow, ...] = ()
     thoughts: str = ""
+    matches: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import DeviceOption
 from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.reading.table_columns import matched_columns
 from cinnabar.extraction.store.reading import Shown, distinct
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
@@ -180,3 +181,6 @@ def _print(one: Shown, console: Console) -> None:
         for field in one.fields
     ]
     console.print(table(("field", "value", "confidence", "origin", "flags", "place", "evidence"), rows))
+    for pointer, heads in matched_columns((field["pointer"], field["place"] or "") for field in one.fields).items():
+        matches = ", ".join(f"{name} = {head}" for name, head in heads.items())
+        console.print(Text(harmless(f"columns of {pointer or '/'}: {matches}")))

@@ -194,6 +194,11 @@ def _serve_document(app: FastAPI, review: Review) -> None:
         return as_json({"values": values})
 
 
+    @app.get("/api/columns")
+    def columns(document: Name, schema: Name, pointer: Name) -> Response:
+        return as_json({"columns": review.columns(document, schema, pointer)})
+
+
 def _serve_changes(app: FastAPI, review: Review) -> None:
     @app.post("/api/correct")
     def correct(request: Request, changed: _Changed) -> Response:

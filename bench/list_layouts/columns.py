@@ -53,7 +53,8 @@ class Columns:
 def fields_of(contents: Contents) -> tuple[Field, ...]:
     """Returns the fields that stand in columns."""
     subject = contents.layout.subject
-    return (*(subject.group if contents.layout.group in ("merged", "column") else ()), *subject.columns)
+    columns = [subject.columns[at] for at in contents.order]
+    return (*(subject.group if contents.layout.group in ("merged", "column") else ()), *columns)
 
 
 def cells_of(contents: Contents, fields: Sequence[Field], group: Group, row: Row, named: bool) -> list[str]:

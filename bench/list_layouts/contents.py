@@ -33,7 +33,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a document prints; `headers` has the chosen header of each field by its key."""
+    """What a document prints.
+
+    `headers` has the chosen header of each field by its key, `order` the places of the subject's columns from left to
+    right.
+    """
 
     layout: Layout
     look: Look
@@ -44,6 +48,7 @@ class Contents:
     root: Row
     page: Row
     groups: list[Group]
+    order: tuple[int, ...]
 
     @property
     def count(self) -> int:
@@ -76,8 +81,11 @@ class Contents:
         return {**self.root, subject.rows: [row for group in groups for row in group[subject.rows]]}
 
 
-def draw_contents(layout: Layout, rows: tuple[int, int], rng: Random) -> Contents:
-    """Returns the contents of a document whose number of rows lies between two bounds, on a logarithmic scale."""
+def draw_contents(layout: Layout, rows: tuple[int, int], rng: Random, shuffled: bool = False) -> Contents:
+    """Returns the contents of a document whose number of rows lies between two bounds, on a logarithmic scale.
+
+    shuffled: its columns stand in an order of its own.
+    """
     subject = layout.subject
     look = _look(layout, rng)
     wanted = round(math.exp(rng.uniform(math.log(rows[0]), math.log(rows[1]))))
@@ -98,6 +106,7 @@ def draw_contents(layout: Layout, rows: tuple[int, int], rng: Random) -> Content
             group.rows.append(before)
         groups.append(group)
     every = (*subject.columns, *subject.root, *subject.page, *subject.group)
+    order = range(len(subject.columns))
     headers = {one.key: _header(one, layout, rng) for one in every}
     return Contents(
         layout,
@@ -109,6 +118,7 @@ def draw_contents(layout: Layout, rows: tuple[int, int], rng: Random) -> Content
         _values(subject.root, {}, {}, rng),
         _values(subject.page, {}, {}, rng),
         groups,
+        tuple(rng.sample(order, len(order)) if shuffled else order),
     )
 
 

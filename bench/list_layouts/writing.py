@@ -21,21 +21,28 @@ from bench.list_layouts.wording import WORDINGS
 _SCAN_DPI = 200
 
 
-def drawn(part: str, layout: Layout, rows: tuple[int, int], seed: str) -> tuple[bytes, dict[str, Any]]:
+def drawn(
+    part: str, layout: Layout, rows: tuple[int, int], seed: str, shuffled: bool = False
+) -> tuple[bytes, dict[str, Any]]:
     """Returns a document as a PDF, and its truth; the same seed draws the same."""
     rng = Random(seed)
-    contents = draw_contents(layout, rows, rng)
+    contents = draw_contents(layout, rows, rng, shuffled)
     return Drawing(contents, WORDINGS[part][layout.subject.locale], rng).pdf(), contents.truth()
 
 
-def write_part(out: Path, part: str, documents: int, rows: tuple[int, int], seed: int, scans: bool) -> None:
-    """Writes so many documents in all, spread over the layouts of a part; with `scans` each a second time as images."""
+def write_part(
+    out: Path, part: str, documents: int, rows: tuple[int, int], seed: int, scans: bool, shuffled: bool = False
+) -> None:
+    """Writes so many documents in all, spread over the layouts of a part.
+
+    scans: each a second time as images; shuffled: the columns of each in an order of its own.
+    """
     layouts = PARTS[part]
     for number, layout in enumerate(layouts):
         count = documents // len(layouts) + (number < documents % len(layouts))
         truths: list[dict[str, Any]] = []
         for at in range(count):
-            pdf, truth = drawn(part, layout, rows, f"{part} {layout.name} {seed} {at}")
+            pdf, truth = drawn(part, layout, rows, f"{part} {layout.name} {seed} {at}", shuffled)
             truths.append({"file": f"docs/{layout.name}_{at:03}.pdf", "truth": truth})
             _store(out / layout.name / truths[-1]["file"], pdf)
             if scans:

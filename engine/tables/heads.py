@@ -80,7 +80,9 @@ def head_lines(
         few, alone = sum(map(bool, own)) < _SINGLE * len(own), len(line.cells) == 1
         left = grid.column(line.words[0].left) == 0
         is_heading = ((few or alone) and crosses(line, grid)) or (alone and left and not block)
-        if is_heading and not block and headings < _HEADINGS:
+        # What was brought forward stands between the head and the first row.
+        is_brought = bool(forms.matches(own)) and len(line.cells) <= _NAMED * len(own)
+        if (is_heading or is_brought) and not block and headings < _HEADINGS:
             headings += 1
             continue
         if forms.matches(own) or (is_heading and left):

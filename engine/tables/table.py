@@ -63,7 +63,8 @@ class Between:
 class Table:
     """A table of C columns: the spans of each column's head, its rows, and its other lines but repeated heads.
 
-    start, end: characters of the text. figures: the columns whose cells have figures.
+    start, end: characters of the text. figures: the columns whose cells have figures. repeated: the numbers of rows
+    before each repetition of the head.
     """
 
     start: int
@@ -72,6 +73,7 @@ class Table:
     rows: tuple[Row, ...]
     between: tuple[Between, ...]
     figures: frozenset[int]
+    repeated: frozenset[int] = frozenset()
 
     def head(self, column: int, text: str) -> str:
         """Returns the words of a column's head."""
@@ -140,10 +142,12 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     printed = {_words(lines[at], text) for at in head}
     rows: list[Row] = []
     between: list[Between] = []
+    repeated: set[int] = set()
     last = -1
     for at in range(begin, grid.until):
         line, own = lines[at], cells[at]
         if at in head or _words(line, text) in printed:
+            repeated.add(len(rows))
             continue
         filled = {column for column, spans in enumerate(own) if spans}
         is_row = at in fitting or forms.matches(own) >= _FITTING * max(1, _filled(own, figures))
@@ -161,7 +165,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     heads = heads_of(lines, grid, head, cells, text)
     end = max(lines[at].end for at in range(begin, grid.until))
     start = min(word.start for at in range(begin, grid.until) for word in lines[at].words)
-    return begin, Table(start, end, heads, tuple(rows), tuple(between), figures)
+    return begin, Table(start, end, heads, tuple(rows), tuple(between), figures, frozenset(repeated))
 
 
 def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[list[int], int]:

@@ -25,6 +25,8 @@ class Action(StrEnum):
     ACCEPT = "accept"
     #: `after` is the whole list.
     LIST = "list"
+    #: `parts` are the values of a field in the rows of this list, read from the column `after`; stored as the list.
+    COLUMN = "column"
     #: The document is not of this schema; the pointer is "".
     OTHER_KIND = "other_kind"
     #: `after` is a new row before this one; stored as the list that it makes.
@@ -45,7 +47,7 @@ class Change:
 
     `pointer` (RFC 6901) leads into the record. `after` is a JSON text. `spans` are the characters of the document's
     text that stand behind the value. `seen` is the digest of what the person saw there (`seen.py`), None if they do not
-    tell.
+    tell. `parts` are changes of single values that are one.
     """
 
     action: Action
@@ -53,6 +55,7 @@ class Change:
     after: str | None = None
     spans: tuple[Span, ...] = ()
     seen: str | None = None
+    parts: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,9 @@ class _Editing:
             if not isinstance(items, list):
                 raise UsageError(f"{pointer}: expected a whole list as a JSON array, got {change.after}")
             self._list(pointer, items)
+        elif change.action is Action.COLUMN:
+            self._column(change)
+            change = replace(change, action=Action.LIST)
         elif change.action is Action.ABSENT:
             self._absent(pointer)
         else:
@@ -272,6 +275,18 @@ class _Editing:
         draft.know(leaves, {}, {})
         self._know_lists(pointer)
 
+    def _column(self, change: Change) -> None:
+        """Writes a field of many rows; all else that is known of them stays."""
+        for part in change.parts:
+            row, _, name = part.pointer.rpartition("/")
+            value, evidence = _parsed(part), self._evidence(part)
+            at(self.draft.value, row)[unescape(name)] = value
+            if evidence is not None:
+                evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, change.after))))
+            page = page_of(self.document, evidence) if self.document is not None else 0
+            leaf = LeafRow(part.pointer, json_text(value), 1.0, HUMAN, evidence=evidence, page=page)
+            self.draft.know([leaf], {}, {})
+
     def _absent(self, pointer: str) -> None:
         draft, form = self.draft, self.rules.compiled.form
         parent, _, last = pointer.rpartition("/")
@@ -304,8 +319,9 @@ class _Editing:
         return True
 
     def _know_lists(self, pointer: str) -> None:
-        """Makes the lists at and below a place, and their rows, certain."""
+        """Makes the lists at and below a place, and their rows, certain; the open properties of objects too."""
         draft = self.draft
+        draft.lists |= dict.fromkeys((one for one in draft.lists if lies_within(one, pointer)), 1.0)
         for one, length in lists_in(at(draft.value, pointer), pointer):
             draft.lists[one] = 1.0
             draft.rows |= {f"{one}/{number}": 1.0 for number in range(length)}

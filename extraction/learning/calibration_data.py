@@ -119,7 +119,8 @@ def _shortened(name: str, file: str, form: Form, passage: Passage, filled: Fille
     """Yields some of the lists of a record without one of their rows, which are not complete."""
     draw = random.Random(file)
     for one in walk_lists(form, json.loads(filled.record)):
-        if one.parent is None and len(one.rows) >= _LEAST_ROWS and draw.random() * _SHORTENED < 1:
+        enough = one.parent is None and one.array.key is None and len(one.rows) >= _LEAST_ROWS
+        if enough and draw.random() * _SHORTENED < 1:
             less = without_row(filled, one.pointer, draw.randrange(len(one.rows)))
             own = signs_of(form, passage, less).lists.get(one.pointer)
             if own is not None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.table import Table, tables_of
-from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.schemas.wording import harmless
 
 #: The most characters of a head that are shown.
 _SHOWN = 60
+_COLUMN = re.compile(r"(?:^| › )(column [^›]*)$")
 
 
 class TableColumns:
@@ -21,6 +25,8 @@ class TableColumns:
         passage = passage_of(document)
         self._text, self._offset = passage.text, passage.offset
         self._cells: list[tuple[int, int, str]] = []
+        # The row of the table in which a cell stands, by the cell's first character.
+        self._rows: dict[int, dict[str, tuple[Span, ...]]] = {}
         above = 0
         for table in tables_of(passage.text, passage.word_start, passage.word_box):
             whole = with_headings(table, passage.text, above)
@@ -28,6 +34,9 @@ class TableColumns:
             # A heading holds for many rows.
             cells = {span: named[c] for row in whole.rows for c, cell in enumerate(row.cells) for span in cell}
             self._cells += ((*span, name) for span, name in cells.items())
+            for row in table.rows:
+                own = {name: self._spans(cell) for name, cell in zip(named, row.cells, strict=False)}
+                self._rows |= {start: own for cell in row.cells for start, _ in cell}
             above = table.end
         self._cells.sort()
         self._starts = [start for start, _, _ in self._cells]
@@ -38,6 +47,15 @@ class TableColumns:
             return f'column "{head}"' if head else f"column {column + 1}"
         return f'heading "{head}"' if head else "heading"
 
+    def _spans(self, cell: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
+        return tuple(Span(start + self._offset, end + self._offset) for start, end in cell)
+
+    def row_at(self, character: int) -> Mapping[str, tuple[Span, ...]]:
+        """Returns the cells of the row in which a character of the document stands, by the names of their columns."""
+        place = bisect_right(self._starts, character - self._offset) - 1
+        inside = place >= 0 and character - self._offset < self._cells[place][1]
+        return self._rows.get(self._starts[place], {}) if inside else {}
+
     def at(self, character: int) -> str:
         """Returns the column or heading in which a character of the document stands; empty if it stands in none."""
         place = bisect_right(self._starts, character - self._offset) - 1
@@ -45,3 +63,16 @@ class TableColumns:
             return ""
         _, end, name = self._cells[place]
         return name if character - self._offset < end else ""
+
+
+def matched_columns(places: Iterable[tuple[str, str]]) -> dict[str, dict[str, str]]:
+    """Returns the commonest column of each field of each list, from the pointers and the places of values."""
+    heads: dict[str, dict[str, Counter[str]]] = {}
+    for pointer, place in places:
+        row, _, name = pointer.rpartition("/")
+        above, _, number = row.rpartition("/")
+        if number.isdecimal() and (column := _COLUMN.search(place)):
+            heads.setdefault(above, {}).setdefault(name, Counter())[column[1]] += 1
+    return {
+        above: {name: counts.most_common(1)[0][0] for name, counts in own.items()} for above, own in heads.items()
+    }

@@ -117,7 +117,7 @@ def long_lists(form: Form, record: Any, longest: int) -> dict[str, int]:
     return {
         one.pointer: one.array.index
         for one in walk_lists(form, record)
-        if one.parent is None and len(one.rows) > longest
+        if one.parent is None and one.array.key is None and len(one.rows) > longest
     }
 
 

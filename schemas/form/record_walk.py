@@ -42,10 +42,10 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordList:
-    """A list of a record: its array, its pointer, and the pointers of its rows.
+    """A list of a record, or the open properties of an object: its array, its pointer, and the pointers of its rows.
 
     `parent` is the pointer of the row around it, None outside of any. Items with places of their own (`prefix`) are no
-    rows; open properties are no list.
+    rows. A list below the last level of a recursive schema has an array without items.
     """
 
     array: ArrayNode
@@ -66,7 +66,7 @@ def walk_lists(form: Form, value: Any) -> Iterator[RecordList]:
         if not isinstance(node, ArrayNode):
             return
         rows = [(f"{pointer}/{escape(token)}", parts) for token, parts in record_rows(node, value)]
-        if node.key is None and node.item is not None and isinstance(value, list):
+        if isinstance(value, list | Mapping) and (node.item is not None or not node.prefix):
             yield RecordList(node, pointer, tuple(at for at, _ in rows), parent)
         for at, parts in rows:
             for part, below in parts:
@@ -108,7 +108,8 @@ def record_parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any
         declared = {place.name for place in node.properties}
         held = {name: group_of(node, name, part) for name, part in known.items() if name not in declared}
         for rest in node.rest:
-            yield None, rest, {name: known[name] for name, group in held.items() if group is rest}
+            named = {name: known[name] for name, group in held.items() if group is rest}
+            yield None, rest, named if isinstance(value, Mapping) else None
     elif isinstance(node, ArrayNode):
         items = value if isinstance(value, list) else []
         for at, part in enumerate(node.prefix):

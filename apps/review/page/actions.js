@@ -39,6 +39,8 @@ export function useEdits({ doc, changes, field, stops, draft, hush }) {
         });
       });
     },
+    columnsOf: ({ pointer }) => api.get("/api/columns", { ...doc.at, pointer }).then(({ columns }) => columns, () => []),
+    setColumn: ({ pointer }, name, head) => send([{ action: "column", pointer, after: JSON.stringify([name, head]) }]),
     remove: (place, number) => send([{ action: "remove", pointer: `${place.pointer}/${number}` }])
       .then((saved) => saved && !now.current.editing && field.focusOn(place.pointer)),
     edit: (stop) => {

@@ -69,6 +69,7 @@ function App() {
     active: field.active, editing: field.editing, picked: field.picked, choose: field.choose, errors,
     pending: useMemo(() => new Set(pending.map((one) => one.pointer)), [pending]),
     act, edit: () => act("edit"), type: () => field.type(), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
+    columnsOf: edits.columnsOf, setColumn: edits.setColumn,
   };
 
   if (!facets) return html`<main class="starting"><p role="status">${gone || toast?.text || "Opening the folder …"}</p></main>`;

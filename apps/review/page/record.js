@@ -95,6 +95,7 @@ function List({ place, page }) {
       <${Sureness} leaf=${place.leaf} />
       <button type="button" class="small" onClick=${() => page.insert(place, rows.length)}>+ Add<span class="hidden"> a row to ${titleOf(place)}</span></button></header>
     ${place.leaf?.length && html`<p class=${`length ${place.leaf.length.disagrees ? "wrong" : ""}`}>${place.leaf.length.sentence}</p>`}
+    ${place.leaf?.columns && html`<${Columns} place=${place} page=${page} />`}
     ${chosen && html`<div class="acts">${place.leaf && place.leaf.origin !== "human" && html`<button type="button" onClick=${() => page.act("accept")}>The rows are right <kbd>a</kbd></button>`}
       ${place.items.kind === "value" && html`<span class="hint">drag over words to add a row</span>`}</div>`}
     ${error && html`<p class="error" role="alert">${error}</p>`}
@@ -103,6 +104,16 @@ function List({ place, page }) {
         ${row.kind === "object" ? html`<${Parts} parts=${row.parts} page=${page} />` : row.kind === "list" ? html`<${List} place=${row} page=${page} />` : html`<${Field} place=${row} page=${page} label=${false} />`}</div></li>`)}</ol>`}
     ${rows.length > most && html`<button type="button" class="small" onClick=${() => setMost(most + 4 * BLOCK)}>Show more of ${rows.length} rows</button>`}
   </section>`;
+}
+
+// The columns of the document's tables in which the fields were found; another one holds for all rows.
+function Columns({ place, page }) {
+  const [heads, setHeads] = useState([]);
+  const load = () => heads.length === 0 && page.columnsOf(place).then(setHeads);
+  const found = Object.entries(place.leaf.columns);
+  return html`<p class="length columns">${found.map(([name, head]) => html`<label key=${name}>${name} = <select aria-label=${`Column of ${name} in all rows`} value=${head}
+    onFocus=${load} onMouseDown=${load} onChange=${(event) => page.setColumn(place, name, event.target.value)}>
+    ${[...new Set([head, ...heads])].map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label> `)}</p>`;
 }
 
 function RowHead({ place, number, page }) {

@@ -72,17 +72,19 @@ class Calibration:
     def calibrated(self, form: Form, passage: Passage, filled: Filled) -> Filled:
         """Returns the same record with a confidence for every leaf, row and list; frozen values keep theirs.
 
-        The shares of absence and of other values keep their proportion.
+        The shares of absence and of other values keep their proportion. No cell is surer than the match of its column.
         """
         signs = signs_of(form, passage, filled)
         leaves = dict(filled.leaves)
         for pointer, own in signs.leaves.items():
             leaf = leaves[pointer]
+            anchor, _ = filled.rows.get(_row_around(pointer, filled.rows), (-1, 0.0))
+            match = filled.matches.get(anchor, {}).get(leaf.slot, 1.0)
             if leaf.origin == "absent":
-                sure = self.absences.confidence(own)
+                sure = min(self.absences.confidence(own), match)
                 leaves[pointer] = replace(leaf, confidence=sure, absence=sure)
             else:
-                sure = self.values.confidence(own)
+                sure = min(self.values.confidence(own), match)
                 rest = max(1.0 - leaf.confidence, 1e-4)
                 absence = round(min(leaf.absence / rest, 1.0) * (1.0 - sure), 4)
                 leaves[pointer] = replace(leaf, confidence=sure, absence=absence)

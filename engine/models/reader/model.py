@@ -47,6 +47,7 @@ from cinnabar.engine.models.reader.scoring.rows import (
     refused_beginnings,
     refused_rows,
     sure_beginnings,
+    with_alike,
 )
 from cinnabar.engine.models.reader.scoring.scores import Answers, WindowScores
 from cinnabar.engine.models.reader.scoring.signs_and_defaults import settle_absences, settle_signs
@@ -58,6 +59,7 @@ from cinnabar.engine.models.reader.scoring.single_item import (
 from cinnabar.engine.models.reader.tables.columns import Asked
 from cinnabar.engine.models.reader.tables.joined import grouped
 from cinnabar.engine.models.reader.tables.lists import bound_lists, leave_taken, list_fields, outside_of, write_cell
+from cinnabar.engine.models.reader.tables.named import named_rows
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.precision import DEFAULT, Precision, in_precision
 from cinnabar.engine.request import Passage
@@ -287,7 +289,7 @@ class Reader:
         told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in bound.items()}
         if len(told) == len(form.arrays):
             # No window needs to be asked for rows.
-            return nested(form, [told[array.index] for array in form.arrays])
+            return _matched(nested(form, [told[array.index] for array in form.arrays]), bound)
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
         listed = memory.listed[form.fingerprint] = {}
         least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
@@ -299,9 +301,14 @@ class Reader:
             likely = np.flatnonzero(chances >= least)
             places = [(piece, float(chances[piece])) for piece in likely.tolist()]
             begun = sure_beginnings(places, config.rows)
+            if isinstance(array.item, Slot) and array.key is None and array.item.kind in ("number", "integer"):
+                begun = with_alike(begun, memory.passage.text, memory.pieces)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
             starts_of_array = [(int(starts[piece]), chance) for piece, chance in begun]
+            if named := named_rows(array, dict(starts_of_array), memory):
+                bound[array.index], known = named, dict(starts_of_array)
+                starts_of_array = sorted(({at: row.chance for at, row in named.items()} | known).items())
             left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
@@ -314,7 +321,7 @@ class Reader:
         if only is not None and only.index not in listed and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))
             anchors[only.index] = [(WHOLE, chance)] if chance else []
-        return [*nested(form, anchors), *refused]
+        return [*_matched(nested(form, anchors), bound), *refused]
 
     def _bound(self, form: Form, memory: Memory) -> dict[int, dict[int, BoundRow]]:
         """Returns the rows of the lists that stand in tables, by array and first character."""
@@ -456,6 +463,12 @@ class Reader:
             if slots and memory.projected is None and key not in memory.promising:
                 memory.promising[key] = sorted({w for k in slots for w in in_windows[k].likeliest(_LOOKED_AT_AGAIN)})
         return scores
+
+
+def _matched(rows: Sequence[Row], bound: Mapping[int, Mapping[int, BoundRow]]) -> list[Row]:
+    """Returns the rows, those that stand in a bound table with how surely their columns are their fields'."""
+    own = [bound.get(row.array, {}).get(row.anchor) for row in rows]
+    return [row if one is None else replace(row, matches=one.matches) for row, one in zip(rows, own, strict=True)]
 
 
 def _as_read(canvas: Canvas, forms: Sequence[Form]) -> Canvas:

@@ -17,6 +17,7 @@ from cinnabar.extraction.corrections.changes import TAKING_OUT
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.settings import DEFAULT, ParserSettings
 from cinnabar.extraction.people.reviewing.blocks import block_text, blocks_of
+from cinnabar.extraction.people.reviewing.column_picking import column_change, rows_in_tables
 from cinnabar.extraction.people.reviewing.contents import Contents, Missing, Wanted, reads_hidden_text
 from cinnabar.extraction.people.reviewing.forms import blank_of, form_of, place_at
 from cinnabar.extraction.people.reviewing.listing import (
@@ -30,6 +31,7 @@ from cinnabar.extraction.people.reviewing.listing import (
 from cinnabar.extraction.people.reviewing.picking import picked_values
 from cinnabar.extraction.people.reviewing.states import held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.people.steps import WatchedStep, steps_of
+from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_schemas import source_of
 from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import Overtaken, RunError, UsageError
@@ -50,7 +52,8 @@ class AskedChange:
     """A change as the page asks for it: an action and a pointer as in `Change`.
 
     `seen` is what the page saw there, from the `seen` of a state. `after` is a JSON text in any spelling; an insertion
-    without one adds an empty row. `spans` are those of the marked words.
+    without one adds an empty row; for a column it names the field and the column. `spans` are those of the marked
+    words.
     """
 
     action: str
@@ -155,6 +158,12 @@ class Review:
         content = self._document(row)
         return picked_values(place_at(self._form(row), pointer), content.text, _spans_of(content, asked))
 
+    def columns(self, document: str, schema: str, pointer: str) -> list[str]:
+        """Returns the names of the columns of the tables in which the rows of a list stand."""
+        row = self._listing.row(document, schema)
+        rows = rows_in_tables(self._document(row), self._record(row), pointer)
+        return list(dict.fromkeys(name for own in rows.values() for name in own))
+
     def correct(self, document: str, schema: str, asked: Sequence[AskedChange], who: str = "") -> dict[str, Any]:
         """Applies changes together and returns the new state, with `moved` (`Reviewed`).
 
@@ -163,7 +172,7 @@ class Review:
         a change that is malformed.
         """
         row = self._listing.row(document, schema)
-        content = self._document(row) if any(one.spans for one in asked) else None
+        content = self._document(row) if any(one.spans or one.action == Action.COLUMN for one in asked) else None
         changes = [self._change(row, one, content) for one in asked]
         return self.apply(document, schema, changes, who, content)
 
@@ -202,7 +211,10 @@ class Review:
         if after is None and action is Action.INSERT:
             after = json_text(blank_of(place_at(self._form(row), asked.pointer)))
         spans = () if content is None else _spans_of(content, asked.spans)
-        return Change(action, asked.pointer, after, spans, asked.seen)
+        change = Change(action, asked.pointer, after, spans, asked.seen)
+        if action is not Action.COLUMN:
+            return change
+        return column_change(self._document(row), self._record(row), place_at(self._form(row), asked.pointer), change)
 
     def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
         self._listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
@@ -219,6 +231,12 @@ class Review:
     def _reviewed(self, row: Mapping[str, Any]) -> Reviewed | None:
         """Returns the state that the corrections know; None for a file that could not be opened."""
         return self._corrector.state(row["document"], row["schema_name"]) if row["opened"] else None
+
+    def _record(self, row: Mapping[str, Any]) -> Record:
+        """Returns the record of a document as it is now. Raises UsageError if there is none."""
+        if (reviewed := self._reviewed(row)) is None or reviewed.record is None:
+            raise UsageError(f"{row['path']}: there is no record of this document")
+        return reviewed.record
 
     def _state_json(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
         record = reviewed.record if reviewed is not None else None

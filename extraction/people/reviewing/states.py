@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cinnabar.extraction.people.reviewing.listing import DOUBTFUL
+from cinnabar.extraction.reading.table_columns import matched_columns
 from cinnabar.extraction.run.report.report_page import MEANINGS
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.wording import counted
@@ -32,9 +33,11 @@ def leaf_of(leaf: LeafRow, row_confidence: float | None) -> dict[str, Any]:
 
 def leaves_json(record: Record) -> list[dict[str, Any]]:
     """Returns the leaves and lists of a record as JSON."""
+    matched = matched_columns((leaf.pointer, leaf.evidence.place) for leaf in record.leaves if leaf.evidence)
     lists = (
         leaf_of(LeafRow(pointer, None, sure, "list"), None)  # type: ignore[arg-type]
         | ({"length": asdict(record.lengths[pointer])} if pointer in record.lengths else {})
+        | ({"columns": matched[pointer]} if pointer in matched else {})
         for pointer, sure in record.lists.items()
     )
     leaves: Iterable[dict[str, Any]] = (leaf_of(leaf, record.row_confidence(leaf.pointer)) for leaf in record.leaves)

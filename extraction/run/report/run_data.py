@@ -32,6 +32,8 @@ BINS = 10
 _BEFORE, _RUNS = 100_000, 200
 # Documents that are named: for each reason of quarantine, and of the least sure ones. Reasons and fields that are told.
 _EXAMPLES, _UNSURE, _REASONS, MOST_FIELDS = 3, 20, 30, 200
+# The columns that are told for a field.
+_HEADS = 3
 # The most characters of a detail.
 _DETAIL = 300
 _BIN = f"least(floor(confidence * {BINS}), {BINS - 1})::INTEGER"
@@ -119,6 +121,8 @@ class RunData:
     empty: int = 0
     #: Written documents with a list of another length than they tell, with what they tell.
     incomplete: Sequence[Example] = ()
+    #: The columns of tables in which the values of fields stand: field, column, documents; the commonest of each field.
+    columns: Sequence[tuple[str, str, int]] = ()
     #: How many values are right by the second reader's audit, None if the run marked no documents.
     audit: AuditFigure | None = None
 
@@ -224,7 +228,19 @@ class _Gathering:
             stages=stages,
             empty=self._empty(),
             incomplete=self._incomplete(),
+            columns=self._columns(),
         )
+
+    def _columns(self) -> list[tuple[str, str, int]]:
+        rows = self._rows(
+            "SELECT field, regexp_extract(place, '(?:^| › )(column [^›]*)$', 1) AS head, count(DISTINCT document) AS n"
+            " FROM own_values WHERE run_id = ? AND contains(field, '/*/') AND head <> '' GROUP BY 1, 2"
+            " QUALIFY row_number() OVER (PARTITION BY field ORDER BY n DESC, head) <= ? ORDER BY 1, 3 DESC, 2 LIMIT ?",
+            self._run,
+            _HEADS,
+            MOST_FIELDS,
+        )
+        return [(field, head, many) for field, head, many in rows]
 
     def _outcomes(self) -> tuple[dict[str, int], dict[str, int]]:
         outcomes: dict[str, int] = {}

@@ -49,7 +49,8 @@ class BoundRow:
 
     cells: those of fields that have one, by the slot's index, with their probability; codes: the options (JSON) that
     the cells of choices stand for; absences: the probability that no column has a field. taken: the characters of bound
-    columns, which are no value of another field; is_closed: no field but those in `cells` has a value.
+    columns, which are no value of another field; is_closed: no field but those in `cells` has a value; matches: the
+    most that the values of a field's column may be sure of.
     """
 
     cells: Mapping[int, tuple[tuple[tuple[int, int], ...], float]]
@@ -58,6 +59,7 @@ class BoundRow:
     taken: tuple[tuple[int, int], ...]
     is_closed: bool
     chance: float
+    matches: Mapping[int, float] = field(default_factory=dict)
 
 
 # Compared by identity, as the tensors that it holds.

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from cinnabar.engine.model import Row
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.priors.config import PriorConfig, RowConfig
 from cinnabar.engine.models.reader.priors.name_matching import Floats
 from cinnabar.schemas.form.form import Form, enclosing
 
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w%])")
+#: Numbers in a row, between commas or before an "and".
+_RUN = re.compile(rf"{_NUMBER.pattern}(?:(?:[,;][ \t]+|[ \t](?:and|&|or|und|oder|et|ou|y|en)[ \t]){_NUMBER.pattern})+")
 #: The piece at which an item begins, and the probability that it does.
 Beginning = tuple[int, float]
 
@@ -48,6 +53,16 @@ def doubtful_beginnings(
     least = max(own.least, own.share * max((chance for _, chance in places), default=0.0))
     apart = max(config.rows.apart, min(own.pieces_a_field * fields, pieces // own.most))
     return _apart([(piece, chance) for piece, chance in places if chance >= least], apart, own.most)
+
+
+def with_alike(begun: Sequence[Beginning], text: str, pieces: Pieces) -> list[Beginning]:
+    """Returns the beginnings of numbers with those in a row with them, as likely: the network knows few such lists."""
+    taken = dict(begun)
+    for run in _RUN.finditer(text) if begun else ():
+        places = [pieces.at(number.start()) for number in _NUMBER.finditer(text, *run.span())]
+        if known := [taken[place] for place in places if place in taken]:
+            taken = dict.fromkeys(places, max(known)) | taken
+    return sorted(taken.items())
 
 
 def _apart(places: Sequence[Beginning], apart: int, most: int) -> list[Beginning]:

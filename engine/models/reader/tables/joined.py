@@ -37,7 +37,8 @@ def joined(
         known = rows[own]
         added = {index: cell for index, cell in row.cells.items() if cell[0] and not known.cells.get(index, ((), 0))[0]}
         codes = {**known.codes, **{index: row.codes[index] for index in added if index in row.codes}}
-        rows[own] = replace(known, cells={**known.cells, **added}, codes=codes)
+        matches = {**known.matches, **{index: row.matches[index] for index in added if index in row.matches}}
+        rows[own] = replace(known, cells={**known.cells, **added}, codes=codes, matches=matches)
     return rows
 
 

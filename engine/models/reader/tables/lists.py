@@ -172,6 +172,7 @@ def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int
         for known in cells:
             known[index] = value
     absences = {slot.index: absence for slot, absence in zip(asked.slots, one.binding.absences, strict=True)}
+    matches = {slot.index: match for slot, match in zip(asked.slots, one.binding.matches, strict=True)}
     sums, chances = sum_rows(table, memory.reader), one.bound(config)
     mean = sum(chances) / len(chances)
     rows: dict[int, BoundRow] = {}
@@ -179,7 +180,7 @@ def _rows(asked: Asked, one: BoundTable, above: int, memory: Memory) -> dict[int
         if at not in sums:
             taken = tuple(span for column in bound for span in row.cells[column])
             # The network reads no rows of a long table: it takes what stands beside the field's column for its value.
-            rows[row.start] = BoundRow(cells[at], codes, absences, taken, is_long, mean)
+            rows[row.start] = BoundRow(cells[at], codes, absences, taken, is_long, mean, matches)
     return rows
 
 

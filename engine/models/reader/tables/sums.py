@@ -1,4 +1,6 @@
-"""Arithmetic in tables: rows that are sums of the rows above them, and columns that are sums or products of others."""
+"""Arithmetic in tables: rows that are sums of the rows above them or carry one over to the next page, and columns that
+are sums or products of others.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.tables.heads import Span
+from cinnabar.engine.readings.readings import is_amount
+from cinnabar.engine.tables.heads import Span, is_figure, words_of
 from cinnabar.engine.tables.table import Row, Table
 
 #: The share of a row's numbers that are sums of those above, for the row to be a sum; the fewest rows that it sums.
@@ -43,11 +46,19 @@ class _Sum:
             return False
         return sum(_is(number, one) for number, one in known) >= max(1.0, _SUMS * len(known))
 
+    def ends(self, row: Sequence[float]) -> bool:
+        """Returns whether the last number of a row is its sum."""
+        return _says_again(row, self._sums)
+
 
 def sum_rows(table: Table, reader: MentionReader) -> set[int]:
-    """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum."""
+    """Returns the places of the rows whose numbers are the sums of all rows above, or of those since the last sum.
+
+    A row of fewer cells at a repeated head, or right below a sum, that ends with the last number above, or with the sum
+    of all, carries it over to another page; so does a first row with the words of such a row.
+    """
     columns = sorted(table.figures)
-    numbers = [[_number(row.cells[column], reader) for column in columns] for row in table.rows]
+    numbers = [[number_of(row.cells[column], reader) for column in columns] for row in table.rows]
     counting = [at for at in range(len(columns)) if _counts_up([own[at] for own in numbers])]
     numbers = [[0.0 if at in counting else number for at, number in enumerate(own)] for own in numbers]
     filled = [sum(map(bool, row.cells)) for row in table.rows]
@@ -55,18 +66,25 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     ends = {line.rows for line in table.between if line.is_sum}
     whole, part, since_end = (_Sum(len(columns)) for _ in range(3))
     found: set[int] = set()
+    carried: set[tuple[str, ...]] = set()
+    last = -1
     for at, own in enumerate(numbers):
         if at in ends:
             since_end = _Sum(len(columns))
         # A sum of one row repeats it, and lacks what is no number that one can sum.
-        fewer = at > 0 and filled[at] < filled[at - 1]
-        if any(one.is_met(own, fewer) for one in (whole, part, since_end)):
+        fewer = last >= 0 and filled[at] < filled[last]
+        is_edge = not table.repeated.isdisjoint((at, at + 1))
+        again = fewer and (is_edge or at - 1 in found) and _says_again(own, numbers[at - 1])
+        again |= fewer and is_edge and whole.ends(own)
+        if again or any(one.is_met(own, fewer) for one in (whole, part, since_end)):
             found.add(at)
+            carried |= {_words(table.rows[at], reader.text)} if is_edge else set()
             part, since_end = _Sum(len(columns)), _Sum(len(columns))
             continue
+        last = at
         for one in (whole, part, since_end):
             one.add(own)
-    return found
+    return found | ({0} if _words(table.rows[0], reader.text) in carried else set())
 
 
 def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> npt.NDArray[np.bool_]:
@@ -79,7 +97,7 @@ def total_columns(table: Table, rows: Sequence[Row], reader: MentionReader) -> n
     columns = sorted(table.figures)[:_COLUMNS]
     if not rows:
         return found
-    numbers = np.array([[_number(row.cells[column], reader) for row in rows] for column in columns])
+    numbers = np.array([[number_of(row.cells[column], reader) for row in rows] for column in columns])
     for at, column in enumerate(columns):
         others = [k for k in range(len(columns)) if k != at and numbers[k].any() and (numbers[k] >= 0).all()]
         for count in range(2, _SUMMED + 1):
@@ -103,13 +121,26 @@ def _counts_up(numbers: Sequence[float]) -> bool:
     return sum(two == one + 1 for one, two in pairwise(numbers)) >= _HOLDS * (len(numbers) - 1)
 
 
+def _says_again(row: Sequence[float], above: Sequence[float]) -> bool:
+    """Returns whether the last number of a row is that of its column in the row above."""
+    both = [(number, other) for number, other in zip(row, above, strict=True) if number]
+    return bool(both) and _is(*both[-1])
+
+
+def _words(row: Row, text: str) -> tuple[str, ...]:
+    """Returns the words of a row's cells that have no figure."""
+    cells = (words_of(cell, text) for cell in row.cells)
+    return tuple(cell for cell in cells if cell and not any(map(str.isdigit, cell)))
+
+
 def _is(number: float, total: float) -> bool:
     return math.isclose(number, total, rel_tol=1e-9, abs_tol=0.006)
 
 
-def _number(cell: Sequence[Span], reader: MentionReader) -> float:
-    """Returns the number of a cell, 0 if it is none."""
-    for reading in reader.readings(*cell, alone=True) if cell else ():
+def number_of(cell: Sequence[Span], reader: MentionReader) -> float:
+    """Returns the number of a cell, 0 if it is none; one among words ("from page 1") is none."""
+    is_number = is_figure(cell, reader.text) or is_amount(words_of(cell, reader.text))
+    for reading in reader.readings(*cell, alone=True) if cell and is_number else ():
         if reading[:1] in b"-0123456789":
             return float(json.loads(reading))
     return 0.0
