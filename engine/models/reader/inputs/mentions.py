@@ -18,6 +18,8 @@ from cinnabar.schemas.form.form import Slot
 
 #: The characters on each side that a reading may use (a sign, a currency, "pm" after a range).
 _CONTEXT = 40
+# The formats of which a part may read as a value too ("3:30" of "3:30 pm", "2 hours" of "2 hours 30 minutes").
+_WHOLE = ("date-time", "time", "duration")
 
 Typed = tuple[int, int, bytes]
 _Key = tuple[str, int | None]
@@ -34,6 +36,7 @@ class MentionReader:
         self._cells: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
         self._typed: dict[_Key, dict[int, bytes | None]] = {}
         self._pieces: npt.NDArray[np.int64] | None = None
+        self._moments: dict[int, list[int]] | None = None
 
     @property
     def mentions(self) -> list[Mention]:
@@ -78,29 +81,45 @@ class MentionReader:
                 found.append((mention.start, mention.end, text))
         return found
 
-    def starting(self, slot: Slot, start: int) -> list[tuple[int, bytes]]:
-        """Returns the accepted mentions that start at this character: (end, canonical text).
+    def starting(self, slot: Slot, start: int) -> list[Typed]:
+        """Returns the accepted mentions that start at this character: (start, end, canonical text).
 
         A mention may begin with a sign or a bracket one character before its first piece, or start one character after
-        it.
+        it. A date of a date-time may stand behind its time. Of times and durations the longest mention is the whole.
         """
         for begin in (start, start + 1, start - 1):
             first = bisect_left(self.mentions, begin, key=_start)
             last = bisect_right(self.mentions, begin, first, key=_start)
-            found = [(self.mentions[at].end, text) for at in range(first, last) if (text := self._accepted(slot, at))]
-            if found:
-                return found
+            here = (*range(first, last), *self._around(slot, begin))
+            accepted = ((self.mentions[at], self._accepted(slot, at)) for at in here)
+            if found := [(mention.start, mention.end, text) for mention, text in accepted if text is not None]:
+                return [max(found, key=_end)] if slot.format in _WHOLE else found
         return []
 
+    def _around(self, slot: Slot, start: int) -> list[int]:
+        """Returns the places among the mentions of those that a date at this character is the second part of."""
+        if slot.format != "date-time":
+            return []
+        if self._moments is None:
+            moments = [at for at, mention in enumerate(self.mentions) if mention.kind == "datetime"]
+            self._moments = {
+                day.start: [at for at in moments if self.mentions[at].start < day.start < self.mentions[at].end]
+                for day in self.mentions
+                if day.kind == "date"
+            }
+        return self._moments.get(start, [])
+
     def places(self, slot: Slot, pieces: Pieces, first: int = 0, last: int | None = None) -> npt.NDArray[np.int64]:
-        """Returns the pieces of [first, last) at which the slot's mentions start, ascending.
+        """Returns the pieces of [first, last) at which the slot's mentions start, or dates of a date-time, ascending.
 
         pieces: those of the reader's text.
         """
         if self._pieces is None:
             self._pieces = np.array([pieces.at(mention.start) for mention in self.mentions], np.int64)
         begin, end = np.searchsorted(self._pieces, (first, len(pieces) if last is None else last)).tolist()
-        taken = [at for at in range(begin, end) if self._accepted(slot, at) is not None]
+        # A date-time may be pointed at by its date; a date without a time says that there is none.
+        day, mentions = "date" if slot.format == "date-time" else "", self.mentions
+        taken = [at for at in range(begin, end) if mentions[at].kind == day or self._accepted(slot, at) is not None]
         return np.unique(self._pieces[taken])
 
     def _accepted(self, slot: Slot, at: int) -> bytes | None:
@@ -113,6 +132,10 @@ class MentionReader:
 
 def _start(mention: Mention) -> int:
     return mention.start
+
+
+def _end(mention: Typed) -> int:
+    return mention[1]
 
 
 def _key(slot: Slot) -> _Key:
