@@ -18,7 +18,7 @@ from cinnabar.engine.readings.dates import dates_in, read_date, read_month
 from cinnabar.engine.readings.durations import DURATION, read_duration
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, number_in_words
-from cinnabar.engine.readings.quantities import end_of_range, quantities
+from cinnabar.engine.readings.quantities import end_of_range, quantities, scaled_numbers
 from cinnabar.engine.readings.times import (
     HALF_AFTER,
     STAMP,
@@ -252,12 +252,13 @@ def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) ->
 def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
     """Adds the durations and the numbers that a span may mean."""
     has_digit = _DIGIT.search(core) is not None
-    if DURATION.fullmatch(core) is not None:
+    scaled = next(filter(None, (scaled_numbers(text, locale, before, after) for text in (core, verbatim))), ())
+    if not scaled and DURATION.fullmatch(core) is not None:
         texts, iso, counts = read_duration(core, locale)
         readings.add("duration", texts if iso is None or _OF_RANGE.search(before) else (*texts, iso))
         readings.add("number", counts)
     if has_digit:
-        beyond = quantities(core, locale, before) or quantities(verbatim, locale, before)
+        beyond = scaled or quantities(core) or quantities(verbatim)
         if beyond:
             pre, post = verbatim[: _first_digit(verbatim)], ")" if verbatim.endswith(")") else ""
             sign, negative = _sign(pre, post, True, before, after), tuple(f"-{value}" for value in beyond)
@@ -267,7 +268,7 @@ def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, bef
         readings.add_last("number", [year] if year else ())
         readings.add_last("text", beyond)
     if has_digit or core[-1] in FRACTIONS:
-        numbers = numbers_of(verbatim, locale, before, after)
+        numbers = () if scaled else numbers_of(verbatim, locale, before, after)
         readings.add("number", numbers)
         readings.add_last("text", numbers)
     elif len(core) <= 80 and (in_words := number_in_words(core)) is not None:

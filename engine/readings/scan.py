@@ -104,19 +104,22 @@ def _add_covers(text: str, locale: Locale, out: set[Mention]) -> list[tuple[int,
 
 def _add_numbers(text: str, locale: Locale, inside: _Cover, out: set[Mention]) -> None:
     """Adds the numbers that no interval hides, in figures and in words."""
+    quantities = list(quantity_spans(text))
+    # The digits before a scale are no number of their own.
+    scaled = _Cover([(start, end) for start, end, scale in quantities if scale])
     for pattern in (_NUMBER, _SPACED_NUMBER, _ORDINAL):
         for match in pattern.finditer(text):
             start, end = match.span()
-            if not inside.strictly(start, end):
+            if not inside.strictly(start, end) and not scaled.strictly(start, end):
                 out.add(Mention(start, end, "number"))
                 if _is_run_together(match[0], locale):
                     # "0003.140607" and "1.2.3" are no numbers; their parts may be.
                     for part in _DIGITS.finditer(text, start, end):
                         out.add(Mention(part.start(), part.end(), "number"))
-    out |= {Mention(start, end, "number") for start, end in quantity_spans(text) if not inside.strictly(start, end)}
+    out |= {Mention(start, end, "number") for start, end, _ in quantities if not inside.strictly(start, end)}
     if _LOOKS_LIKE_WORD.search(text):
-        for match in _WORDS.finditer(text):
-            out.add(Mention(match.start(), match.end(), "number"))
+        words = (match.span() for match in _WORDS.finditer(text))
+        out |= {Mention(start, end, "number") for start, end in words if not scaled.strictly(start, end)}
 
 
 def _is_run_together(token: str, locale: Locale) -> bool:

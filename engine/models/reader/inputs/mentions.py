@@ -5,13 +5,16 @@ Enumerating them applies the constraint; the model decides which of them is the 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.readings.locale import Locale, document_locale
+from cinnabar.engine.readings.quantities import COUNTED_IN, SCALED
 from cinnabar.engine.readings.readings import is_amount, json_readings
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import Slot
@@ -20,9 +23,21 @@ from cinnabar.schemas.form.form import Slot
 _CONTEXT = 40
 # The formats of which a part may read as a value too ("3:30" of "3:30 pm", "2 hours" of "2 hours 30 minutes").
 _WHOLE = ("date-time", "time", "duration")
+# A percentage is no amount of money, unless the field's words are about shares too.
+_PERCENT = re.compile(r"\s?[%‰]")
+_MONEY = re.compile(
+    r"\b(?:amounts?|prices?|costs?|fees?|totals?|tax(?:es)?|vat|balance|\w*betrag|\w*summe|\w*preis|kosten|\w*steuer|mwst"
+    r"|ust|montants?|prix|tva|importe|precio|impuestos?|iva|importo|prezzo|imposta|totale)\b",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(
+    r"%|\b(?:per\s?cent\w*|rates?|shares?|ratio|prozent\w*|\w*satz|\w*quote|anteil|taux|pourcentage|tasa|tipo|porcentaje"
+    r"|tasso|aliquota|percentuale)\b",
+    re.IGNORECASE,
+)
 
 Typed = tuple[int, int, bytes]
-_Key = tuple[str, int | None]
+_Key = tuple[str, int | None, bool, bool]
 
 
 class MentionReader:
@@ -126,7 +141,14 @@ class MentionReader:
         """Returns what the slot accepts of a mention. A long text has many that nobody asks for."""
         known = self._typed.setdefault(_key(slot), {})
         if at not in known:
-            known[at] = self.read(slot, (self.mentions[at].start, self.mentions[at].end))
+            start, end = self.mentions[at].start, self.mentions[at].end
+            scaled = SCALED.match(self.text, start) if _key(slot)[2] else None
+            if scaled is not None and scaled.end() == end:
+                known[at] = self.read(slot, scaled.span("digits"), alone=True)
+            elif _key(slot)[3] and _PERCENT.match(self.text, end):
+                known[at] = None
+            else:
+                known[at] = self.read(slot, (start, end))
         return known[at]
 
 
@@ -139,8 +161,20 @@ def _end(mention: Typed) -> int:
 
 
 def _key(slot: Slot) -> _Key:
-    """Returns the key of the set of texts that a slot accepts."""
-    return slot.automaton.fingerprint, slot.max_length
+    """Returns the key of the set of texts that a slot accepts.
+
+    The last two: its words tell the scale of its numbers ("in millions"), or that it is money and no percentage.
+    """
+    return slot.automaton.fingerprint, slot.max_length, *_asked(slot.kind, slot.path, slot.title, slot.description)
+
+
+@lru_cache(maxsize=4096)
+def _asked(kind: str, path: str, title: str, description: str) -> tuple[bool, bool]:
+    if kind not in ("number", "integer"):
+        return False, False
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", path.rpartition("/")[2])
+    words = f"{name} {title} {description}"
+    return COUNTED_IN.search(words) is not None, bool(_MONEY.search(words) and not _SHARE.search(words))
 
 
 def word_starts(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
