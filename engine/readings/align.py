@@ -101,7 +101,7 @@ def _find_typed(
     elif _TIME.fullmatch(value):
         kinds = ("time", "number")
     elif _DATETIME.fullmatch(value):
-        kinds = ("datetime", "time") if not value[11:].startswith("00:00") else ("datetime", "date")
+        kinds = ("datetime", "time")
     elif _DURATION.fullmatch(value) or kind_hint == "duration":
         kinds = ("duration",)
     else:

@@ -22,21 +22,40 @@ _ENGLISH = re.compile(
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 _UNIT_PATTERN = "|".join(sorted(_UNIT_OF, key=len, reverse=True))
 _MINUTES = {"second": 1 / 60, "minute": 1.0, "hour": 60.0, "day": 1440.0}
+_BELOW = (("year", "month", 12), ("day", "hour", 24), ("hour", "minute", 60), ("minute", "second", 60))
 _ISO = {"second": "S", "minute": "M", "hour": "H", "day": "D", "week": "W", "month": "M", "year": "Y"}
 
+# Small numbers in French, Spanish and Italian; of two words with one beginning the longer comes first.
+_FEW = {
+    "une": 1, "uno": 1, "una": 1, "un": 1, "deux": 2, "dos": 2, "due": 2, "trois": 3, "tres": 3, "tre": 3, "quatre": 4,
+    "cuatro": 4, "quattro": 4, "cinque": 5, "cinq": 5, "cinco": 5, "seis": 6, "sei": 6, "sept": 7, "siete": 7,
+    "sette": 7, "huit": 8, "ocho": 8, "otto": 8, "neuf": 9, "nueve": 9, "nove": 9, "dix": 10, "diez": 10, "dieci": 10,
+}  # fmt: skip
+_GERMAN_HALVES = {"anderthalb": 1.5, "eineinhalb": 1.5, "zweieinhalb": 2.5, "dreieinhalb": 3.5, "viereinhalb": 4.5}
+_HALF = r"half\s(?:an?\s)?|(?:une\s)?demi-|(?:eine?\s)?halbe[rns]?\s|media\s|mezz['’]"
+_WORDS = rf"{'|'.join(_GERMAN_HALVES)}|{NUMBER_WORDS}|{'|'.join(_FEW)}|an?"
+_DIGITS = r"\d+(?:[.,]\d+)?\s?[¼½¾⅓⅔]?|[¼½¾⅓⅔]"
+_HALF_MORE = r"\sand\sa\shalf(?=\s)"
+_AND_HALF = r"\s(?:and\sa\shalf|et\sdemie?|y\smedia|y\smedio|e\smezz[ao])\b"
+_UNIT = (
+    rf"(?:full\s+|calendar\s+|consecutive\s+)?(?<![^\W\d_])(?:{_UNIT_PATTERN})(?:\(s\))?"
+    r"(?:\b(?!['’]\w)|(?<=[hm])(?=\d))"
+)
 _PART = (
-    rf"(?:(?:{NUMBER_WORDS}|an?)(?:\s*\(\s*\d+\s*\))?|\d+(?:[.,]\d+)?(?:\s?[¼½¾⅓⅔])?|[¼½¾⅓⅔])[\s-]*"
-    rf"(?:full\s+|calendar\s+|consecutive\s+)?(?:{_UNIT_PATTERN})(?:\(s\))?\b(?!['’]\w)\.?['’]?"
+    rf"(?:{_HALF}|(?:(?:{_WORDS})(?:\s*\(\s*\d+\s*\))?|{_DIGITS})(?:{_HALF_MORE})?[\s-]*){_UNIT}\.?['’]?(?:{_AND_HALF})?"
+)
+_CLOCK = (
+    r"\d{1,3}(?:\s?h\s?|(?:\sheures?|\sStunden)\s(?=\d\d))[0-5]\d(?!\d|\s?m)"
+    r"|\d{1,3}:[0-5]\d(?=\s?(?:h|hrs?|hours?|std|stunden|heures|horas|ore)\b)\s?\w+"
 )
 # Possessive and at most six parts: a match of "5 m 5 m 5 m ..." tries one division only.
 DURATION = re.compile(
-    rf"(?<![\w.,])(?>{_PART})(?:(?:,|\s|and\b|und\b|et\b){{0,8}}+(?<![\w.])(?>{_PART})){{0,5}}+",
+    rf"(?<![\w.,:/])(?:{_CLOCK}|(?>{_PART})(?:(?:,|\s|and\b|und\b|et\b|y\b|e\b){{0,8}}+(?<![.])(?>{_PART})){{0,5}}+)",
     re.IGNORECASE,
 )
 _SPLIT = re.compile(
-    rf"(?P<words>(?:{NUMBER_WORDS}|an?)\b)?"
-    r"(?:\s*\(?\s*(?P<digits>\d+(?:[.,]\d+)?\s?[¼½¾⅓⅔]?|[¼½¾⅓⅔])\s*\)?)?[\s-]*"
-    rf"(?:full\s+|calendar\s+|consecutive\s+)?(?P<unit>{_UNIT_PATTERN})\b",
+    rf"(?:(?P<half>{_HALF})|(?P<words>(?:{_WORDS})\b)?(?:\s*\(?\s*(?P<digits>{_DIGITS})\s*\)?)?(?P<more>{_HALF_MORE})?[\s-]*)"
+    rf"{_UNIT.replace(f'(?:{_UNIT_PATTERN})', f'(?P<unit>{_UNIT_PATTERN})')}\.?(?P<and>{_AND_HALF})?",
     re.IGNORECASE,
 )
 
@@ -48,6 +67,9 @@ def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | Non
     ("2 years", then "24 months"). numbers: plain decimals; the count of a single unit, then the duration in minutes if
     it has no unit longer than a day.
     """
+    if re.fullmatch(_CLOCK, text, re.IGNORECASE):
+        hours, minutes = re.findall(r"\d+", text)
+        text = f"{hours} h {minutes} min" if int(minutes) else f"{hours} h"
     parts: list[tuple[float, str]] = []
     for match in _SPLIT.finditer(text):
         value = _count(match, locale)
@@ -73,18 +95,23 @@ def read_duration(text: str, locale: Locale) -> tuple[tuple[str, ...], str | Non
     if all(unit in _MINUTES for _, unit in parts):
         minutes = sum(value * _MINUTES[unit] for value, unit in parts)
         numbers.append(_plain(round(minutes, 6)))
-    return tuple(texts), _iso(parts), tuple(dict.fromkeys(numbers))
+    # "5 m" is rather a length of metres.
+    iso = None if re.fullmatch(r"\S+\s?m", text, re.IGNORECASE) else _iso(parts)
+    return tuple(texts), iso, tuple(dict.fromkeys(numbers))
 
 
 def _count(match: re.Match[str], locale: Locale) -> float | None:
+    more = 0.5 if match["more"] or match["and"] else 0.0
+    if match["half"] is not None:
+        return 0.5
     if match["digits"] is not None:
         counts = digits_to_decimals(match["digits"].strip(), locale)
-        return float(counts[0]) if counts else None
+        return float(counts[0]) + more if counts else None
     if match["words"] is None:
         return None
     word = match["words"].lower()
-    value = 1 if word in ("a", "an") else number_in_words(word)
-    return None if value is None else float(value)
+    known = _GERMAN_HALVES.get(word) or _FEW.get(word) or (1 if word in ("a", "an") else number_in_words(word))
+    return None if known is None else float(known) + more
 
 
 def _say(value: float, unit: str) -> str:
@@ -96,16 +123,30 @@ def _plain(value: float) -> str:
 
 
 def _iso(parts: list[tuple[float, str]]) -> str | None:
-    if any(value != int(value) for value, _ in parts):
-        return None
+    """Returns the ISO 8601 duration of parts from large to small; a half of a unit counts in the next smaller ones."""
     order = list(reversed(_ISO))
     ranks = [order.index(unit) for _, unit in parts]
     if ranks != sorted(set(ranks)):
         return None
-    if any(unit == "week" for _, unit in parts):
-        return f"P{int(parts[0][0])}W" if len(parts) == 1 else None
-    day = "".join(f"{int(value)}{_ISO[unit]}" for value, unit in parts if unit in ("year", "month", "day"))
-    clock = "".join(
-        f"{int(value)}{_ISO[unit]}" for value, unit in parts if unit in ("hour", "minute", "second")
-    )
-    return f"P{day}" + (f"T{clock}" if clock else "")
+    counts = dict.fromkeys(order, 0.0)
+    for value, unit in parts:
+        counts[unit] += value
+    # A week stands alone in ISO 8601.
+    if counts["week"] != sum(counts.values()) or counts["week"] % 1:
+        counts["day"] += 7 * counts.pop("week")
+    for unit, below, size in _BELOW:
+        rest = counts[unit] % 1
+        counts[unit], counts[below] = counts[unit] - rest, round(counts[below] + rest * size, 6)
+    if any(count % 1 for count in counts.values()):
+        return None
+    if counts.get("week"):
+        return f"P{int(counts['week'])}W"
+    day, clock = (_filled(counts, units) for units in (("year", "month", "day"), ("hour", "minute", "second")))
+    return f"P{day}" + (f"T{clock}" if clock else "") if day or clock else "PT0S"
+
+
+def _filled(counts: dict[str, float], units: tuple[str, ...]) -> str:
+    """Returns the counts of units that follow one another, from the first to the last that is not zero."""
+    there = [at for at, unit in enumerate(units) if counts[unit]]
+    span = units[there[0] : there[-1] + 1] if there else ()
+    return "".join(f"{int(counts[unit])}{_ISO[unit]}" for unit in span)

@@ -18,15 +18,19 @@ from cinnabar.engine.readings.dates import dates_in, read_date, read_month
 from cinnabar.engine.readings.durations import DURATION, read_duration
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, number_in_words
-from cinnabar.engine.readings.quantities import end_of_range, quantities
+from cinnabar.engine.readings.quantities import end_of_range, quantities, scaled_numbers
 from cinnabar.engine.readings.times import (
+    HALF_AFTER,
     STAMP,
     TIME,
     bare_time,
+    is_beside,
     minutes_between,
     read_datetimes,
     read_time,
+    rfc_times,
     with_seconds,
+    zone_after,
 )
 from cinnabar.schemas.automata.numbers import canonical_number
 from cinnabar.schemas.automata.strings import canonical_string
@@ -89,6 +93,8 @@ _AMOUNT = re.compile(
     rf"(?:\s?(?:[%‰]|(?P<post>{_CURRENCY_WORD})|(?=\w*[^\W\dA-Z_])[^\W\d_]{{1,5}}[²³]?))?\.?\)?[-−]?"
 )
 _BLANKS = re.compile(r"\s+")
+_OF_RANGE = re.compile(r"\d\s?(?:[-–]|to|bis|à|a|y|e|or|oder|ou|o)\s?$")
+_UNTIL = re.compile(r"\b(?:to|till|until|and|bis|hasta|fino)\b", re.IGNORECASE)
 _WORD_START = re.compile(r"^(?:mailto:|tel:|e-?mail:\s*)", re.IGNORECASE)
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _CODE_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ./_\-\u00a0]*")
@@ -176,33 +182,36 @@ def _add_times(found: _Found, times: Sequence[str]) -> None:
         found.add("time", (with_seconds(time), time[:5]))
 
 
+def _time_of(core: str, before: str) -> re.Match[str] | None:
+    """Returns the match of a whole text that is a time of day, with what stands before it if that makes it one."""
+    time = TIME.fullmatch(core) or TIME.fullmatch(before + core, len(before))
+    return TIME.fullmatch(core + ".") if time is None and (core + ".").lower().endswith("m..") else time
+
+
 def _add_dates(readings: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
     """Adds the dates, times and date-times of a span; those inside of a longer text come last."""
-    time = TIME.fullmatch(core)
-    if _DIGIT.search(core) is None:
-        if time is not None:
-            _add_times(readings, read_time(time))
-        else:
-            readings.add("date", read_date(core, locale) or ())
+    time = _time_of(core, before)
+    if time is None and _DIGIT.search(core) is None:
+        readings.add("date", read_date(core, locale) or ())
         return
-    date = read_date(core, locale)
-    if date is None:
+    date = None if _DIGIT.search(core) is None else read_date(core, locale)
+    if date is None and time is None:
         date = read_date(verbatim, locale)
     if date is not None:
         readings.add("date", date)
-        _add_midnights(readings, date)
         readings.add_last("text", [value[:7] for value in date])
     else:
         readings.add_last("text", read_month(core))
-    if time is None and (core + ".").lower().endswith("m.."):
-        time = TIME.fullmatch(core + ".")
     if time is not None:
-        _add_times(readings, read_time(time, after))
+        times, zone = read_time(time, after), zone_after(core + after, len(core))
+        _add_times(readings, times)
+        readings.add_last("time", rfc_times(times, zone))
         # A time without a date takes the last date before it: "Jan 9, 2018, 11 a.m. to 11:30 a.m."
         near = dates_in(before, locale) if before else ()
-        for value in near[-1][2] if near else ():
-            full, local = read_datetimes(f"{value} {core}", locale, after)
-            readings.add_last("datetime", (*full, *local))
+        if near and is_beside(_UNTIL.sub(" ", TIME.sub(" ", before[near[-1][1] :])), core, True, after):
+            for value in near[-1][2]:
+                full, local = read_datetimes(f"{value} {core}{'' if zone is None else zone[0]}", locale, after)
+                readings.add_last("datetime", (*full, *local))
     elif date is None:
         _add_bare_times(readings, core, locale, after)
         _add_inner_dates(readings, core, locale, after)
@@ -211,7 +220,9 @@ def _add_dates(readings: _Found, verbatim: str, core: str, locale: Locale, befor
 def _add_bare_times(readings: _Found, core: str, locale: Locale, after: str) -> None:
     """Adds times of a few digits without a mark of their own, or the minutes of a range of times."""
     if len(core) <= 5:
-        _add_times(readings, bare_time(core, after))
+        _add_times(readings, times := bare_time(core, after))
+        if HALF_AFTER.match(after):
+            readings.add_last("time", rfc_times(times[:1], None))
         if locale.year is not None:
             readings.add_last("date", read_date(core + ".", locale) or ())
     elif (minutes := minutes_between(core)) is not None:
@@ -226,32 +237,30 @@ def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) ->
     if len(dates) == 1 or full:
         values = dates[0][2] if dates else ()
         readings.add_last("date", values)
-        if not full:
-            _add_midnights(readings, values)
     if full and STAMP.search(core) is not None:
         readings.add_last("date", [full[0][:10]])
     if not dates:
         inside = list(TIME.finditer(core))
         if len(inside) == 1:
-            readings.add_last("time", read_time(inside[0], core[inside[0].end() :] + after))
+            end = inside[0].end()
+            times = read_time(inside[0], core[end:] + after)
+            readings.add_last("time", (*times, *rfc_times(times, zone_after(core + after, end))))
     elif full:
         readings.add_last("time", [value[11:16] for value in local])
         readings.add_last("time", [value[11:19] for value in local if len(value) == 19])
-
-
-def _add_midnights(found: _Found, dates: Sequence[str]) -> None:
-    found.add_last("datetime", [f"{value}T00:00:00Z" for value in dates])
+    readings.add_last("time", [value[11:] for value in full])
 
 
 def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, before: str, after: str) -> None:
     """Adds the durations and the numbers that a span may mean."""
     has_digit = _DIGIT.search(core) is not None
-    if DURATION.fullmatch(core) is not None:
+    scaled = next(filter(None, (scaled_numbers(text, locale, before, after) for text in (core, verbatim))), ())
+    if not scaled and DURATION.fullmatch(core) is not None:
         texts, iso, counts = read_duration(core, locale)
-        readings.add("duration", texts if iso is None else (*texts, iso))
+        readings.add("duration", texts if iso is None or _OF_RANGE.search(before) else (*texts, iso))
         readings.add("number", counts)
     if has_digit:
-        beyond = quantities(core, locale, before) or quantities(verbatim, locale, before)
+        beyond = scaled or quantities(core) or quantities(verbatim)
         if beyond:
             pre, post = verbatim[: _first_digit(verbatim)], ")" if verbatim.endswith(")") else ""
             sign, negative = _sign(pre, post, True, before, after), tuple(f"-{value}" for value in beyond)
@@ -261,7 +270,7 @@ def _add_numbers(readings: _Found, verbatim: str, core: str, locale: Locale, bef
         readings.add_last("number", [year] if year else ())
         readings.add_last("text", beyond)
     if has_digit or core[-1] in FRACTIONS:
-        numbers = numbers_of(verbatim, locale, before, after)
+        numbers = () if scaled else numbers_of(verbatim, locale, before, after)
         readings.add("number", numbers)
         readings.add_last("text", numbers)
     elif len(core) <= 80 and (in_words := number_in_words(core)) is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from cinnabar.engine.readings.dates import dates_in
@@ -12,7 +13,7 @@ from cinnabar.engine.readings.durations import DURATION
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS, digits_to_decimals
 from cinnabar.engine.readings.quantities import quantity_spans
-from cinnabar.engine.readings.times import RANGE, STAMP, TIME
+from cinnabar.engine.readings.times import RANGE, STAMP, TIME, is_beside, zone_after
 
 MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]
 
@@ -90,7 +91,8 @@ def _add_covers(text: str, locale: Locale, out: set[Mention]) -> list[tuple[int,
         if ":" in text[start:end]:
             covers.append((start, end))
     for match in STAMP.finditer(text):
-        out.add(Mention(match.start(), match.end(), "datetime"))
+        zone = zone_after(text, match.end())
+        out.add(Mention(match.start(), match.end() if zone is None else zone.end(), "datetime"))
         covers.append(match.span())
     _pair(text, [(start, end) for start, end, _ in dates], times, out)
     for pattern in (_ADDRESS, _URL, _IBAN):
@@ -102,19 +104,22 @@ def _add_covers(text: str, locale: Locale, out: set[Mention]) -> list[tuple[int,
 
 def _add_numbers(text: str, locale: Locale, inside: _Cover, out: set[Mention]) -> None:
     """Adds the numbers that no interval hides, in figures and in words."""
+    quantities = list(quantity_spans(text))
+    # The digits before a scale are no number of their own.
+    scaled = _Cover([(start, end) for start, end, scale in quantities if scale])
     for pattern in (_NUMBER, _SPACED_NUMBER, _ORDINAL):
         for match in pattern.finditer(text):
             start, end = match.span()
-            if not inside.strictly(start, end):
+            if not inside.strictly(start, end) and not scaled.strictly(start, end):
                 out.add(Mention(start, end, "number"))
                 if _is_run_together(match[0], locale):
                     # "0003.140607" and "1.2.3" are no numbers; their parts may be.
                     for part in _DIGITS.finditer(text, start, end):
                         out.add(Mention(part.start(), part.end(), "number"))
-    out |= {Mention(start, end, "number") for start, end in quantity_spans(text) if not inside.strictly(start, end)}
+    out |= {Mention(start, end, "number") for start, end, _ in quantities if not inside.strictly(start, end)}
     if _LOOKS_LIKE_WORD.search(text):
-        for match in _WORDS.finditer(text):
-            out.add(Mention(match.start(), match.end(), "number"))
+        words = (match.span() for match in _WORDS.finditer(text))
+        out |= {Mention(start, end, "number") for start, end in words if not scaled.strictly(start, end)}
 
 
 def _is_run_together(token: str, locale: Locale) -> bool:
@@ -125,22 +130,21 @@ def _is_run_together(token: str, locale: Locale) -> bool:
 
 
 def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]], out: set[Mention]) -> None:
-    """Adds the stretches from a date to a near time, or from a time to a near date, as date-times."""
-    clocks = [start for start, _ in times]
-    for day in dates:
-        near = slice(bisect_left(clocks, day[0] - 48), bisect_right(clocks, day[1] + 24))
-        for clock in times[near]:
-            first, second = (day, clock) if day < clock else (clock, day)
-            gap = text[first[1] : second[0]]
-            if first[1] <= second[0] and second[0] - first[1] <= 24 and not any(map(str.isdigit, gap)):
-                end = second[1]
-                zone = _ZONE_AFTER.match(text, end)
-                if zone is not None:
-                    end = zone.end()
-                out.add(Mention(first[0], end, "datetime"))
-
-
-_ZONE_AFTER = re.compile(r"\s?(?:[+-]\d\d:?\d\d\b|\(?(?:UTC|GMT|Z|[ECMP][SD]T|CES?T|MES?Z|BST)\b\)?)")
+    """Adds the stretches of a date and its time, with the zone behind them; each belongs to its nearest neighbour."""
+    order = sorted([*((*day, True) for day in dates), *((*clock, False) for clock in times)])
+    pairs = []
+    for (start, end, is_date), (begin, until, is_other) in pairwise(order):
+        zone = None if is_date else zone_after(text, end)
+        gap = text[end if zone is None else zone.end() : begin]
+        clock, behind = (text[begin:until], text[until : until + 24]) if is_date else (text[start:end], "")
+        if is_date != is_other and end <= begin and is_beside(gap, clock, is_date, behind):
+            pairs.append((len(gap), start, begin, until))
+    taken: set[int] = set()
+    for _, start, begin, until in sorted(pairs):
+        if not taken & {start, begin}:
+            taken |= {start, begin}
+            zone = zone_after(text, until)
+            out.add(Mention(start, until if zone is None else zone.end(), "datetime"))
 
 
 class _Cover:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.readings.months import WEEKDAY_PATTERN, marked
 
 _WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00", "mittag": "12:00", "mitternacht": "00:00",
-          "midi": "12:00", "minuit": "00:00"}  # fmt: skip
+          "midi": "12:00", "minuit": "00:00", "mediodía": "12:00", "medianoche": "00:00", "mezzogiorno": "12:00",
+          "mezzanotte": "00:00"}  # fmt: skip
 
 # Hours east of UTC of the abbreviations with one meaning, or nearly one.
 ZONES = {
@@ -22,22 +26,36 @@ ZONES = {
     "CHST": 10.0,
 }  # fmt: skip
 
-_HALF = r"(?P<half>[ap])\s?\.?\s?m\b\.?"
+# Zones with summer time: the offset follows from the day.
+_REGIONS = {"E": "America/New_York", "C": "America/Chicago", "M": "America/Denver", "P": "America/Los_Angeles"}
+
+_HALF = (
+    r"(?:[ap]\s?\.?\s?m\b\.?|in\sthe\s(?:morning|afternoon|evening)\b|at\snight\b"
+    r"|(?:morgens|vormittags|nachmittags|abends|nachts)\b|du\s(?:matin|soir)\b|de\sl['’]après-midi\b"
+    r"|de\sla\s(?:mañana|tarde|noche)\b|del\s(?:mattino|pomeriggio)\b|di\s(?:mattina|sera|notte)\b)"
+)
+_AFTER_NOON = re.compile(r"p|noon|evening|nachmi|abend|soir|tarde|sera", re.IGNORECASE)
+_NIGHT = re.compile(r"night|nacht|noche|notte", re.IGNORECASE)
+_OCLOCK = r"(?:uhr|hrs?|h|o['’]?clock|horas|heures?|hours)\b"
+# Behind these words a point may part the digits of a time; elsewhere they could be an amount.
+_TOLD = "|".join(rf"(?<=\b{word}\s)" for word in ("ore", "alle", "dalle", "las", "um", r"kl\."))
+# A hyphen stands before a time that ends a range ("9:00-17:00"). "Half past four" is no four o'clock.
 TIME = re.compile(
-    rf"""(?<![\w.,:/$€£-])(?:
-    (?P<h>[01]?\d|2[0-4])(?:\s?h\s?|:)(?P<m>[0-5]\d)(?:[:'](?P<s>[0-5]\d|60)(?:[.,]\d+)?)?(?![\d:])
-        (?:\s*(?:{_HALF}|uhr\b|hrs?\b|h\b|o['’]?clock\b))?
-    |(?P<dh>[01]?\d|2[0-4])\.(?P<dm>[0-5]\d)(?:[.:](?P<ds>[0-5]\d))?
-        (?:\s*{_HALF.replace("half", "dhalf")}|\s*(?:uhr|hrs?|h)\b)
-    |(?P<wh>[01]?\d|2[0-4])\s*(?:{_HALF.replace("half", "whalf")}|uhr\b|o['’]?clock\b|h\b(?!\w))
-    |(?P<mil>(?:[01]?\d|2[0-3])[0-5]\d)
-        \s*(?:{_HALF.replace("half", "mhalf")}|uhr\b|hrs\b|hours\b|h\b|(?=(?:utc|gmt|z|[ecmp][sd]t)\b))
-    |(?P<word>noon|midday|midnight|mittag|mitternacht|midi|minuit)\b
+    rf"""(?:(?<![\w.,:/$€£+-])|(?<=[:.h]\d\d-)(?<!:\d\d:\d\d-)(?<!t\d\d:\d\d-))(?<!\bpast\s)(?<!\bhalb\s)(?:
+    (?:(?P<h>[01]?\d|2[0-4])(?:\s?(?:h|heures?|uhr)\s?|:)(?P<m>[0-5]\d)(?:[:'](?P<s>[0-5]\d|60)(?:[.,]\d+)?)?(?![\d:])
+            (?!\s?m(?:in\w*|n)?\b)
+        |(?P<dh>[01]?\d|2[0-4])\.(?P<dm>[0-5]\d)(?:[.:](?P<ds>[0-5]\d))?(?=\s*(?:{_HALF}|{_OCLOCK}))
+        |(?:{_TOLD})(?P<th>[01]?\d|2[0-4])\.(?P<tm>[0-5]\d)(?![.,]?\d|\s?(?:[€$£%]|euro|prozent|(?-i:[A-Z]{{3}}\b)))
+        |(?P<wh>[01]?\d|2[0-4])(?=\s*(?:{_HALF}|uhr\b|o['’]?clock\b|h\b)|(?<=\bà\s\d\d)\sheures\b)
+        |(?P<mil>(?:[01]?\d|2[0-3])[0-5]\d)
+            (?=\s*(?:{_HALF}|uhr\b|hrs\b|hours\b|h\b|(?:utc|gmt|z|[ecmp][sd]t)\b))
+    )(?:\s*{_OCLOCK})?(?:\s*(?P<half>{_HALF}))?
+    |(?P<word>{"|".join(_WORDS)})\b
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _BARE = re.compile(r"(?P<h>[01]?\d|2[0-4])(?:[:.h](?P<m>[0-5]\d))?|(?P<mil>(?:[01]\d|2[0-3])[0-5]\d)")
-_HALF_AFTER = re.compile(
+HALF_AFTER = re.compile(
     r"\s*(?:-|–|—|to|until|till|and|bis|/)+\s*\d{1,2}(?:[:.]?[0-5]\d)?\s*(?P<half>[ap])\s?\.?\s?m\b"
     r"|\s*(?P<own>[ap])\s?\.?\s?m\b",
     re.IGNORECASE,
@@ -52,16 +70,53 @@ RANGE = re.compile(
     re.IGNORECASE,
 )
 STAMP = re.compile(
-    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{6})[Tt_ ](?P<h>[01]\d|2[0-4]):?(?P<m>[0-5]\d)"
-    r"(?::?(?P<s>[0-5]\d|60)(?P<f>[.,]\d+)?)?\s?(?P<zone>Z\b|[+-]\d\d:?\d\d\b)?(?!\d)",
-    re.IGNORECASE,
+    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{6})(?P<mark>[Tt_ ])(?P<h>[01]\d|2[0-4]):?(?P<m>[0-5]\d)"
+    r"(?::?(?P<s>[0-5]\d|60)(?P<f>[.,]\d+)?)?(?!\d)",
 )
 _ZONE = re.compile(
-    r"(?P<offset>[+-](?:0\d|1[0-4]):?[0-5]\d)\b|\b(?P<name>"
-    + "|".join(sorted(ZONES, key=len, reverse=True))
-    + r")\b"
-    r"(?P<shift>[+-]\d{1,2})?"
+    rf"\s?\(?(?:(?P<name>(?i:utc|gmt)|{'|'.join(sorted(ZONES, key=len, reverse=True))})"
+    r"(?:\s?(?P<shift>[+−-]\d{1,2}(?::?[0-5]\d)?))?(?!\w|[:.]\d)"
+    r"|(?P<offset>[+−-](?:0\d|1[0-4])(?::?[0-5]\d)?)(?!\w|[:.]\d)"
+    r"|(?P<region>[ECMP]T\b|(?:Eastern|Central|Mountain|Pacific)\b(?!\s(?:Europe|Africa|Stand|Dayl))(?:\s[Tt]ime)?"
+    r"|(?P<city>(?:Africa|America|Asia|Australia|Europe|Pacific)/[A-Z]\w+)))\)?"
 )
+# Where a time stands beside its date: signs and words between the two.
+_BESIDE = re.compile(
+    r"(?:[\s,;|/()\[\]·•–—.:-]|\b(?:at|on|um|ab|am|den|der|le|las?|los|el|il|lo|a|à|de|del?|da|dal|dalle|alle|ore?|ora|h|kl|klo"
+    r"|om|from|von|d[eè]s|desde|gegen|vers|circa|ca|start(?:s|ing)?|begin(?:s|n|ning)?|début|inicio|inizio|time|uhrzeit|zeit"
+    rf"|heure|hora|orario|dat[eau]|datum|fecha|day|tag|jour|día|giorno|of|the|{WEEKDAY_PATTERN})\b){{0,16}}",
+    re.IGNORECASE,
+)
+_HOURS_ONLY = re.compile(r"(?!0)(?:1[0-2]|\d)\s?h(?:\s?[0-5]\d)?", re.IGNORECASE)
+
+
+def zone_after(text: str, end: int) -> re.Match[str] | None:
+    """Returns the zone that stands right behind a time, which ends at this character.
+
+    A minus is an offset behind seconds, behind a T, or if a blank parts four digits from the time; else it is a range.
+    """
+    zone = _ZONE.match(text, end)
+    if zone is None or not (zone["offset"] or "").startswith(("-", "−")):
+        return zone
+    exact = re.search(r"(?:\d:\d\d:|[Tt]\d\d:?)\d\d(?:[.,]\d+)?$", text[max(0, end - 24) : end])
+    return zone if exact or re.match(r"\s[-−]\d{4}", text[end:]) else None
+
+
+def is_beside(gap: str, time: str, date_first: bool, behind: str) -> bool:
+    """Returns whether a date and a time belong together by the text in the gap between them.
+
+    behind: what follows the time. On the next line a time needs a word before it, or stands alone. "8h30" may be a
+    length, so that it needs a word before it too.
+    """
+    if _BESIDE.fullmatch(marked(gap)) is None:
+        return False
+    worded = any(map(str.isalpha, gap))
+    if _HOURS_ONLY.fullmatch(time) and not worded:
+        return False
+    if "\n" not in gap:
+        return True
+    alone = not behind.partition("\n")[0].strip()
+    return date_first and gap.count("\n") == 1 and (worded or alone)
 
 
 def read_time(match: re.Match[str], after: str = "") -> tuple[str, ...]:
@@ -73,12 +128,12 @@ def read_time(match: re.Match[str], after: str = "") -> tuple[str, ...]:
     group = match.groupdict()
     if group["word"]:
         return (_WORDS[group["word"].lower()],)
-    half = group["half"] or group["dhalf"] or group["whalf"] or group["mhalf"]
+    half = group["half"]
     if group["mil"]:
         hour, minute, second = int(group["mil"][:-2]), group["mil"][-2:], None
     else:
-        hour = int(group["h"] or group["dh"] or group["wh"])
-        minute, second = group["m"] or group["dm"] or "00", group["s"] or group["ds"]
+        hour = int(group["h"] or group["dh"] or group["th"] or group["wh"])
+        minute, second = group["m"] or group["dm"] or group["tm"] or "00", group["s"] or group["ds"]
     written = match[0].lower()
     certain = "uhr" in written or "h" in written
     return _times(hour, minute, second, half, after, certain)
@@ -99,7 +154,8 @@ def _times(
 ) -> tuple[str, ...]:
     tail = minute if second is None else f"{minute}:{second}"
     if half is not None and hour <= 12:
-        return (f"{hour % 12 + (12 if half in 'pP' else 0):02d}:{tail}",)
+        late = 5 < hour < 12 if _NIGHT.search(half) else _AFTER_NOON.search(half) is not None
+        return (f"{hour % 12 + 12 * late:02d}:{tail}",)
     if hour > 24 or (hour == 24 and minute != "00"):
         return ()
     plain = f"{hour % 24:02d}:{tail}"
@@ -107,7 +163,7 @@ def _times(
     if half is not None or certain or second is not None or hour > 12 or hour == 0:
         return (plain,)
     other = f"{hour % 12 + 12:02d}:{tail}" if hour < 12 else f"00:{tail}"
-    context = _HALF_AFTER.match(after) if after else None
+    context = HALF_AFTER.match(after) if after else None
     if context is not None and (half_of_day := context["half"] or context["own"]):
         wanted = hour % 12 + (12 if half_of_day in "pP" else 0)
         chosen = f"{wanted:02d}:{tail}"
@@ -120,17 +176,18 @@ def with_seconds(time: str) -> str:
     return time if time.count(":") == 2 else time + ":00"
 
 
-def zone_offset(text: str) -> float | None:
-    """Returns the hours east of UTC of an offset or a zone's abbreviation in a text; None if there is none."""
-    match = _ZONE.search(text)
-    if match is None:
-        return None
-    if match["name"]:
-        base = ZONES[match["name"]]
-        return base + float(match["shift"]) if match["shift"] else base
-    digits = match["offset"].replace(":", "")
-    hours = int(digits[1:3]) + int(digits[3:5]) / 60
-    return -hours if digits[0] == "-" else hours
+def _offset(zone: re.Match[str], day: str, time: str) -> float | None:
+    """Returns the hours east of UTC of a zone on this day; None if this machine does not know the zone."""
+    if zone["region"]:
+        try:
+            region = ZoneInfo(zone["city"] or _REGIONS[zone["region"][0]])
+            shift = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=region).utcoffset()
+        except (ZoneInfoNotFoundError, ValueError):
+            return None
+        return None if shift is None else shift.total_seconds() / 3600
+    digits = (zone["shift"] or zone["offset"] or "+0").replace("−", "-").replace(":", "")
+    hours = int(digits[1:3]) + int(digits[3:] or 0) / 60
+    return ZONES[(zone["name"] or "Z").upper()] + (-hours if digits[0] == "-" else hours)
 
 
 def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -141,13 +198,11 @@ def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[st
     """
     stamp = STAMP.search(text)
     if stamp is not None:
-        parts = _stamp_date(stamp["date"])
-        if parts is None:
+        day = _stamp_date(stamp["date"])
+        if day is None:
             return (), ()
         time = f"{stamp['h']}:{stamp['m']}:{stamp['s'] or '00'}"
-        zone = stamp["zone"]
-        offset = zone_offset(text[stamp.end() :] if zone is None else zone.upper())
-        return _rfc(parts, time, offset), (f"{parts}T{time}", f"{parts}T{time[:5]}")
+        return _rfc(day, time, zone_after(text, stamp.end())), (f"{day}T{time}", f"{day}T{time[:5]}")
     dates = dates_in(text, locale)
     if not dates:
         return (), ()
@@ -157,12 +212,12 @@ def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[st
     match = TIME.search(rest)
     if match is None:
         return (), ()
-    offset = zone_offset(rest[match.end() :])
+    zone = zone_after(rest, match.end()) or zone_after(rest.rstrip(), dates[0][1])
     full: list[str] = []
     local: list[str] = []
     for day in dates[0][2]:
         for time in read_time(match, rest[match.end() :] + after):
-            full += _rfc(day, with_seconds(time), offset)
+            full += _rfc(day, with_seconds(time), zone)
             local += [f"{day}T{with_seconds(time)}", f"{day}T{time[:5]}"]
     return tuple(dict.fromkeys(full)), tuple(dict.fromkeys(local))
 
@@ -197,8 +252,18 @@ def _stamp_date(digits: str) -> str | None:
         return None
 
 
-def _rfc(day: str, time: str, offset: float | None) -> tuple[str, ...]:
-    if offset is None or offset == 0:
+def rfc_times(times: Iterable[str], zone: re.Match[str] | None) -> tuple[str, ...]:
+    """Returns times of day with their offset, as RFC 3339 has them; without a zone they count as UTC."""
+    if zone is not None and zone["region"]:
+        return ()
+    return tuple(_rfc("2000-01-01", with_seconds(time), zone)[0][11:] for time in times)
+
+
+def _rfc(day: str, time: str, zone: re.Match[str] | None) -> tuple[str, ...]:
+    offset = 0.0 if zone is None else _offset(zone, day, time)
+    if offset is None:
+        return ()
+    if offset == 0:
         return (f"{day}T{time}Z",)
     minutes = round(abs(offset) * 60)
     written = f"{day}T{time}{'-' if offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.quantities import quantities
+from cinnabar.engine.readings.quantities import quantities, scaled_numbers
 from cinnabar.engine.readings.readings import readings
 from cinnabar.engine.readings.scan import scan
 
@@ -27,6 +27,10 @@ def numbers(span: str, locale: Locale = UNKNOWN, before: str = "") -> list[str |
         ("12 3/16\"", "12.1875"), ("$1.2 million", "1200000"), ("3 Mio.", "3000000"), ("$5k", "5000"),
         ("€2.5bn", "2500000000"), ("4 thousand", "4000"), ("5 ft 3 in", "63"), ("5' 3\"", "63"), ("2 lbs 3 oz", "35"),
         ("ca. 1850", "1850"), ("about 1,200", "1200"), ("6 Yrs", "6"), ("16 in.", "16"),
+        ("1,2 Mio. EUR", "1200000"), ("€45K", "45000"), ("45 TEUR", "45000"), ("45 T€", "45000"), ("1,2 M€", "1200000"),
+        ("12 000 k€", "12000000"), ("120万円", "1200000"), ("1億2,000万円", "120000000"), ("USD 1.2M", "1200000"),
+        ("Rs. 2.5 lakh", "250000"), ("3 crore", "30000000"), ("45 Tsd. EUR", "45000"), ("2,5 Md€", "2500000000"),
+        ("100 K", "100"), ("3 k", "3"), ("45 T", "45"), ("$5 b", "5"), ("12 M", "12"), ("5 m", "5"), ("£2.50B", "2.50"),
     ],
 )  # fmt: skip
 def test_a_quantity_is_read_as_its_number(span: str, number: str) -> None:
@@ -43,7 +47,7 @@ def test_a_scale_takes_the_decimal_comma_of_the_document() -> None:
      "€ 1,99 B", "20 mn", "5 mil", "5\n1/2", "5' 15\""],
 )  # fmt: skip
 def test_what_only_looks_like_a_quantity_is_none(span: str) -> None:
-    assert quantities(span, UNKNOWN) == ()
+    assert quantities(span) == () and scaled_numbers(span, UNKNOWN, "", "") == ()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,8 @@ def test_a_loss_of_millions_keeps_its_sign(text: str, number: str) -> None:
 
 @given(st.decimals("0.1", "9999999", places=1), st.sampled_from(["k", "million", "bn", "trillion", "Mrd."]))
 def test_a_scaled_number_of_any_size_is_read(digits: Decimal, scale: str) -> None:
-    value = quantities(f"${digits} {scale}" if len(scale) > 1 else f"${digits}{scale}", Locale(decimal_comma=False))
+    text = f"${digits} {scale}" if len(scale) > 1 else f"${digits}{scale}"
+    value = scaled_numbers(text, Locale(decimal_comma=False), "", "")
     assert value and Decimal(value[0]) % 10 == 0
 
 
@@ -84,7 +89,43 @@ def test_a_quantity_in_a_text_is_a_mention_as_a_whole(text: str) -> None:
     assert {"19 1/4", "1.2 million", "5 ft 3 in"} & spans
 
 
+# The forms of a scale around digits, with its power of ten.
+SCALES = {
+    "{} million": 6, "{}m": 6, "{}bn": 9, "{}K": 3, "{} Mio.": 6, "{} Mrd.": 9, "{} Tsd.": 3, "{} k{}": 3, "{} M{}": 6,
+    "{} T{}": 3, "{} lakh": 5, "{} crore": 7, "{} millions": 6, "{} mil millones": 9, "{} miliardi": 9, "{}万": 4,
+}  # fmt: skip
+
+
+@given(
+    st.decimals("0.1", "999", places=1),
+    st.sampled_from([*SCALES]),
+    st.sampled_from(["€", "$", "EUR", "CHF"]),
+    st.booleans(),
+)
+def test_no_number_of_a_scaled_amount_lacks_its_scale(digits: Decimal, form: str, money: str, before: bool) -> None:
+    if "{} T" in form or form.count("{}") == 2:
+        amount = form.format(digits, money)
+    else:
+        amount = f"{money} {form.format(digits)}" if before or len(form) == 3 else f"{form.format(digits)} {money}"
+    text = f"Total: {amount}\n"
+    wanted = digits.scaleb(SCALES[form])
+    mentions = [one for one in scan(text, UNKNOWN) if one.kind == "number" or text[one.start].isdigit()]
+    assert mentions
+    for one in mentions:
+        read = readings(text[one.start : one.end], UNKNOWN, text[: one.start], text[one.end :])
+        assert [Decimal(str(r.value)) for r in read if r.kind == "number"][:1] in ([wanted], []), text[
+            one.start : one.end
+        ]
+
+
+@pytest.mark.parametrize("text", ["between $1.2-1.5 million", "10 to 12 million people", "1,2 bis 1,5 Mio. EUR"])
+def test_the_beginning_of_a_range_has_the_scale_of_its_end(text: str) -> None:
+    first = next(one for one in scan(text, UNKNOWN) if one.kind == "number")
+    read = readings(text[first.start : first.end], UNKNOWN, text[: first.start], text[first.end :])
+    assert next(Decimal(str(r.value)) for r in read if r.kind == "number") >= 10**6
+
+
 @given(st.integers(0, 999), st.integers(1, 15))
 def test_a_mixed_number_is_the_sum_of_its_parts(whole: int, above: int) -> None:
-    (value,) = quantities(f"{whole} {above}/16", UNKNOWN)
+    (value,) = quantities(f"{whole} {above}/16")
     assert float(value) == pytest.approx(whole + above / 16)

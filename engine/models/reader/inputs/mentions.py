@@ -5,22 +5,39 @@ Enumerating them applies the constraint; the model decides which of them is the 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.readings.locale import Locale, document_locale
+from cinnabar.engine.readings.quantities import COUNTED_IN, SCALED
 from cinnabar.engine.readings.readings import is_amount, json_readings
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import Slot
 
 #: The characters on each side that a reading may use (a sign, a currency, "pm" after a range).
 _CONTEXT = 40
+# The formats of which a part may read as a value too ("3:30" of "3:30 pm", "2 hours" of "2 hours 30 minutes").
+_WHOLE = ("date-time", "time", "duration")
+# A percentage is no amount of money, unless the field's words are about shares too.
+_PERCENT = re.compile(r"\s?[%‰]")
+_MONEY = re.compile(
+    r"\b(?:amounts?|prices?|costs?|fees?|totals?|tax(?:es)?|vat|balance|\w*betrag|\w*summe|\w*preis|kosten|\w*steuer|mwst"
+    r"|ust|montants?|prix|tva|importe|precio|impuestos?|iva|importo|prezzo|imposta|totale)\b",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(
+    r"%|\b(?:per\s?cent\w*|rates?|shares?|ratio|prozent\w*|\w*satz|\w*quote|anteil|taux|pourcentage|tasa|tipo|porcentaje"
+    r"|tasso|aliquota|percentuale)\b",
+    re.IGNORECASE,
+)
 
 Typed = tuple[int, int, bytes]
-_Key = tuple[str, int | None]
+_Key = tuple[str, int | None, bool, bool]
 
 
 class MentionReader:
@@ -34,6 +51,7 @@ class MentionReader:
         self._cells: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
         self._typed: dict[_Key, dict[int, bytes | None]] = {}
         self._pieces: npt.NDArray[np.int64] | None = None
+        self._moments: dict[int, list[int]] | None = None
 
     @property
     def mentions(self) -> list[Mention]:
@@ -78,36 +96,59 @@ class MentionReader:
                 found.append((mention.start, mention.end, text))
         return found
 
-    def starting(self, slot: Slot, start: int) -> list[tuple[int, bytes]]:
-        """Returns the accepted mentions that start at this character: (end, canonical text).
+    def starting(self, slot: Slot, start: int) -> list[Typed]:
+        """Returns the accepted mentions that start at this character: (start, end, canonical text).
 
         A mention may begin with a sign or a bracket one character before its first piece, or start one character after
-        it.
+        it. A date of a date-time may stand behind its time. Of times and durations the longest mention is the whole.
         """
         for begin in (start, start + 1, start - 1):
             first = bisect_left(self.mentions, begin, key=_start)
             last = bisect_right(self.mentions, begin, first, key=_start)
-            found = [(self.mentions[at].end, text) for at in range(first, last) if (text := self._accepted(slot, at))]
-            if found:
-                return found
+            here = (*range(first, last), *self._around(slot, begin))
+            accepted = ((self.mentions[at], self._accepted(slot, at)) for at in here)
+            if found := [(mention.start, mention.end, text) for mention, text in accepted if text is not None]:
+                return [max(found, key=_end)] if slot.format in _WHOLE else found
         return []
 
+    def _around(self, slot: Slot, start: int) -> list[int]:
+        """Returns the places among the mentions of those that a date at this character is the second part of."""
+        if slot.format != "date-time":
+            return []
+        if self._moments is None:
+            moments = [at for at, mention in enumerate(self.mentions) if mention.kind == "datetime"]
+            self._moments = {
+                day.start: [at for at in moments if self.mentions[at].start < day.start < self.mentions[at].end]
+                for day in self.mentions
+                if day.kind == "date"
+            }
+        return self._moments.get(start, [])
+
     def places(self, slot: Slot, pieces: Pieces, first: int = 0, last: int | None = None) -> npt.NDArray[np.int64]:
-        """Returns the pieces of [first, last) at which the slot's mentions start, ascending.
+        """Returns the pieces of [first, last) at which the slot's mentions start, or dates of a date-time, ascending.
 
         pieces: those of the reader's text.
         """
         if self._pieces is None:
             self._pieces = np.array([pieces.at(mention.start) for mention in self.mentions], np.int64)
         begin, end = np.searchsorted(self._pieces, (first, len(pieces) if last is None else last)).tolist()
-        taken = [at for at in range(begin, end) if self._accepted(slot, at) is not None]
+        # A date-time may be pointed at by its date; a date without a time says that there is none.
+        day, mentions = "date" if slot.format == "date-time" else "", self.mentions
+        taken = [at for at in range(begin, end) if mentions[at].kind == day or self._accepted(slot, at) is not None]
         return np.unique(self._pieces[taken])
 
     def _accepted(self, slot: Slot, at: int) -> bytes | None:
         """Returns what the slot accepts of a mention. A long text has many that nobody asks for."""
         known = self._typed.setdefault(_key(slot), {})
         if at not in known:
-            known[at] = self.read(slot, (self.mentions[at].start, self.mentions[at].end))
+            start, end = self.mentions[at].start, self.mentions[at].end
+            scaled = SCALED.match(self.text, start) if _key(slot)[2] else None
+            if scaled is not None and scaled.end() >= end:
+                known[at] = self.read(slot, scaled.span("digits"), alone=True)
+            elif _key(slot)[3] and _PERCENT.match(self.text, end):
+                known[at] = None
+            else:
+                known[at] = self.read(slot, (start, end))
         return known[at]
 
 
@@ -115,9 +156,25 @@ def _start(mention: Mention) -> int:
     return mention.start
 
 
+def _end(mention: Typed) -> int:
+    return mention[1]
+
+
 def _key(slot: Slot) -> _Key:
-    """Returns the key of the set of texts that a slot accepts."""
-    return slot.automaton.fingerprint, slot.max_length
+    """Returns the key of the set of texts that a slot accepts.
+
+    The last two: its words tell the scale of its numbers ("in millions"), or that it is money and no percentage.
+    """
+    return slot.automaton.fingerprint, slot.max_length, *_asked(slot.kind, slot.path, slot.title, slot.description)
+
+
+@lru_cache(maxsize=4096)
+def _asked(kind: str, path: str, title: str, description: str) -> tuple[bool, bool]:
+    if kind not in ("number", "integer"):
+        return False, False
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", path.rpartition("/")[2])
+    words = f"{name} {title} {description}"
+    return COUNTED_IN.search(words) is not None, bool(_MONEY.search(words) and not _SHARE.search(words))
 
 
 def word_starts(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import Candidate
-from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
+from cinnabar.engine.models.reader.inputs.questions import is_typed, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS
@@ -39,13 +39,16 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         ]
         out.logits[k] = [log + here for log in mixed]
         return
-    typed = kind_of(slot) in TYPED
+    typed = is_typed(slot)
     pointed = []
     for w in sorted(range(len(present)), key=lambda at: -present[at])[:_WINDOWS]:
         window = memory.windows[d.windows[w]]
         starts, ends = d.places[w]
         logs = [[x + weight[w] for x in row] for row in d.pointed[w]]
         pointed += spans_in_window(starts, ends, logs, memory.columns, window)
+    if slot.format == "date-time" and (alone := [p for p in pointed if not memory.reader.starting(slot, p.start)]):
+        # What points at a date without a time says that there is no date-time.
+        out.absent[k] = _log_sum([out.absent[k], *(p.log_probability + here for p in alone)])
     candidates, logs_of = candidates_of(slot, typed, pointed, memory.reader)
     out.candidates[k] = candidates
     out.logits[k] = [x + here for x in logs_of]

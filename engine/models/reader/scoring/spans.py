@@ -133,11 +133,11 @@ def candidates_of(
     texts: dict[bytes, tuple[float, Pointed]] = {}
     for p in pointed:
         if typed:
-            ends = reader.starting(slot, p.start)
-            if not ends:
+            mentions = reader.starting(slot, p.start)
+            if not mentions:
                 continue
-            end, text = min(ends, key=lambda e: (abs(e[0] - p.end), -e[0]))
-            p, read = Pointed(((p.start, end),), p.log_probability), text
+            start, end, read = min(mentions, key=lambda m: (abs(m[1] - p.end), -m[1]))
+            p = Pointed(((min(start, p.start), end),), p.log_probability)
         else:
             # An account number is a value as a whole, also over the end of a line.
             account = account_at(reader.text, p.start)

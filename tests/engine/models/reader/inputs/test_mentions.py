@@ -50,3 +50,36 @@ def test_other_slots_take_what_they_took() -> None:
     assert read({"anyOf": [{"type": "integer"}, TEXT]}, "9.8 kg") == b'"9.8 kg"'
     assert read({"anyOf": [{"type": "string", "format": "date"}, NUMBER]}, "2026-05-03") == b'"2026-05-03"'
     assert read({"enum": ["9.8 kg", 9.8]}, "9.8 kg") == b'"9.8 kg"'
+
+
+def typed(schema: Any, text: str) -> list[bytes]:
+    (slot,) = compile_schema({"type": "object", "properties": {"value": schema}, "required": ["value"]}).form.slots
+    return list(dict.fromkeys(read for _, _, read in MentionReader(text).typed(slot)))
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ({"description": "Amount of the tax"}, [b"120"]),
+        ({"title": "Steuerbetrag"}, [b"120"]),
+        ({"description": "Tax rate or amount"}, [b"14.5", b"120"]),
+        ({"description": "Share of women"}, [b"14.5", b"120"]),
+        ({}, [b"14.5", b"120"]),
+    ],
+)
+def test_a_percentage_is_no_money(words: dict[str, str], found: list[bytes]) -> None:
+    assert typed(NUMBER | words, "VAT 14.50% 120.00\n") == found
+    assert typed(NUMBER | words, "VAT 14.50 % 120.00\n") == found
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("Revenue", b"1200000"), ("Revenue in millions", b"1.2"), ("Umsatz in Mio. EUR", b"1.2")],
+)
+def test_a_field_that_counts_in_millions_takes_the_digits_alone(words: str, number: bytes) -> None:
+    assert typed(NUMBER | {"description": words}, "Revenue: $1.2 million\n") == [number]
+
+
+@pytest.mark.parametrize("digits", ["1234567890123456789", "9876543210987654321", "12345678901234567890123"])
+def test_an_integer_has_all_of_its_digits(digits: str) -> None:
+    assert digits.encode() in typed({"type": "integer"}, f"Number: {digits}\n")

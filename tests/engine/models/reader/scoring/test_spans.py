@@ -69,7 +69,7 @@ def test_a_sign_before_the_pointed_place_belongs_to_the_mention() -> None:
     numbers = MentionReader("credit (12.50) or -7")
     slot = slot_of(type="number")
     assert numbers.starting(slot, 8) and numbers.starting(slot, 8) == numbers.starting(slot, 7)
-    assert numbers.starting(slot, 19) == numbers.starting(slot, 18) == [(20, b"-7")]
+    assert numbers.starting(slot, 19) == numbers.starting(slot, 18) == [(18, 20, b"-7")]
     assert not numbers.starting(slot, 2)
 
 

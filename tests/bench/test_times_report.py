@@ -1,0 +1,91 @@
+"""Dates, times and lengths as people print them: whole values or none, from the generator of the times report."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from bench.times_report import FIELDS, LANGUAGES, SPELLINGS, drawn, meant, records, schema_of
+
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.form.form import Slot
+
+EVERY = len(LANGUAGES) * SPELLINGS
+
+
+def slots(language: str) -> dict[str, Slot]:
+    return dict(zip(FIELDS, compile_schema(schema_of(language)).form.slots, strict=True))
+
+
+def slot(name: str) -> Slot:
+    return slots("en")[name]
+
+
+def value(text: str) -> Any:
+    return text.strip('"')
+
+
+@pytest.mark.parametrize("at", range(EVERY))
+def test_every_spelling_is_read_whole_or_not_at_all(at: int) -> None:
+    one = drawn(at, random.Random(at))
+    reader = MentionReader(one.text)
+    for name, asked in slots(one.language).items():
+        start = one.text.index(f": {one.printed[name]}") + 2
+        end = start + len(one.printed[name])
+        found = [
+            meant(name, value(text.decode()))
+            for begin in range(start, end)
+            for _, _, text in reader.starting(asked, begin)
+            if one.text[begin - 1] in " \t(" and name != "length"
+        ] or [meant(name, value(text.decode())) for _, _, text in reader.starting(asked, start)]
+        true = meant(name, one.truth[name])
+        assert found == [] if true is None else found and set(found) == {true}, (one.printed[name], found)
+
+
+@pytest.mark.parametrize(
+    ("text", "stamps"),
+    [
+        ("Invoice date 9 June 2026\nPrinted 10:15 by", []),
+        ("Date: 9 June 2026\nTime: 16:30", ["2026-06-09T16:30:00Z"]),
+        ("9 June 2026\n16:30\n", ["2026-06-09T16:30:00Z"]),
+        ("9 June 2026\n16:30 Lunch", []),
+        ("Ends 12:00\nDate: 9 June 2026", []),
+        ("Printed 08:15   Date 9 June 2026 at 16:30", ["2026-06-09T16:30:00Z"]),
+        ("16:30 09.06.2026 - 17:00 10.06.2026", ["2026-06-09T16:30:00Z", "2026-06-10T17:00:00Z"]),
+        ("09.06.2026 16.30 EUR", []),
+        ("le 9 juin 2026, 2h", []),
+        ("le 9 juin 2026 à 8h", ["2026-06-09T08:00:00Z"]),
+        ("9 June 2026, half past 4 pm", []),
+        ("9 June 2026, 4:30 PM ET", ["2026-06-09T16:30:00-04:00"]),
+        ("9 June 2026 16:30 -0500", ["2026-06-09T16:30:00-05:00"]),
+        ("9 June 2026 09:00-12:00", ["2026-06-09T09:00:00Z"]),
+        ("2026-05-03T18:30:00+02:00", ["2026-05-03T18:30:00+02:00"]),
+    ],
+)
+def test_a_date_time_is_a_date_and_the_time_that_belongs_to_it(text: str, stamps: list[str]) -> None:
+    reader = MentionReader(text)
+    moments = [at for at in reader.mentions if at.kind == "datetime"]
+    assert [value(t.decode()) for at in moments if (t := reader.read(slot("begin"), (at.start, at.end)))] == stamps
+
+
+@pytest.mark.parametrize("text", ["9 June 2026", "09.06.2026", "2026-06-09", "June 9", "3 May 2026 to 5 May 2026"])
+def test_a_date_alone_is_no_date_time(text: str) -> None:
+    assert MentionReader(text).typed(slot("begin")) == []
+
+
+@pytest.mark.parametrize("text", ["5 m", "2-3 hours", "1.5 months", "Room 3", "12.50"])
+def test_no_length_is_made_of_other_numbers(text: str) -> None:
+    assert MentionReader(text).typed(slot("length")) == []
+
+
+@pytest.mark.slow
+def test_the_reader_finds_the_values_and_makes_up_no_hour() -> None:
+    documents = [drawn(at * 7, random.Random(at)) for at in range(15)]
+    right = 0
+    for one in documents:
+        (record,) = records([one], schema_of(one.language), "default")
+        assert meant("begin", record["begin"]) in (None, meant("begin", one.truth["begin"]))
+        right += sum(meant(name, record[name]) == meant(name, one.truth[name]) for name in FIELDS)
+    assert right >= 0.95 * len(documents) * len(FIELDS)
