@@ -1,4 +1,8 @@
-"""Infers a document's conventions for dates and numbers from the unambiguous ones among them."""
+"""Infers a document's conventions for dates and numbers: from the unambiguous ones among them, else from other signs.
+
+Where a document's own dates or numbers decide nothing, its language, month names, addresses, currencies and words do,
+and for dates also the decimal comma and the day that a mail was sent. Each kind of sign counts once, with a weight.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 
+from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of, currencies_of
 from cinnabar.engine.readings.months import COMMON, OTHER, is_english_month, marked, months_of
 
 
@@ -39,36 +45,163 @@ _DECIMAL = re.compile(r"(?<![\d.,:/-])\d{1,3}(?:([.,'’])\d{3})*([.,])(\d{1,2}|
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:([.,])\d{3}){2,}(?![\d]|[.,]\d)")
 
 
+# The line of a mail's header (RFC 5322), in which no writer chooses the order.
+_SENT = re.compile(r"^Date: (?:\w{3}, ?)?(?P<day>\d{1,2}) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4}) \d\d:", re.MULTILINE)
+#: A mail rather names a day up to so many days before it was sent than one of another month.
+_DAYS_BEFORE = 10
+
+# Countries that write day and month in no one order, or the month first, and those with a decimal point; the
+# languages of the first and the last. All others write the day first and a comma.
+_NO_ORDER, _MONTH_FIRST = "CA CN JP KR TW HU LT MN", "US PH PR GU"
+_POINT = (
+    "US CA GB IE MT IN PK BD LK NP MY SG PH TH HK CN TW JP KR AU NZ IL JO SA AE QA KW OM EG KE NG GH UG TZ ZW BW ZA"
+    " MX GT HN SV NI DO PR PA JM TT CH LI"
+)
+_NO_ORDER_LANGUAGES = "en zh ja ko hu lt mn tl"
+_POINT_LANGUAGES = "en zh ja ko th he hi bn ta te ml mr gu kn pa ur ne si ms tl sw cy ga mt my"
+_STATES = (
+    "A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]"
+)
+_EUROPE = "AT|BE|BG|CH|CY|CZ|DE|DK|EE|ES|FI|FR|GB|GR|HR|IE|IT|LU|LV|MT|NL|NO|PL|PT|RO|SE|SI|SK"
+# The signs of countries. A group of two capitals is named for its country: postal codes, tax numbers, kinds of firms.
+_SIGN = re.compile(
+    rf"""(?:(?<=[A-Za-z],[ ])|(?<=[A-Za-z][ ]))(?P<US>(?:{_STATES}),?[ ]+\d{{5}}(?:-\d{{4}})?)(?!\d)
+    |\b(?:(?P<CA>[ABCEGHJ-NPR-TVXY]\d[A-Z][ ]?\d[A-Z]\d)
+    |(?P<GB>[A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[ABD-HJLNP-UW-Z]{{2}})
+    |(?P<AU>(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT)[ ]+\d{{4}}|ABN(?=:?[ ]\d))
+    |(?P<IN>GSTIN|[A-Z][a-z]+[ ]?[-–][ ]?[1-9]\d\d[ ]?\d{{3}})
+    |(?P<MY>(?i:sdn\.?[ ]*bhd)))\b
+    |\b(?P<code>{_EUROPE})(?:\d\d(?:[ ]?[A-Z0-9]{{4}}){{3,}}|[ ]?\d{{9}}\b|-\d{{4,5}}[ ](?=[^\W\d_]))
+    |(?:@|://|www\.)[\w.-]{{1,80}}\.(?P<domain>[a-z]{{2}})\b(?!\.\w)
+    |(?<![\w+])(?:\+|00)(?P<phone>[1-9]\d{{0,2}})(?=(?:[\s()./-]{{0,2}}\d){{6}})
+    |\b(?P<before>[A-Z]{{3}})(?=[ ]?\d)|(?<=\d)[ ]?(?P<behind>[A-Z]{{3}})\b
+    |(?P<sign>\b[A-Z]{{1,3}}\$|[{CURRENCY_SIGNS}]|\bR(?:M|s)(?=\.?[ ]?\d)|(?<=\d)[ ]?(?:zł|Kč|kr|Ft)\b)
+    |\b(?:(?P<american>Inc|LLC|Corp|(?i:sales[ ]tax|zip[ ]code))|(?P<limited>(?i:ltd|gst))
+    |(?P<vat>VAT|(?i:plc|postcode|cheque|pty)))\b""",
+    re.VERBOSE,
+)
+_WORDS = {"american": -1, "limited": 1, "vat": 2}
+# Domains of countries that stand for something else in most addresses.
+_GENERIC = "io co ai me tv ly gg sh fm to cc ws eu"
+_PHONES = dict(re.findall(r"(\d+) (\w+)", (
+    "1 US 20 EG 27 ZA 30 GR 31 NL 32 BE 33 FR 34 ES 36 HU 39 IT 40 RO 41 CH 43 AT 44 GB 45 DK 46 SE 47 NO 48 PL 49 DE"
+    " 51 PE 52 MX 54 AR 55 BR 56 CL 57 CO 60 MY 61 AU 62 ID 63 PH 64 NZ 65 SG 66 TH 81 JP 82 KR 84 VN 86 CN 90 TR"
+    " 91 IN 92 PK 94 LK 351 PT 352 LU 353 IE 358 FI 359 BG 370 LT 385 HR 386 SI 420 CZ 421 SK 852 HK 971 AE"
+)))  # fmt: skip
+# Countries are named at the beginning and the end of a text, in so many characters, on a line of their own or as the
+# last part of an address.
+_ENDS = 6_000
+_PIECES = re.compile(r"[\n,;|\t()]+")
+_NAME = re.compile(r"[^\W\d_a-z][^\W\d_]{3,}(?: [^\W\d_]{3,}){0,2}|U\.?S\.?A\.?|UK|UAE")
+
+
 # Each number of a document with a sign beside it asks again: a log of 16K tokens spent a twentieth of its time here.
 @lru_cache(maxsize=2)
-def document_locale(text: str) -> Locale:
-    """Returns the conventions of a whole document by majority vote of its unambiguous dates and numbers.
+def document_locale(text: str, language: str = "") -> Locale:
+    """Returns the conventions of a whole document, None where its signs tell nothing or are at odds.
 
-    A date votes if one part exceeds twelve; a number votes if it has two kinds of separators, repeated groups, or not
-    three digits after its only separator. Non-English month names vote last: for the day first, and for the decimal
-    comma if most languages with the name write it.
+    The majority of the unambiguous dates decides: those with a part above twelve. A number votes if it has two kinds of
+    separators, repeated groups, or not three digits after its only separator; other signs of the decimal comma are
+    added to these votes. `language` is that of the text (ISO 639), "" if it is not known: then month names tell it.
     """
     years: Counter[int] = Counter()
-    dates = list(_NUMERIC_DATE.finditer(text))
-    order = _majority(_votes_of_numeric_dates(dates, years))
+    dates, mails = list(_NUMERIC_DATE.finditer(text)), list(_SENT.finditer(text))
+    orders, near = _votes_of_numeric_dates(dates, years, _day_of(mails[0]) if mails else None)
     for match in _ISO_DATE.finditer(text):
         years[int(match[1])] += 1
-    months = _votes_of_month_names(text, years)
-    comma = _majority(_votes_of_numbers(text, {date.start() for date in dates}))
-    english = months.english_day_first + months.english_month_first
-    if order is None and months.foreign + months.english_day_first != months.english_month_first:
-        order = months.foreign + months.english_day_first > months.english_month_first
-    if comma is None and months.foreign_comma > english:
-        comma = True
-    return Locale(order, comma, years.most_common(1)[0][0] if years else None)
+    months = _votes_of_month_names(text, years, {mail.start("day") for mail in mails})
+    numbers = _votes_of_numbers(text, {match.start() for match in dates})
+    order, comma = _majority(orders), max(-6, min(2 * (numbers[True] - numbers[False]), 6))
+    # Own numbers of this weight are not outvoted, and a search for signs takes time.
+    of_order, of_comma = _weights_of_signs(text) if order is None or abs(comma) < 6 else (0, 0)
+    foreign = months.foreign > months.english_day_first + months.english_month_first
+    if order is None:
+        weight = of_order + 3 * _sign(near) + max(0, min(comma, 4)) // 2
+        weight += 3 * _sign(months.english_day_first - months.english_month_first)
+        weight += 6 * (language not in _NO_ORDER_LANGUAGES if language else foreign)
+        order = weight > 0 if abs(weight) > 1 else None
+    if language:
+        comma += -1 if language in _POINT_LANGUAGES else 3
+    else:
+        comma += 3 * (foreign and months.foreign_comma > 0)
+    comma += of_comma
+    return Locale(order, comma > 0 if comma else None, years.most_common(1)[0][0] if years else None)
 
 
-def _votes_of_numeric_dates(dates: Sequence[re.Match[str]], years: Counter[int]) -> Counter[bool]:
-    """Returns the votes for the day first; adds the dates' years to `years`."""
+def _weights_of_signs(text: str) -> tuple[int, int]:
+    """Returns how much countries, currencies and words of a text speak for the day first, and for the decimal comma."""
+    ends = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]}\n{text[-_ENDS:]}"
+    names = {piece.strip(" .") for piece in _PIECES.split(ends)}
+    countries = Counter(code for name in names if _NAME.fullmatch(name) and (code := _country_named(name)))
+    currencies, words = Counter[str](), set[str]()
+    for match in _SIGN.finditer(ends):
+        kind = str(match.lastgroup)
+        found = match[kind].strip(" .")
+        if kind in _WORDS:
+            words.add(kind)
+        elif kind in ("before", "behind"):
+            currencies[found[:2]] += found in CURRENCY_CODES
+        elif kind == "sign":
+            currencies.update(code[:2] for code in currencies_of(found)[:1])
+        elif kind == "phone":
+            countries[next((_PHONES[found[:n]] for n in (3, 2, 1) if found[:n] in _PHONES), "")] += 1
+        elif kind == "domain":
+            countries["GB" if found == "uk" else found.upper()] += found not in _GENERIC
+        else:
+            countries[found if kind == "code" else kind] += 1
+    order = 4 * _sign(sum(number * _order_of(country) for country, number in countries.items()))
+    comma = 2 * _sign(sum(number * _comma_of(country) for country, number in countries.items()))
+    # Canada writes either order, with dollars and the names of firms that others have, too.
+    if not countries["CA"] or countries["CA"] < countries["US"]:
+        order += sum(_WORDS[word] for word in words)
+        for currency, _ in currencies.most_common(1):
+            order += max(-1, 2 * _order_of(currency))
+            comma += _comma_of(currency)
+    return order, comma
+
+
+def _country_named(name: str) -> str:
+    """Returns the code of the country with this name, in any language; "" for any other word."""
+    codes = codes_of(name)
+    is_country = len(codes) > 1 and len(codes[0]) == 2 and any(len(code) == 3 and code.isupper() for code in codes)
+    return codes[0] if is_country and codes[0].isupper() else ""
+
+
+def _order_of(country: str) -> int:
+    """Returns 1 for a country that writes the day first, -1 for one that writes the month first, else 0."""
+    return 0 if not country or country in _NO_ORDER else -1 if country in _MONTH_FIRST else 1
+
+
+def _comma_of(country: str) -> int:
+    """Returns 1 for a country with a decimal comma, -1 for one with a point."""
+    return 0 if not country else -1 if country in _POINT else 1
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def _day_of(mail: re.Match[str]) -> date | None:
+    """Returns the day of a header's line; None if the calendar has no such day."""
+    try:
+        return date(int(mail["year"]), months_of(mail["month"]).numbers[0], int(mail["day"]))
+    except (AttributeError, ValueError):
+        return None
+
+
+def _votes_of_numeric_dates(
+    dates: Sequence[re.Match[str]], years: Counter[int], sent: date | None
+) -> tuple[Counter[bool], int]:
+    """Returns the votes for the day first; adds the dates' years to `years`.
+
+    The number is above zero if more of the ambiguous dates lie right before the day `sent` with the day first, and
+    below it if more do with the month first.
+    """
     day_first: Counter[bool] = Counter()
+    near = 0
     for match in dates:
         first, second, year = int(match[1]), int(match[3]), match[4]
-        if first > 31 or second > 31 or max(first, second) == 0:
+        if first > 31 or second > 31 or min(first, second) == 0:
             continue
         if first > 12 >= second:
             day_first[True] += 1
@@ -76,9 +209,16 @@ def _votes_of_numeric_dates(dates: Sequence[re.Match[str]], years: Counter[int])
             day_first[False] += 1
         elif first > 12:
             continue
+        elif sent is not None:
+            written = int(year) + (2000 if len(year) == 2 else 0)
+            near += _is_before(sent, written, second, first) - _is_before(sent, written, first, second)
         if len(year) == 4 and 1900 <= int(year) <= 2100:
             years[int(year)] += 1
-    return day_first
+    return day_first, near
+
+
+def _is_before(sent: date, year: int, month: int, day: int) -> bool:
+    return 1 <= year <= 9999 and 0 <= (sent - date(year, month, day)).days <= _DAYS_BEFORE
 
 
 @dataclass(slots=True)
@@ -91,8 +231,8 @@ class _MonthNames:
     english_month_first: int = 0
 
 
-def _votes_of_month_names(text: str, years: Counter[int]) -> _MonthNames:
-    """Returns the counts of dates with a month name; adds their years to `years`."""
+def _votes_of_month_names(text: str, years: Counter[int], headers: Collection[int]) -> _MonthNames:
+    """Returns the counts of dates with a month name, but for those at `headers`; adds their years to `years`."""
     votes = _MonthNames()
     for match in _MONTH_DATE.finditer(marked(text)):
         if match["d"] is None and match["d2"] is None and match["od"] is None:
@@ -100,6 +240,8 @@ def _votes_of_month_names(text: str, years: Counter[int]) -> _MonthNames:
         year = match["y"] or match["oy"]
         if year is not None:
             years[int(year)] += 1
+        if match.start() in headers:
+            continue
         group = "m" if match["m"] is not None else "om"
         name = text[match.start(group) : match.end(group)]
         if not is_english_month(name):
@@ -122,8 +264,8 @@ def _votes_of_numbers(text: str, dates: Collection[int]) -> Counter[bool]:
         group, point = match[1], match[2]
         if group == point:
             continue
-        # A number with both separators is unambiguous; with one separator it may be a version or a section.
-        decimal_comma[point == ","] += 2 if group else 1
+        # A number with both separators is unambiguous, and an amount nearly so; others may be versions or sections.
+        decimal_comma[point == ","] += 2 if group or len(match[3]) == 2 else 1
     for match in _GROUPED.finditer(text):
         decimal_comma[match[1] == "."] += 1
     return decimal_comma

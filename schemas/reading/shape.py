@@ -25,7 +25,8 @@ class Notes:
     """The annotations of a value, which do not constrain it.
 
     `examples` and `default` are canonical JSON texts. With a `binding` the value is a fact, and no model reads it.
-    `words` are options with other words for them, in any language (`x-cinnabar-options`).
+    `words` are options with other words for them, in any language (`x-cinnabar-options`). `day_first` says whether
+    documents write the day before the month (`x-cinnabar-day-first`).
     """
 
     title: str = ""
@@ -34,6 +35,7 @@ class Notes:
     default: str | None = None
     binding: Binding | None = None
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    day_first: bool | None = None
 
     def over(self, other: Notes) -> Notes:
         """These notes; an empty one is taken from `other`."""
@@ -44,6 +46,7 @@ class Notes:
             other.default if self.default is None else self.default,
             self.binding or other.binding,
             self.words or other.words,
+            other.day_first if self.day_first is None else self.day_first,
         )
 
 

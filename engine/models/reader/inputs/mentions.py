@@ -6,6 +6,7 @@ Enumerating them applies the constraint; the model decides which of them is the 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +21,19 @@ from cinnabar.schemas.form.form import Slot
 _CONTEXT = 40
 
 Typed = tuple[int, int, bytes]
-_Key = tuple[str, int | None]
+_Key = tuple[str, int | None, bool | None]
+_Known = dict[tuple[bool | None, tuple[tuple[int, int], ...]], tuple[bytes, ...]]
 
 
 class MentionReader:
-    """The readings of a passage's spans, each computed once, in the locale that its text has."""
+    """The readings of a passage's spans, each computed once, in the locale of its document, else that of its text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, locale: Locale | None = None) -> None:
         self.text = text
-        self.locale: Locale = document_locale(text)
+        self.locale: Locale = locale or document_locale(text)
         self._mentions: list[Mention] | None = None
-        self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
-        self._cells: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
+        self._readings: _Known = {}
+        self._cells: _Known = {}
         self._typed: dict[_Key, dict[int, bytes | None]] = {}
         self._pieces: npt.NDArray[np.int64] | None = None
 
@@ -42,25 +44,29 @@ class MentionReader:
             self._mentions = sorted(scan(self.text, self.locale), key=_start)
         return self._mentions
 
-    def readings(self, *spans: tuple[int, int], alone: bool = False) -> tuple[bytes, ...]:
+    def readings(
+        self, *spans: tuple[int, int], alone: bool = False, day_first: bool | None = None
+    ) -> tuple[bytes, ...]:
         """Returns the possible readings of these spans as canonical JSON texts, the likelier first.
 
-        alone: what stands beside the spans is none of their business, as in the cell of a table.
+        alone: what stands beside the spans is none of their business, as in the cell of a table. day_first: the order
+        of day and month in place of the locale's.
         """
-        known = self._cells if alone else self._readings
-        if spans not in known:
+        known, key = self._cells if alone else self._readings, (day_first, spans)
+        if key not in known:
+            locale = self.locale if day_first is None else replace(self.locale, day_first=day_first)
             start, end = spans[0][0], spans[-1][1]
             before, after = self.text[max(0, start - _CONTEXT) : start], self.text[end : end + _CONTEXT]
             read = " ".join(self.text[a:b] for a, b in spans)
-            known[spans] = json_readings(read, self.locale, *(("", "") if alone else (before, after)))
-        return known[spans]
+            known[key] = json_readings(read, locale, *(("", "") if alone else (before, after)))
+        return known[key]
 
     def read(self, slot: Slot, *spans: tuple[int, int], alone: bool = False) -> bytes | None:
         """Returns the first reading of these spans that the slot accepts, or None (`readings`).
 
         For a number or a text, as Pydantic's Decimal is, the number goes first if the words are one and nothing else.
         """
-        readings = self.readings(*spans, alone=alone)
+        readings = self.readings(*spans, alone=alone, day_first=slot.day_first)
         reading = next((r for r in readings if r != b"null" and slot.accepts(r)), None)
         if reading is None or slot.kind != "string" or reading[:1] != b'"':
             return reading
@@ -117,7 +123,7 @@ def _start(mention: Mention) -> int:
 
 def _key(slot: Slot) -> _Key:
     """Returns the key of the set of texts that a slot accepts."""
-    return slot.automaton.fingerprint, slot.max_length
+    return slot.automaton.fingerprint, slot.max_length, slot.day_first
 
 
 def word_starts(case: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,39 @@
+"""Dates and amounts that mean two values, and nothing in the document tells which one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.readings.readings import json_readings
+from cinnabar.engine.request import Leaf
+from cinnabar.extraction.documents.content.document import Evidence
+from cinnabar.schemas.form.form import Form
+
+#: The flags of such values.
+AMBIGUOUS_DATE, AMBIGUOUS_NUMBER = "ambiguous_date", "ambiguous_number"
+#: The most confidence of such a value: the likelier reading is right in about half of them.
+MOST = 0.5
+# Words that may mean two values: "03/04", "1.234".
+_MAYBE = re.compile(r"\d\s?[./\s-]\s?\d{1,2}(?!\d)|\d[.,]\d{3}(?!\d)")
+
+
+def ambiguities(form: Form, leaf: Leaf, evidence: Evidence | None, locale: Locale) -> tuple[str, ...]:
+    """Returns the flags of a leaf whose words mean other values in another locale that is possible."""
+    if evidence is None or not 0 <= leaf.slot < len(form.slots) or not _MAYBE.search(evidence.text):
+        return ()
+    slot, value = form.slots[leaf.slot], (leaf.text or "").encode()
+    if slot.day_first is not None:
+        locale = replace(locale, day_first=slot.day_first)
+
+    def read(**convention: bool) -> bytes | None:
+        readings = json_readings(evidence.text, replace(locale, **convention))
+        return next((one for one in readings if slot.accepts(one)), None)
+
+    flags = []
+    if locale.day_first is None and value in (pair := (read(day_first=True), read(day_first=False))):
+        flags += [AMBIGUOUS_DATE] * (pair[0] != pair[1])
+    if locale.decimal_comma is None and value in (pair := (read(decimal_comma=True), read(decimal_comma=False))):
+        flags += [AMBIGUOUS_NUMBER] * (pair[0] != pair[1])
+    return tuple(flags)
