@@ -70,12 +70,14 @@ _SIGN = re.compile(
     |(?P<GB>[A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[ABD-HJLNP-UW-Z]{{2}})
     |(?P<AU>(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT)[ ]+\d{{4}}|ABN(?=:?[ ]\d))
     |(?P<IN>GSTIN|[A-Z][a-z]+[ ]?[-–][ ]?[1-9]\d\d[ ]?\d{{3}})
-    |(?P<MY>(?i:sdn\.?[ ]*bhd)))\b
+    |(?P<MY>(?i:sdn\.?[ ]*bhd|jalan|jln|taman|lorong))
+    |(?P<EU>(?i:\w*stra(?:ß|ss)e|rue[ ]d\w+|calle|avenida|rua|ulica)))\b
     |\b(?P<code>{_EUROPE})(?:\d\d(?:[ ]?[A-Z0-9]{{4}}){{3,}}|[ ]?\d{{9}}\b|-\d{{4,5}}[ ](?=[^\W\d_]))
-    |(?:@|://|www\.)[\w.-]{{1,80}}\.(?P<domain>[a-z]{{2}})\b(?!\.\w)
-    |(?<![\w+])(?:\+|00)(?P<phone>[1-9]\d{{0,2}})(?=(?:[\s()./-]{{0,2}}\d){{6}})
-    |\b(?P<before>[A-Z]{{3}})(?=[ ]?\d)|(?<=\d)[ ]?(?P<behind>[A-Z]{{3}})\b
-    |(?P<sign>\b[A-Z]{{1,3}}\$|[{CURRENCY_SIGNS}]|\bR(?:M|s)(?=\.?[ ]?\d)|(?<=\d)[ ]?(?:zł|Kč|kr|Ft)\b)
+    |(?i:(?:@|://|www\.)[\w.-]{{1,80}}\.(?P<domain>[a-z]{{2}})\b(?!\.\w))
+    |(?<![\w+])\+(?P<phone>[1-9]\d{{0,2}})(?=(?:[\s()./-]{{0,2}}\d){{6}})
+    |\b(?P<before>(?:EUR|GBP|USD|CHF|PLN|INR|MYR|AUD|CAD|NZD|SGD|ZAR)\b|[A-Z]{{3}}(?=[ ]?\d))
+    |(?<=\d)[ ]?(?P<behind>[A-Z]{{3}})\b
+    |(?P<sign>\b[A-Z]{{1,3}}\$|[{CURRENCY_SIGNS}]|\bRM(?=\b|\d)|\bRs(?=\.?[ ]?\d)|(?<=\d)[ ]?(?:zł|Kč|kr|Ft)\b)
     |\b(?:(?P<american>Inc|LLC|Corp|(?i:sales[ ]tax|zip[ ]code))|(?P<limited>(?i:ltd|gst))
     |(?P<vat>VAT|(?i:plc|postcode|cheque|pty)))\b""",
     re.VERBOSE,
@@ -146,7 +148,8 @@ def _weights_of_signs(text: str) -> tuple[int, int]:
         elif kind == "phone":
             countries[next((_PHONES[found[:n]] for n in (3, 2, 1) if found[:n] in _PHONES), "")] += 1
         elif kind == "domain":
-            countries["GB" if found == "uk" else found.upper()] += found not in _GENERIC
+            domain = found.lower()
+            countries["GB" if domain == "uk" else domain.upper()] += domain not in _GENERIC
         else:
             countries[found if kind == "code" else kind] += 1
     order = 4 * _sign(sum(number * _order_of(country) for country, number in countries.items()))
