@@ -154,20 +154,19 @@ def _weights_of_signs(text: str) -> tuple[int, int]:
             countries[found if kind == "code" else kind] += 1
     order = 4 * _sign(sum(number * _order_of(country) for country, number in countries.items()))
     comma = 2 * _sign(sum(number * _comma_of(country) for country, number in countries.items()))
-    # Canada writes either order, with dollars and the names of firms that others have, too.
-    if not countries["CA"] or countries["CA"] < countries["US"]:
-        order += sum(_WORDS[word] for word in words)
-        for currency, _ in currencies.most_common(1):
-            order += max(-1, 2 * _order_of(currency))
-            comma += _comma_of(currency)
-    return order, comma
+    order += sum(_WORDS[word] for word in words)
+    for currency, _ in currencies.most_common(1):
+        order += max(-1, 2 * _order_of(currency))
+        comma += _comma_of(currency)
+    # Canada writes either order, and shares the prefix, dollars and kinds of firms of others.
+    canada = countries["CA"] + currencies["CA"]
+    return 0 if canada and canada >= max(countries.values(), default=0) else order, comma
 
 
 def _country_named(name: str) -> str:
     """Returns the code of the country with this name, in any language; "" for any other word."""
-    codes = codes_of(name)
-    is_country = len(codes) > 1 and len(codes[0]) == 2 and any(len(code) == 3 and code.isupper() for code in codes)
-    return codes[0] if is_country and codes[0].isupper() else ""
+    codes = [code for code in (*codes_of(name), name) if code.isupper()]
+    return codes[0] if [*map(len, codes[:2])] == [2, 3] else ""
 
 
 def _order_of(country: str) -> int:
