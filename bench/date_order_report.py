@@ -20,13 +20,14 @@ from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.reading.pipeline import Read, run_batch
 from cinnabar.extraction.reading.planning import locale_of
-from cinnabar.extraction.reading.records.ambiguity import AMBIGUOUS_DATE
 from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.records import AMBIGUOUS_DATE
 
 
 def read_as(one: DatedDocument) -> tuple[str, bool]:
     """The date of a document by the readings, and whether its order is open."""
-    locale = locale_of(parse(one.data, one.name))
+    document = parse(one.data, one.name)
+    locale = locale_of(document, document.text)
     return (read_date(one.printed, locale) or ("",))[0], locale.day_first is None
 
 
@@ -38,7 +39,7 @@ def read_whole(documents: Sequence[DatedDocument]) -> list[tuple[str, bool]]:
     for start in range(0, len(reads), 16):
         for outcome in run_batch(reads[start : start + 16], job).outcomes:
             record = outcome.record
-            leaf = next((one for one in record.leaves if one.pointer == "/date"), None) if record else None
+            leaf = next((one for one in record.leaves if one.pointer == "/order_date"), None) if record else None
             value = "" if leaf is None or leaf.value is None else str(json.loads(leaf.value))
             flagged = leaf is not None and AMBIGUOUS_DATE in leaf.flags and leaf.confidence <= 0.5
             found.append((value, flagged))

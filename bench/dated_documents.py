@@ -18,10 +18,14 @@ SCHEMA = {
     "title": "dated",
     "type": "object",
     "properties": {
-        "date": {"type": ["string", "null"], "format": "date", "description": "Date of the document."},
+        "order_date": {
+            "type": ["string", "null"],
+            "format": "date",
+            "description": "Date of the invoice, receipt, letter or order; not the day of sending.",
+        },
         "total": {"type": ["number", "null"], "description": "Total amount."},
     },
-    "required": ["date", "total"],
+    "required": ["order_date", "total"],
 }
 
 
@@ -93,7 +97,7 @@ _TEXTS = {
         "mail": "Su pedido {n}\nHola:\n\nhemos recibido su pedido del {date} por {total}.\n\nUn saludo",
     },
     "it": {
-        "invoice": "Fattura R-{n}\nData della fattura: {date}\nImporto totale: {total}\nPagare entro 14 giorni, grazie.",
+        "invoice": "Fattura R-{n}\nData della fattura: {date}\nImporto totale: {total}\nPagare entro 14 giorni.",
         "letter": "Data: {date}\n\nGentile cliente,\n\nconfermiamo il Suo ordine per un importo di {total}.\n",
         "receipt": "Scontrino {n}\n{date} 14:05\nCaffè in grani, due sacchetti\nTotale {total}\nGrazie della visita",
         "mail": "Il Suo ordine {n}\nBuongiorno,\n\nabbiamo ricevuto il Suo ordine del {date} per {total}.\n\nSaluti",

@@ -122,7 +122,7 @@ def _dates(text: str, match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     if group["a"]:
         written, one, two = _year(group["y"]), group["a"], group["b"]
         by_day, by_month = _iso(written, two, one), _iso(written, one, two)
-        if "." in group["sep"] and locale.day_first is None:
+        if "." in group["sep"]:
             return by_day or by_month
         if locale.day_first is None:
             both = by_month + by_day if "/" in group["sep"] else by_day + by_month

@@ -63,7 +63,8 @@ _STATES = (
     "A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]"
 )
 _EUROPE = "AT|BE|BG|CH|CY|CZ|DE|DK|EE|ES|FI|FR|GB|GR|HR|IE|IT|LU|LV|MT|NL|NO|PL|PT|RO|SE|SI|SK"
-# The signs of countries. A group of two capitals is named for its country: postal codes, tax numbers, kinds of firms.
+# The signs of countries. A group of two capitals is named for its country, XX for several: postal codes, tax numbers,
+# kinds of firms, streets.
 _SIGN = re.compile(
     rf"""(?:(?<=[A-Za-z],[ ])|(?<=[A-Za-z][ ]))(?P<US>(?:{_STATES}),?[ ]+\d{{5}}(?:-\d{{4}})?)(?!\d)
     |\b(?:(?P<CA>[ABCEGHJ-NPR-TVXY]\d[A-Z][ ]?\d[A-Z]\d)
@@ -71,7 +72,7 @@ _SIGN = re.compile(
     |(?P<AU>(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT)[ ]+\d{{4}}|ABN(?=:?[ ]\d))
     |(?P<IN>GSTIN|[A-Z][a-z]+[ ]?[-–][ ]?[1-9]\d\d[ ]?\d{{3}})
     |(?P<MY>(?i:sdn\.?[ ]*bhd|jalan|jln|taman|lorong))
-    |(?P<EU>(?i:\w*stra(?:ß|ss)e|rue[ ]d\w+|calle|avenida|rua|ulica)))\b
+    |(?P<XX>(?i:\w*stra(?:ß|ss)e|rue[ ]d\w+|calle|avenida|rua|ulica)))\b
     |\b(?P<code>{_EUROPE})(?:\d\d(?:[ ]?[A-Z0-9]{{4}}){{3,}}|[ ]?\d{{9}}\b|-\d{{4,5}}[ ](?=[^\W\d_]))
     |(?i:(?:@|://|www\.)[\w.-]{{1,80}}\.(?P<domain>[a-z]{{2}})\b(?!\.\w))
     |(?<![\w+])\+(?P<phone>[1-9]\d{{0,2}})(?=(?:[\s()./-]{{0,2}}\d){{6}})
@@ -103,8 +104,8 @@ def document_locale(text: str, language: str = "") -> Locale:
     """Returns the conventions of a whole document, None where its signs tell nothing or are at odds.
 
     The majority of the unambiguous dates decides: those with a part above twelve. A number votes if it has two kinds of
-    separators, repeated groups, or not three digits after its only separator; other signs of the decimal comma are
-    added to these votes. `language` is that of the text (ISO 639), "" if it is not known: then month names tell it.
+    separators, repeated groups, or not three digits after its only separator; the weights of other signs are added.
+    `language` is that of the text (ISO 639), "" if it is not known: then month names tell it.
     """
     years: Counter[int] = Counter()
     dates, mails = list(_NUMERIC_DATE.finditer(text)), list(_SENT.finditer(text))
@@ -131,7 +132,7 @@ def document_locale(text: str, language: str = "") -> Locale:
 
 
 def _weights_of_signs(text: str) -> tuple[int, int]:
-    """Returns how much countries, currencies and words of a text speak for the day first, and for the decimal comma."""
+    """Returns the weights of a text's countries, currencies and words for the day first, and for the decimal comma."""
     ends = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]}\n{text[-_ENDS:]}"
     names = {piece.strip(" .") for piece in _PIECES.split(ends)}
     countries = Counter(code for name in names if _NAME.fullmatch(name) and (code := _country_named(name)))
@@ -141,10 +142,9 @@ def _weights_of_signs(text: str) -> tuple[int, int]:
         found = match[kind].strip(" .")
         if kind in _WORDS:
             words.add(kind)
-        elif kind in ("before", "behind"):
-            currencies[found[:2]] += found in CURRENCY_CODES
-        elif kind == "sign":
-            currencies.update(code[:2] for code in currencies_of(found)[:1])
+        elif kind in ("before", "behind", "sign"):
+            codes = currencies_of(found)[:1] if kind == "sign" else {found} & CURRENCY_CODES
+            currencies.update(code[:2] for code in codes)
         elif kind == "phone":
             countries[next((_PHONES[found[:n]] for n in (3, 2, 1) if found[:n] in _PHONES), "")] += 1
         elif kind == "domain":
@@ -157,14 +157,14 @@ def _weights_of_signs(text: str) -> tuple[int, int]:
     order += sum(_WORDS[word] for word in words)
     for currency, _ in currencies.most_common(1):
         order += max(-1, 2 * _order_of(currency))
-        comma += _comma_of(currency)
+        comma += min(1, 3 * _comma_of(currency))
     # Canada writes either order, and shares the prefix, dollars and kinds of firms of others.
     canada = countries["CA"] + currencies["CA"]
     return 0 if canada and canada >= max(countries.values(), default=0) else order, comma
 
 
 def _country_named(name: str) -> str:
-    """Returns the code of the country with this name, in any language; "" for any other word."""
+    """Returns the code (ISO 3166-1) of the country with this name, in any language; "" for any other word."""
     codes = [code for code in (*codes_of(name), name) if code.isupper()]
     return codes[0] if [*map(len, codes[:2])] == [2, 3] else ""
 
@@ -176,7 +176,7 @@ def _order_of(country: str) -> int:
 
 def _comma_of(country: str) -> int:
     """Returns 1 for a country with a decimal comma, -1 for one with a point."""
-    return 0 if not country else -1 if country in _POINT else 1
+    return 0 if country in ("", "XX") else -1 if country in _POINT else 1
 
 
 def _sign(number: int) -> int:
@@ -266,8 +266,8 @@ def _votes_of_numbers(text: str, dates: Collection[int]) -> Counter[bool]:
         group, point = match[1], match[2]
         if group == point:
             continue
-        # A number with both separators is unambiguous, and an amount nearly so; others may be versions or sections.
-        decimal_comma[point == ","] += 2 if group or len(match[3]) == 2 else 1
+        # A number with both separators is unambiguous, and "45,00" nearly so; "2.10" may be a date or a version.
+        decimal_comma[point == ","] += 2 if group or (point == "," and len(match[3]) == 2) else 1
     for match in _GROUPED.finditer(text):
         decimal_comma[match[1] == "."] += 1
     return decimal_comma

@@ -148,11 +148,12 @@ def passage_of(document: Document, start: int = 0, end: int | None = None) -> Pa
         word_start=(words.start[first:last] - start).astype(np.int32),
         word_end=(words.end[first:last] - start).astype(np.int32),
         word_box=box,
-        locale=locale_of(document),
+        # The data of an invoice have a decimal point, whatever its pages have.
+        locale=locale_of(document, text if copies_in(document) else document.text),
     )
 
 
-def locale_of(document: Document) -> Locale:
-    """Returns the conventions for dates and numbers of a document."""
+def locale_of(document: Document, text: str) -> Locale:
+    """Returns the conventions for dates and numbers of a text, the whole one or a part, of a document."""
     fact = document.facts.get(LANGUAGE)
-    return document_locale(document.text, "" if fact is None else str(fact.value))
+    return document_locale(text, "" if fact is None else str(fact.value))

@@ -9,10 +9,11 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import json_readings
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Evidence
+from cinnabar.extraction.store.records import AMBIGUOUS_DATE
 from cinnabar.schemas.form.form import Form
 
-#: The flags of such values.
-AMBIGUOUS_DATE, AMBIGUOUS_NUMBER = "ambiguous_date", "ambiguous_number"
+#: The flag of such an amount.
+AMBIGUOUS_NUMBER = "ambiguous_number"
 #: The most confidence of such a value: the likelier reading is right in about half of them.
 MOST = 0.5
 # Words that may mean two values: "03/04", "1.234".
