@@ -185,9 +185,10 @@ def _sign(number: int) -> int:
 
 def _day_of(mail: re.Match[str]) -> date | None:
     """Returns the day of a header's line; None if the calendar has no such day."""
+    month = months_of(mail["month"])
     try:
-        return date(int(mail["year"]), months_of(mail["month"]).numbers[0], int(mail["day"]))
-    except (AttributeError, ValueError):
+        return None if month is None else date(int(mail["year"]), month.numbers[0], int(mail["day"]))
+    except ValueError:
         return None
 
 

@@ -246,7 +246,8 @@ def _expected(field: FieldInfo) -> str:
     patterns = [pattern for one in field.metadata if (pattern := getattr(one, "pattern", None))]
     if patterns:
         return "a share such as 5%" if patterns[0] == _PERCENT else "auto or a number from 1 to 999"
-    names = get_args(field.annotation) if isinstance(field.default, str) else ()
+    parts = (field.annotation, *get_args(field.annotation))
+    names = [one for part in parts for one in get_args(part) if isinstance(one, str)]
     if names:
         return f"one of {', '.join(names)}"
     least = next((one.ge for one in field.metadata if hasattr(one, "ge")), None)
