@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import lru_cache
 
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, codes_of, currencies_of
@@ -75,7 +76,7 @@ _SIGN = re.compile(
     |(?P<XX>(?i:\w*stra(?:ß|ss)e|rue[ ]d\w+|calle|avenida|rua|ulica)))\b
     |\b(?P<code>{_EUROPE})(?:\d\d(?:[ ]?[A-Z0-9]{{4}}){{3,}}|[ ]?\d{{9}}\b|-\d{{4,5}}[ ](?=[^\W\d_]))
     |(?i:(?:@|://|www\.)[\w.-]{{1,80}}\.(?P<domain>[a-z]{{2}})\b(?!\.\w))
-    |(?<![\w+])\+(?P<phone>[1-9]\d{{0,2}})(?=(?:[\s()./-]{{0,2}}\d){{6}})
+    |(?<![\w+])\+(?P<phone>1|[2-9]\d)(?=(?:[\s()./-]{{0,2}}\d){{6}})
     |\b(?P<before>(?:EUR|GBP|USD|CHF|PLN|INR|MYR|AUD|CAD|NZD|SGD|ZAR)\b|[A-Z]{{3}}(?=[ ]?\d))
     |(?<=\d)[ ]?(?P<behind>[A-Z]{{3}})\b
     |(?P<sign>\b[A-Z]{{1,3}}\$|[{CURRENCY_SIGNS}]|\bRM(?=\b|\d)|\bRs(?=\.?[ ]?\d)|(?<=\d)[ ]?(?:zł|Kč|kr|Ft)\b)
@@ -86,11 +87,7 @@ _SIGN = re.compile(
 _WORDS = {"american": -1, "limited": 1, "vat": 2}
 # Domains of countries that stand for something else in most addresses.
 _GENERIC = "io co ai me tv ly gg sh fm to cc ws eu"
-_PHONES = dict(re.findall(r"(\d+) (\w+)", (
-    "1 US 20 EG 27 ZA 30 GR 31 NL 32 BE 33 FR 34 ES 36 HU 39 IT 40 RO 41 CH 43 AT 44 GB 45 DK 46 SE 47 NO 48 PL 49 DE"
-    " 51 PE 52 MX 54 AR 55 BR 56 CL 57 CO 60 MY 61 AU 62 ID 63 PH 64 NZ 65 SG 66 TH 81 JP 82 KR 84 VN 86 CN 90 TR"
-    " 91 IN 92 PK 94 LK 351 PT 352 LU 353 IE 358 FI 359 BG 370 LT 385 HR 386 SI 420 CZ 421 SK 852 HK 971 AE"
-)))  # fmt: skip
+_PHONES = {"1": "US", "36": "HU", "63": "PH", "81": "JP", "82": "KR", "86": "CN"}
 # Countries are named at the beginning and the end of a text, in so many characters, on a line of their own or as the
 # last part of an address.
 _ENDS = 6_000
@@ -109,7 +106,7 @@ def document_locale(text: str, language: str = "") -> Locale:
     """
     years: Counter[int] = Counter()
     dates, mails = list(_NUMERIC_DATE.finditer(text)), list(_SENT.finditer(text))
-    orders, near = _votes_of_numeric_dates(dates, years, _day_of(mails[0]) if mails else None)
+    orders, near = _votes_of_numeric_dates(dates, years, _days_before(mails[0]) if mails else set())
     for match in _ISO_DATE.finditer(text):
         years[int(match[1])] += 1
     months = _votes_of_month_names(text, years, {mail.start("day") for mail in mails})
@@ -146,18 +143,18 @@ def _weights_of_signs(text: str) -> tuple[int, int]:
             codes = currencies_of(found)[:1] if kind == "sign" else {found} & CURRENCY_CODES
             currencies.update(code[:2] for code in codes)
         elif kind == "phone":
-            countries[next((_PHONES[found[:n]] for n in (3, 2, 1) if found[:n] in _PHONES), "")] += 1
+            countries[_PHONES.get(found, "XX")] += 1
         elif kind == "domain":
             domain = found.lower()
             countries["GB" if domain == "uk" else domain.upper()] += domain not in _GENERIC
         else:
             countries[found if kind == "code" else kind] += 1
-    order = 4 * _sign(sum(number * _order_of(country) for country, number in countries.items()))
-    comma = 2 * _sign(sum(number * _comma_of(country) for country, number in countries.items()))
+    order = 4 * _sign(sum(number * _habits(country)[0] for country, number in countries.items()))
+    comma = 2 * _sign(sum(number * _habits(country)[1] for country, number in countries.items()))
     order += sum(_WORDS[word] for word in words)
     for currency, _ in currencies.most_common(1):
-        order += max(-1, 2 * _order_of(currency))
-        comma += min(1, 3 * _comma_of(currency))
+        order += max(-1, 2 * _habits(currency)[0])
+        comma += min(1, 3 * _habits(currency)[1])
     # Canada writes either order, and shares the prefix, dollars and kinds of firms of others.
     canada = countries["CA"] + currencies["CA"]
     return 0 if canada and canada >= max(countries.values(), default=0) else order, comma
@@ -169,42 +166,41 @@ def _country_named(name: str) -> str:
     return codes[0] if [*map(len, codes[:2])] == [2, 3] else ""
 
 
-def _order_of(country: str) -> int:
-    """Returns 1 for a country that writes the day first, -1 for one that writes the month first, else 0."""
-    return 0 if not country or country in _NO_ORDER else -1 if country in _MONTH_FIRST else 1
-
-
-def _comma_of(country: str) -> int:
-    """Returns 1 for a country with a decimal comma, -1 for one with a point."""
-    return 0 if country in ("", "XX") else -1 if country in _POINT else 1
+def _habits(country: str) -> tuple[int, int]:
+    """Returns 1 for a country with the day first, -1 with the month; and 1 with a decimal comma, -1 with a point."""
+    if country in ("", "XX"):
+        return len(country) // 2, 0
+    order = 0 if country in _NO_ORDER else -1 if country in _MONTH_FIRST else 1
+    return order, -1 if country in _POINT else 1
 
 
 def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
-def _day_of(mail: re.Match[str]) -> date | None:
-    """Returns the day of a header's line; None if the calendar has no such day."""
+def _days_before(mail: re.Match[str]) -> set[tuple[int, int, int]]:
+    """Returns the day on which a mail was sent and those right before it, as (year, month, day); none for no day."""
     month = months_of(mail["month"])
-    try:
-        return None if month is None else date(int(mail["year"]), month.numbers[0], int(mail["day"]))
-    except ValueError:
-        return None
+    with suppress(ValueError, OverflowError):
+        sent = date(int(mail["year"]), 0 if month is None else month.numbers[0], int(mail["day"]))
+        days = [sent - timedelta(days) for days in range(_DAYS_BEFORE + 1)]
+        return {(day.year, day.month, day.day) for day in days}
+    return set()
 
 
 def _votes_of_numeric_dates(
-    dates: Sequence[re.Match[str]], years: Counter[int], sent: date | None
+    dates: Sequence[re.Match[str]], years: Counter[int], likely: Set[tuple[int, int, int]]
 ) -> tuple[Counter[bool], int]:
     """Returns the votes for the day first; adds the dates' years to `years`.
 
-    The number is above zero if more of the ambiguous dates lie right before the day `sent` with the day first, and
-    below it if more do with the month first.
+    The number is above zero if more of the ambiguous dates are `likely` days with the day first than with the month
+    first, and below it if fewer are.
     """
     day_first: Counter[bool] = Counter()
     near = 0
     for match in dates:
         first, second, year = int(match[1]), int(match[3]), match[4]
-        if first > 31 or second > 31 or min(first, second) == 0:
+        if first > 31 or second > 31 or max(first, second) == 0:
             continue
         if first > 12 >= second:
             day_first[True] += 1
@@ -212,16 +208,12 @@ def _votes_of_numeric_dates(
             day_first[False] += 1
         elif first > 12:
             continue
-        elif sent is not None:
+        else:
             written = int(year) + (2000 if len(year) == 2 else 0)
-            near += _is_before(sent, written, second, first) - _is_before(sent, written, first, second)
+            near += ((written, second, first) in likely) - ((written, first, second) in likely)
         if len(year) == 4 and 1900 <= int(year) <= 2100:
             years[int(year)] += 1
     return day_first, near
-
-
-def _is_before(sent: date, year: int, month: int, day: int) -> bool:
-    return 1 <= year <= 9999 and 0 <= (sent - date(year, month, day)).days <= _DAYS_BEFORE
 
 
 @dataclass(slots=True)

@@ -28,13 +28,10 @@ def ambiguities(form: Form, leaf: Leaf, evidence: Evidence | None, locale: Local
     if slot.day_first is not None:
         locale = replace(locale, day_first=slot.day_first)
 
-    def read(**convention: bool) -> bytes | None:
-        readings = json_readings(evidence.text, replace(locale, **convention))
-        return next((one for one in readings if slot.accepts(one)), None)
-
     flags = []
-    if locale.day_first is None and value in (pair := (read(day_first=True), read(day_first=False))):
-        flags += [AMBIGUOUS_DATE] * (pair[0] != pair[1])
-    if locale.decimal_comma is None and value in (pair := (read(decimal_comma=True), read(decimal_comma=False))):
-        flags += [AMBIGUOUS_NUMBER] * (pair[0] != pair[1])
+    for convention, flag in (("day_first", AMBIGUOUS_DATE), ("decimal_comma", AMBIGUOUS_NUMBER)):
+        if getattr(locale, convention) is None:
+            known = (replace(locale, **{convention: way}) for way in (True, False))
+            read = [next(filter(slot.accepts, json_readings(evidence.text, one)), None) for one in known]
+            flags += [flag] if value in read and read[0] != read[1] else []
     return tuple(flags)
