@@ -26,8 +26,7 @@ from cinnabar.extraction.store.records import AMBIGUOUS_DATE
 
 def read_as(one: DatedDocument) -> tuple[str, bool]:
     """The date of a document by the readings, and whether its order is open."""
-    document = parse(one.data, one.name)
-    locale = locale_of(document, document.text)
+    locale = locale_of(parse(one.data, one.name))
     return (read_date(one.printed, locale) or ("",))[0], locale.day_first is None
 
 

@@ -75,7 +75,7 @@ _SIGN = re.compile(
     |(?P<MY>(?i:sdn\.?[ ]*bhd|jalan|jln|taman|lorong))
     |(?P<XX>(?i:\w*stra(?:ß|ss)e|rue[ ]d\w+|calle|avenida|rua|ulica)))\b
     |\b(?P<code>{_EUROPE})(?:\d\d(?:[ ]?[A-Z0-9]{{4}}){{3,}}|[ ]?\d{{9}}\b|-\d{{4,5}}[ ](?=[^\W\d_]))
-    |(?i:(?:@|://|www\.)[\w.-]{{1,80}}\.(?P<domain>[a-z]{{2}})\b(?!\.\w))
+    |(?i:(?:@|://|www\.)[\w.-]{{1,80}}\.(?P<domain>[a-z]{{2}}|gov|mil|edu)\b(?!\.\w))
     |(?<![\w+])\+(?P<phone>1|[2-9]\d)(?=(?:[\s()./-]{{0,2}}\d){{6}})
     |\b(?P<before>(?:EUR|GBP|USD|CHF|PLN|INR|MYR|AUD|CAD|NZD|SGD|ZAR)\b|[A-Z]{{3}}(?=[ ]?\d))
     |(?<=\d)[ ]?(?P<behind>[A-Z]{{3}})\b
@@ -86,6 +86,7 @@ _SIGN = re.compile(
 )
 _WORDS = {"american": -1, "limited": 1, "vat": 2}
 # Domains of countries that stand for something else in most addresses.
+_DOMAINS = {"uk": "GB", "gov": "US", "mil": "US", "edu": "US"}
 _GENERIC = "io co ai me tv ly gg sh fm to cc ws eu"
 _PHONES = {"1": "US", "36": "HU", "63": "PH", "81": "JP", "82": "KR", "86": "CN"}
 # Countries are named at the beginning and the end of a text, in so many characters, on a line of their own or as the
@@ -146,7 +147,7 @@ def _weights_of_signs(text: str) -> tuple[int, int]:
             countries[_PHONES.get(found, "XX")] += 1
         elif kind == "domain":
             domain = found.lower()
-            countries["GB" if domain == "uk" else domain.upper()] += domain not in _GENERIC
+            countries[_DOMAINS.get(domain, domain.upper())] += domain not in _GENERIC
         else:
             countries[found if kind == "code" else kind] += 1
     order = 4 * _sign(sum(number * _habits(country)[0] for country, number in countries.items()))

@@ -344,7 +344,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     """
     leaves = []
     filled = with_constants(form, filled)
-    differing, locale = differences(document), locale_of(document, document.text)
+    differing, locale = differences(document), locale_of(document)
     columns = TableColumns(document) if len(filled.rows) >= _TABLE_ROWS else None
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))

@@ -148,12 +148,18 @@ def passage_of(document: Document, start: int = 0, end: int | None = None) -> Pa
         word_start=(words.start[first:last] - start).astype(np.int32),
         word_end=(words.end[first:last] - start).astype(np.int32),
         word_box=box,
-        # The data of an invoice have a decimal point, whatever its pages have.
-        locale=locale_of(document, text if copies_in(document) else document.text),
+        locale=locale_of(document, start, end),
     )
 
 
-def locale_of(document: Document, text: str) -> Locale:
-    """Returns the conventions for dates and numbers of a text, the whole one or a part, of a document."""
-    fact = document.facts.get(LANGUAGE)
-    return document_locale(text, "" if fact is None else str(fact.value))
+def locale_of(document: Document, start: int = 0, end: int | None = None) -> Locale:
+    """Returns the conventions for dates and numbers of the characters [start, end) of a document.
+
+    They are those of the whole document, but the data of an electronic invoice have a decimal point, whatever its pages
+    have.
+    """
+    fact, data = document.facts.get(LANGUAGE), [part.start for part in document.parts if part.kind == "invoice"]
+    text = document.text[start:end] if data else document.text
+    locale = document_locale(text, "" if fact is None else str(fact.value))
+    within = any(start <= at < start + len(text) for at in data)
+    return replace(locale, decimal_comma=False) if within else locale

@@ -58,6 +58,8 @@ def test_the_numbers_of_one_document_share_its_locale(monkeypatch: pytest.Monkey
         ("en", "05/03/2024\n3 Old Road, Accra, Ghana", True),
         ("en", "05/03/2024\nwww.shop.example.co.uk", True),
         ("en", "05/03/2024\nmail@shop.example.com", None),
+        ("en", "05/03/2024\nhttps://events.example.gov/2024", False),
+        ("en", "05/03/2024\nwww.example.gov.au", True),
         ("en", "05/03/2024\ncall +44 113 496 0102", True),
         ("en", "05/03/2024\ncall +1 512 555 0147", False),
         ("en", "05/03/2024\nGST NO: 001335787520", None),
