@@ -4,6 +4,7 @@
 
 Of each document its date is read as the readings do, and of the first `--whole` ones also by the model. Two figures:
 the share of right dates of documents with a sign, and the share of the others that are flagged (`ambiguous_date`).
+Documents of which the model takes another date, such as that of a mail's header, or none, are counted apart.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ def figures(documents: Sequence[DatedDocument], found: Sequence[tuple[str, bool]
     """The counts of documents with a sign and right ones among them, and of others and flagged ones among them."""
     counts: Counter[str] = Counter()
     for one, (value, flagged) in zip(documents, found, strict=True):
+        if value not in one.meanings:
+            counts["another date"] += 1
+            continue
         counts["with a sign" if one.is_decided else "others"] += 1
         counts["right" if one.is_decided else "flagged"] += value == one.value if one.is_decided else flagged
         counts["flagged with a sign"] += one.is_decided and flagged
@@ -70,12 +74,12 @@ def main() -> None:
             continue
         found = [read_as(one) for one in part] if by == "readings" else read_whole(part)
         counts = figures(part, found)
-        names = ("with a sign", "right", "flagged with a sign", "others", "flagged")
+        names = ("with a sign", "right", "flagged with a sign", "others", "flagged", "another date")
         rows.append([by, *(str(counts[name]) for name in names)])
         for one, (value, flagged) in zip(part, found, strict=True):
-            if arguments.wrong and (value != one.value if one.is_decided else not flagged):
+            if arguments.wrong and value in one.meanings and (value != one.value if one.is_decided else not flagged):
                 print(f"{by}: {one.country} {one.signs}: {one.value} as {one.printed} is {value}, {flagged=}")
-    print(table(["dates by", "with a sign", "right", "flagged", "without", "flagged"], rows))
+    print(table(["dates by", "with a sign", "right", "flagged", "without", "flagged", "another date"], rows))
 
 
 if __name__ == "__main__":

@@ -135,6 +135,12 @@ class DatedDocument:
     signs: tuple[str, ...]
 
     @property
+    def meanings(self) -> tuple[str, str]:
+        """The two days that the printed date may mean."""
+        year, month, day = self.value.split("-")
+        return self.value, f"{year}-{day}-{month}"
+
+    @property
     def is_decided(self) -> bool:
         """Whether a sign tells the order of day and month."""
         ordered = COUNTRIES[self.country].day_first is not None

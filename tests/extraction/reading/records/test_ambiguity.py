@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
-from cinnabar.extraction.documents.content.document import Evidence, Span
+from cinnabar.extraction.documents.content.document import Document, Evidence, Fact, Part, Span, Words
+from cinnabar.extraction.reading.planning import passage_of
 from cinnabar.extraction.reading.records.ambiguity import ambiguities
 from cinnabar.schemas.compiling.compile import compile_schema
 from cinnabar.schemas.errors import UnsupportedSchema
+from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.reading.schema_object import DAY_FIRST
 
 DATE = {"type": "string", "format": "date"}
@@ -77,3 +80,14 @@ def test_an_amount_of_one_meaning_is_not_flagged(words: str, value: str) -> None
 def test_the_order_of_a_schema_is_true_or_false() -> None:
     with pytest.raises(UnsupportedSchema, match="expected true or false, got 'yes'"):
         _ = compile_schema({"type": "object", "properties": {"day": DATE | {DAY_FIRST: "yes"}}}).form
+
+
+def test_the_data_of_an_invoice_have_a_decimal_point_and_its_pages_their_own() -> None:
+    pages, data = "Rechnung über 3.600 EUR, netto 45,00\n", "BT-112 total: 3.600\n"
+    parts = (Part("page", 0, len(pages)), Part("invoice", len(pages), len(pages + data)))
+    none = Words(*(np.zeros(0, np.int32),) * 2, np.zeros((0, 4), np.float32), np.zeros(0, np.int32))
+    document = Document("d", "a.pdf", "application/pdf", 9, pages + data, parts, none, facts={LANGUAGE: Fact("de")})
+    for start, end, decimal_comma in ((0, len(pages), True), (len(pages), None, False)):
+        locale = passage_of(document, start, end).locale
+        assert locale is not None
+        assert locale.decimal_comma is decimal_comma
