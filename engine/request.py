@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.engine.readings.locale import Locale
 from cinnabar.schemas.form.form import Form
 
 Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal"]
@@ -21,6 +22,7 @@ class Passage:
     `digest` identifies the content (cache key). `text` begins at character `offset` of the document.
     word_start, word_end: [W] int32, characters of `text`, end exclusive.
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
+    `locale` has the conventions of the whole document; None if this text alone tells them.
     """
 
     digest: str
@@ -29,6 +31,7 @@ class Passage:
     word_start: npt.NDArray[np.int32]
     word_end: npt.NDArray[np.int32]
     word_box: npt.NDArray[np.float32]
+    locale: Locale | None = None
 
 
 def text_passage(text: str) -> Passage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from cinnabar.extraction.documents.content.codes import CODES
 from cinnabar.extraction.documents.system_files import SYSTEM_FILE
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.store.reading import connect
-from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD
+from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD
 from cinnabar.extraction.store.tables import OTHER_KIND
 from cinnabar.schemas import SchemaSource
 from cinnabar.schemas.wording import counted, harmless
@@ -74,6 +75,11 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
         console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
     for path, pointer, sentence in [one for run_id in runs for one in _incomplete(run_id, out)][:_LISTS]:
         console.print(f"List of another length: {harmless(path)} {pointer}: {harmless(sentence)}", markup=False)
+    for ambiguous, days, months in map(_orders_of_dates, runs, repeat(out)):
+        if ambiguous:
+            advice = f", so --day-first {'yes' if days else 'no'} may be right" if bool(days) != bool(months) else ""
+            told = f"the others have {counted(days, 'date')} with the day first, {months} with the month first{advice}"
+            console.print(f"Records with a date that means two days: {ambiguous} (flag {AMBIGUOUS_DATE}); {told}")
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
     console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB)")
@@ -88,6 +94,18 @@ def _failing(run_id: str, out: Path) -> int:
     sql = "SELECT count(DISTINCT document) FROM _checks WHERE run_id = ? AND NOT holds"
     with connect(out, sql=sql) as connection:
         return int((connection.execute(sql, [run_id]).fetchone() or (0,))[0])
+
+
+def _orders_of_dates(run_id: str, out: Path) -> tuple[int, int, int]:
+    """Returns the number of a run's records with an ambiguous date, and of dates that begin or go on with 13 to 31."""
+    day, month, rest = r"(1[3-9]|2\d|3[01])[./-]", r"(0?[1-9]|1[0-2])[./-]", r"(\d\d|\d{4})\b"
+    sql = (
+        "SELECT count(DISTINCT document) FILTER (list_contains(flags, ?)),"
+        f" count(*) FILTER (regexp_matches(evidence_text, '^{day}{month}{rest}')),"
+        f" count(*) FILTER (regexp_matches(evidence_text, '^{month}{day}{rest}')) FROM _fields WHERE run_id = ?"
+    )
+    with connect(out, sql=sql) as connection:
+        return connection.execute(sql, [AMBIGUOUS_DATE, run_id]).fetchone() or (0, 0, 0)
 
 
 def _incomplete(run_id: str, out: Path) -> list[tuple[str, str, str]]:

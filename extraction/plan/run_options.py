@@ -28,6 +28,7 @@ OnMissing = Literal["quarantine", "guess"]
 OnCheck = Literal["flag", "quarantine"]
 OnEmpty = Literal["quarantine", "skip", "write"]
 OnListIncomplete = Literal["flag", "quarantine"]
+DayFirst = Literal["yes", "no"]
 Device = Literal["auto", "cpu", "cuda"]
 #: What may fail a run that ended well.
 FailOn = Literal["drift"]
@@ -100,6 +101,9 @@ class RunOptions(Options):
     )
     split: bool = Field(default=False, description="Read the documents in a PDF of several (a packet) one by one.")
     hidden: bool = Field(default=False, description="Read text that no reader of a document sees, too.")
+    day_first: DayFirst | None = Field(
+        default=None, description="Whether 03/04/2026 is the third of April; without it each document tells."
+    )
     ocr: OcrChoice = Field(
         default="auto", description="Read images and pages without text (auto), or all pages, from their image."
     )
@@ -144,7 +148,8 @@ class RunOptions(Options):
         # The usual ways of reading are not named, so that records from before there were others stay.
         images = (self.ocr, self.ocr_engine)
         usual = images == (DEFAULT_OPTIONS.ocr, DEFAULT_OPTIONS.ocr_engine)
-        unusual = (*(["hidden"] if self.hidden else []), *(() if usual else images))
+        ordered = [] if self.day_first is None else [f"day_first {self.day_first}"]
+        unusual = (*(["hidden"] if self.hidden else []), *(() if usual else images), *ordered)
         parts = repr((engine, self.on_missing, self.context, *unusual))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
@@ -244,7 +249,8 @@ def _expected(field: FieldInfo) -> str:
     patterns = [pattern for one in field.metadata if (pattern := getattr(one, "pattern", None))]
     if patterns:
         return "a share such as 5%" if patterns[0] == _PERCENT else "auto or a number from 1 to 999"
-    names = get_args(field.annotation) if isinstance(field.default, str) else ()
+    parts = (field.annotation, *get_args(field.annotation))
+    names = [one for part in parts for one in get_args(part) if isinstance(one, str)]
     if names:
         return f"one of {', '.join(names)}"
     least = next((one.ge for one in field.metadata if hasattr(one, "ge")), None)

@@ -20,7 +20,8 @@ from cinnabar.extraction.reading.checks.checks import Checks
 from cinnabar.extraction.reading.checks.judgement import with_checks
 from cinnabar.extraction.reading.filling import LONG, Asked, fill_documents, with_advice
 from cinnabar.extraction.reading.packets.boundaries import SEVERAL, is_several
-from cinnabar.extraction.reading.planning import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.reading.planning import chunks_for, locale_of, passage_of, tokens_of
+from cinnabar.extraction.reading.records.ambiguity import MOST, ambiguities
 from cinnabar.extraction.reading.records.constants import with_constants
 from cinnabar.extraction.reading.records.emptiness import with_emptiness, with_fate
 from cinnabar.extraction.reading.records.evidence import evidence_of, page_of
@@ -344,7 +345,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
     """
     leaves = []
     filled = with_constants(form, filled)
-    differing = differences(document)
+    differing, locale = differences(document), locale_of(document)
     columns = TableColumns(document) if len(filled.rows) >= _TABLE_ROWS else None
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))
@@ -352,11 +353,12 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
         if columns is not None and evidence is not None and (column := columns.at(evidence.spans[0].start)):
             evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, column))))
         read = chance_of_reading(document, evidence)
+        ambiguous = ambiguities(form, leaf, evidence, locale)
         leaves.append(
             LeafRow(
                 pointer=pointer,
                 value=leaf.text,
-                confidence=round(leaf.confidence * read, 4),
+                confidence=min(round(leaf.confidence * read, 4), MOST if ambiguous else 1.0),
                 origin=leaf.origin,
                 missing=leaf.missing,
                 evidence=evidence,
@@ -366,7 +368,8 @@ def record_of(document: Document, filled: Filled, form: Form, facts: FactValues 
                     *(("ocr",) if read < 1.0 else ()),
                     *((REFUSED,) if pointer in facts.refusals else ()),
                     *((DATA_DIFFERS,) if _lies_in(evidence, differing) else ()),
-                    *((SIGN_DROPPED,) if drops_sign(form, leaf, evidence, document.text) else ()),
+                    *((SIGN_DROPPED,) if drops_sign(form, leaf, evidence, document.text, locale) else ()),
+                    *ambiguous,
                 ),
             )
         )

@@ -9,12 +9,14 @@ from typing import Protocol
 import numpy as np
 
 from cinnabar.engine.filler import Prompted
+from cinnabar.engine.readings.locale import Locale, document_locale
 from cinnabar.engine.request import Passage
 from cinnabar.extraction.documents.chunking import Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents.content.document import Document, Words
 from cinnabar.extraction.documents.content.token_bound import check_length, too_long
 from cinnabar.extraction.documents.invoice_copies import copies_in
 from cinnabar.extraction.plan.bounds import LEAST_LIMIT
+from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form
 
 # A text is counted in stretches of about so many characters, which end with a line or a word.
@@ -146,4 +148,18 @@ def passage_of(document: Document, start: int = 0, end: int | None = None) -> Pa
         word_start=(words.start[first:last] - start).astype(np.int32),
         word_end=(words.end[first:last] - start).astype(np.int32),
         word_box=box,
+        locale=locale_of(document, start, end),
     )
+
+
+def locale_of(document: Document, start: int = 0, end: int | None = None) -> Locale:
+    """Returns the conventions for dates and numbers of the characters [start, end) of a document.
+
+    They are those of the whole document, but the data of an electronic invoice have a decimal point, whatever its pages
+    have.
+    """
+    fact, data = document.facts.get(LANGUAGE), [part.start for part in document.parts if part.kind == "invoice"]
+    text = document.text[start:end] if data else document.text
+    locale = document_locale(text, "" if fact is None else str(fact.value))
+    within = any(start <= at < start + len(text) for at in data)
+    return replace(locale, decimal_comma=False) if within else locale

@@ -35,7 +35,8 @@ class Slot:
     if nullable, else a shortest accepted text. `kind` is the kind of the values beside null; if several kinds are
     allowed it is `number` for integers and numbers, `enum` if the choices are closed, else `string`. `examples` are
     accepted texts given by the schema's author. `default` is the text for a missing value, "" if there is none. With a
-    `binding` the value is a fact, and no model reads it.
+    `binding` the value is a fact, and no model reads it. `day_first` is the order of day and month, None if the schema
+    says none.
     """
 
     index: int
@@ -57,6 +58,7 @@ class Slot:
     examples: tuple[str, ...] = ()
     default: str = ""
     binding: Binding | None = None
+    day_first: bool | None = None
 
     def words_of(self, option: int) -> tuple[str, ...]:
         """The other words for the option of this number."""

@@ -39,8 +39,12 @@ from cinnabar.schemas.reading.shape import (
 
 @dataclass(slots=True)
 class Layout:
-    """The nodes of one form, numbered while they are laid out."""
+    """The nodes of one form, numbered while they are laid out.
 
+    `day_first` is the order of day and month of slots that say none.
+    """
+
+    day_first: bool | None = None
     slots: list[Slot | None] = field(default_factory=list)
     arrays: list[ArrayNode | None] = field(default_factory=list)
     objects: list[ObjectNode | None] = field(default_factory=list)
@@ -69,6 +73,8 @@ class Layout:
 
     def _slot(self, shape: Shape, path: str) -> Slot:
         slot = make_slot(shape, path, len(self.slots))
+        if slot.day_first is None:
+            slot = replace(slot, day_first=self.day_first)
         self.slots.append(slot)
         return slot
 
@@ -146,7 +152,7 @@ class Layout:
 
 def lay_out(shape: Shape) -> Form:
     """The form of a shape."""
-    layout = Layout()
+    layout = Layout(notes_of(shape).day_first)
     root = layout.node(shape, "")
     notes = notes_of(shape)
     return Form(
@@ -323,6 +329,7 @@ def make_slot(shape: Shape, path: str, index: int) -> Slot:
         examples=tuple(text for text in notes.examples if _is_scalar(shape, text)),
         default=_default(shape, notes.default),
         binding=notes.binding,
+        day_first=notes.day_first,
     )
 
 

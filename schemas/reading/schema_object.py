@@ -66,6 +66,8 @@ BINDING = "x-cinnabar-from"
 WORDS = "x-cinnabar-options"
 #: The keyword that gives the former names of a property, whose values and corrections it takes over.
 WAS = "x-cinnabar-was"
+#: The keyword that says whether documents write the day before the month; at the root for all fields.
+DAY_FIRST = "x-cinnabar-day-first"
 
 
 def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
@@ -73,6 +75,10 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
     fact = schema.get(BINDING)
     examples = schema.get("examples", [schema["example"]] if "example" in schema else [])
     texts = [annotation(example) for example in examples] if isinstance(examples, list) else []
+    day_first = schema.get(DAY_FIRST)
+    if not isinstance(day_first, bool | None):
+        reason = f"expected true or false, got {day_first!r:.40}"
+        raise UnsupportedSchema(f"{pointer}/{DAY_FIRST}", DAY_FIRST, reason, "write true if the day comes first")
     return Notes(
         _words(schema.get("title")),
         _words(schema.get("description")),
@@ -80,6 +86,7 @@ def schema_notes(schema: Mapping[str, Any], pointer: str) -> Notes:
         annotation(schema["default"]) if "default" in schema else None,
         Binding(fact, f"{pointer}/{BINDING}") if isinstance(fact, str) else None,
         _words_of_options(schema, pointer) if WORDS in schema else (),
+        day_first,
         _former_names(schema[WAS], f"{pointer}/{WAS}") if WAS in schema else (),
     )
 

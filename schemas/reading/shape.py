@@ -25,8 +25,9 @@ class Notes:
     """The annotations of a value, which do not constrain it.
 
     `examples` and `default` are canonical JSON texts. With a `binding` the value is a fact, and no model reads it.
-    `words` are options with other words for them, in any language (`x-cinnabar-options`). `was` has the former names
-    of the property (`x-cinnabar-was`); no two notes differ by them.
+    `words` are options with other words for them, in any language (`x-cinnabar-options`). `day_first` says whether
+    documents write the day before the month (`x-cinnabar-day-first`). `was` has the former names of the property
+    (`x-cinnabar-was`); no two notes differ by them.
     """
 
     title: str = ""
@@ -35,6 +36,7 @@ class Notes:
     default: str | None = None
     binding: Binding | None = None
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    day_first: bool | None = None
     was: tuple[str, ...] = field(default=(), compare=False)
 
     def over(self, other: Notes) -> Notes:
@@ -46,6 +48,7 @@ class Notes:
             other.default if self.default is None else self.default,
             self.binding or other.binding,
             self.words or other.words,
+            other.day_first if self.day_first is None else self.day_first,
             self.was or other.was,
         )
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TypedDict
 
 from cinnabar.extraction.plan.bounds import OcrChoice
-from cinnabar.extraction.plan.run_options import EffortName, OnCheck, OnEmpty, OnListIncomplete, OnMissing
+from cinnabar.extraction.plan.run_options import DayFirst, EffortName, OnCheck, OnEmpty, OnListIncomplete, OnMissing
 
 
 class Options(TypedDict, total=False):
@@ -26,6 +26,7 @@ class Options(TypedDict, total=False):
     password_file: str | None
     examples: str | None
     hidden: bool
+    day_first: DayFirst | None
     ocr: OcrChoice
     ocr_engine: str
     workers: int

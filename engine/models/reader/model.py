@@ -175,7 +175,7 @@ class Reader:
                 return self._encoded([(one.pieces, one.windows[w]) for w in windows], shape[1])
 
         shape = len(one.windows), padded(one.windows), self.network.size.hidden
-        reader, columns = MentionReader(one.passage.text), Columns(one.pieces)
+        reader, columns = MentionReader(one.passage.text, one.passage.locale), Columns(one.pieces)
         states = LateStates(shape, encode)
         return Memory(one.passage, one.pieces, one.windows, states, None, reader, columns, tables=tables)
 
@@ -209,7 +209,7 @@ class Reader:
         memories, first = [], 0
         counts = [len(one.windows) for one in read]
         for one, own in zip(read, torch.split(states, counts), strict=True):
-            reader, columns = MentionReader(one.passage.text), Columns(one.pieces)
+            reader, columns = MentionReader(one.passage.text, one.passage.locale), Columns(one.pieces)
             memories.append(Memory(one.passage, one.pieces, one.windows, own, projected, reader, columns, first))
             first += len(one.windows)
         return memories

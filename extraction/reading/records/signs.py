@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinnabar.engine.readings.locale import document_locale
+from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import json_readings
 from cinnabar.engine.readings.unsigned import asks_unsigned
 from cinnabar.engine.request import Leaf
@@ -17,7 +17,7 @@ _BESIDE, _MARKS = 8, frozenset("-−–()DR")
 _CONTEXT = 40
 
 
-def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str) -> bool:
+def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str, locale: Locale) -> bool:
     """Returns whether a leaf is a positive number that the document prints as a negative one.
 
     A description that asks for numbers without their sign is obeyed, and that drops none.
@@ -31,6 +31,6 @@ def drops_sign(form: Form, leaf: Leaf, evidence: Evidence | None, text: str) -> 
     if not _MARKS & {*text[max(0, start - _BESIDE) : end + _BESIDE]}:
         return False
     before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
-    read = json_readings(evidence.text, document_locale(text), before, after)
+    read = json_readings(evidence.text, locale, before, after)
     first = next((reading for reading in read if reading[:1].isdigit() or reading[:1] == b"-"), b"")
     return first == b"-" + value.encode()

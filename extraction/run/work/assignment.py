@@ -32,6 +32,7 @@ from cinnabar.extraction.store.sinks.sink import Sink
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.errors import UsageError
+from cinnabar.schemas.reading.schema_object import DAY_FIRST
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -104,7 +105,10 @@ class Assignment:
     @cached_property
     def compiled(self) -> CompiledSchema:
         """Returns the compiled schema. Raises the errors of `compile_schema`."""
-        return compile_schema(self.source.schema)
+        schema, day_first = self.source.schema, self.options.day_first
+        if day_first is not None and isinstance(schema, dict):
+            schema = schema | {DAY_FIRST: day_first == "yes"}
+        return compile_schema(schema)
 
     @cached_property
     def validator(self) -> Validator:

@@ -27,6 +27,7 @@ from cinnabar.schemas.errors import UsageError
         ({"workers": 0}, "--workers: expected at least 1, got 0"),
         ({"batch": -1}, "--batch: expected at least 1, got -1"),
         ({"retry_quarantined": "perhaps"}, "--retry-quarantined: expected true or false, got 'perhaps'"),
+        ({"day_first": "maybe"}, "--day-first: expected one of yes, no, got 'maybe'"),
         ({"worker": 1}, "worker: expected one of effort, steps, "),
     ],
 )
@@ -41,6 +42,12 @@ def test_the_levels_and_steps_are_those_of_the_engine() -> None:
     assert effort_of("low", 64).steps == 64
     with pytest.raises(UsageError):
         effort_of("low", 65)
+
+
+def test_the_order_of_dates_is_part_of_a_records_key_where_it_is_said() -> None:
+    keys = [RunOptions(day_first=order).fingerprint("model") for order in (None, "yes", "no")]
+    assert keys[0] == RunOptions().fingerprint("model")
+    assert len({*keys}) == 3
 
 
 def test_every_option_has_a_description_and_survives_a_pickle() -> None:

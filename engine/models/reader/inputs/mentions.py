@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -37,18 +38,19 @@ _SHARE = re.compile(
 )
 
 Typed = tuple[int, int, bytes]
-_Key = tuple[str, int | None, bool, bool]
+_Key = tuple[str, int | None, bool | None, bool, bool]
+_Known = dict[tuple[bool | None, tuple[tuple[int, int], ...]], tuple[bytes, ...]]
 
 
 class MentionReader:
-    """The readings of a passage's spans, each computed once, in the locale that its text has."""
+    """The readings of a passage's spans, each computed once, in the locale of its document, else that of its text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, locale: Locale | None = None) -> None:
         self.text = text
-        self.locale: Locale = document_locale(text)
+        self.locale: Locale = locale or document_locale(text)
         self._mentions: list[Mention] | None = None
-        self._readings: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
-        self._cells: dict[tuple[tuple[int, int], ...], tuple[bytes, ...]] = {}
+        self._readings: _Known = {}
+        self._cells: _Known = {}
         self._typed: dict[_Key, dict[int, bytes | None]] = {}
         self._pieces: npt.NDArray[np.int64] | None = None
         self._moments: dict[int, list[int]] | None = None
@@ -60,25 +62,29 @@ class MentionReader:
             self._mentions = sorted(scan(self.text, self.locale), key=_start)
         return self._mentions
 
-    def readings(self, *spans: tuple[int, int], alone: bool = False) -> tuple[bytes, ...]:
+    def readings(
+        self, *spans: tuple[int, int], alone: bool = False, day_first: bool | None = None
+    ) -> tuple[bytes, ...]:
         """Returns the possible readings of these spans as canonical JSON texts, the likelier first.
 
-        alone: what stands beside the spans is none of their business, as in the cell of a table.
+        alone: what stands beside the spans is none of their business, as in the cell of a table. day_first: the order
+        of day and month in place of the locale's.
         """
-        known = self._cells if alone else self._readings
-        if spans not in known:
+        known, key = self._cells if alone else self._readings, (day_first, spans)
+        if key not in known:
+            locale = self.locale if day_first is None else replace(self.locale, day_first=day_first)
             start, end = spans[0][0], spans[-1][1]
             before, after = self.text[max(0, start - _CONTEXT) : start], self.text[end : end + _CONTEXT]
             read = " ".join(self.text[a:b] for a, b in spans)
-            known[spans] = json_readings(read, self.locale, *(("", "") if alone else (before, after)))
-        return known[spans]
+            known[key] = json_readings(read, locale, *(("", "") if alone else (before, after)))
+        return known[key]
 
     def read(self, slot: Slot, *spans: tuple[int, int], alone: bool = False) -> bytes | None:
         """Returns the first reading of these spans that the slot accepts, or None (`readings`).
 
         For a number or a text, as Pydantic's Decimal is, the number goes first if the words are one and nothing else.
         """
-        readings = self.readings(*spans, alone=alone)
+        readings = self.readings(*spans, alone=alone, day_first=slot.day_first)
         reading = next((r for r in readings if r != b"null" and slot.accepts(r)), None)
         if reading is None or slot.kind != "string" or reading[:1] != b'"':
             return reading
@@ -139,13 +145,15 @@ class MentionReader:
 
     def _accepted(self, slot: Slot, at: int) -> bytes | None:
         """Returns what the slot accepts of a mention. A long text has many that nobody asks for."""
-        known = self._typed.setdefault(_key(slot), {})
+        key = _key(slot)
+        known = self._typed.setdefault(key, {})
         if at not in known:
+            *_, is_counted_in, is_money = key
             start, end = self.mentions[at].start, self.mentions[at].end
-            scaled = SCALED.match(self.text, start) if _key(slot)[2] else None
+            scaled = SCALED.match(self.text, start) if is_counted_in else None
             if scaled is not None and scaled.end() >= end:
                 known[at] = self.read(slot, scaled.span("digits"), alone=True)
-            elif _key(slot)[3] and _PERCENT.match(self.text, end):
+            elif is_money and _PERCENT.match(self.text, end):
                 known[at] = None
             else:
                 known[at] = self.read(slot, (start, end))
@@ -165,7 +173,8 @@ def _key(slot: Slot) -> _Key:
 
     The last two: its words tell the scale of its numbers ("in millions"), or that it is money and no percentage.
     """
-    return slot.automaton.fingerprint, slot.max_length, *_asked(slot.kind, slot.path, slot.title, slot.description)
+    asked = _asked(slot.kind, slot.path, slot.title, slot.description)
+    return slot.automaton.fingerprint, slot.max_length, slot.day_first, *asked
 
 
 @lru_cache(maxsize=4096)

@@ -82,4 +82,4 @@ def _part(passage: Passage, start: int, end: int) -> Passage:
     first, last = np.searchsorted(passage.word_start, (start, end))
     begins, ends = passage.word_start[first:last] - start, np.minimum(passage.word_end[first:last], end) - start
     digest = hashlib.sha256(f"{passage.digest} {start} {end}".encode()).hexdigest()
-    return Passage(digest, passage.text[start:end], 0, begins, ends, passage.word_box[first:last])
+    return Passage(digest, passage.text[start:end], 0, begins, ends, passage.word_box[first:last], passage.locale)

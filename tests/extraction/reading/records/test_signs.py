@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.reading.records.signs import drops_sign
@@ -21,7 +22,7 @@ def flagged(printed: str, value: str, words: str, field: dict[str, Any] | None =
         {"type": "object", "properties": {"total": field or {"type": "number", "minimum": 0}}, "required": ["total"]}
     ).form
     leaf = Leaf(value, 0.9, ((span.start, span.end),), slot=0)
-    return drops_sign(form, leaf, Evidence((span,), words, (), ""), text)
+    return drops_sign(form, leaf, Evidence((span,), words, (), ""), text, Locale())
 
 
 @pytest.mark.parametrize(
