@@ -91,21 +91,23 @@ def scaled_numbers(text: str, locale: Locale, before: str, after: str) -> tuple[
     around = _AROUND.match(text)
     bare = _MONEY_AFTER.sub("", text[around.end() :] if around else text)
     scaled = SCALED.fullmatch(text) or SCALED.fullmatch(bare)
+    digits = scaled["digits"] if scaled else bare
     if scaled is None and bare[-1:].isdigit():
         ranged = _OF_A_SCALED_RANGE.match(after)
         scaled = SCALED.match(after, ranged.end()) if ranged else SCALED.match(bare + after)
-        if scaled is None or (not ranged and scaled["digits"] != bare):
-            return ()
-    elif scaled is not None:
-        bare = scaled["digits"]
+        scaled = scaled if ranged or (scaled and scaled["digits"] == bare) else None
     beside = _MONEY_BEFORE.search(before) or re.match(rf"{_GAP}?{_MONEY}", after)
     money = beside is not None or (around is not None and around["money"] is not None)
     if scaled is None or (scaled["letter"] and (not money or re.search(r"[.,]\d\d[bB]$", scaled[0]))):
         return ()
     scale = scaled["scale"] or (scaled["glued"] or scaled["letter"] or scaled["han"]).strip("s \u00a0")
-    values = (Decimal(value).scaleb(_POWERS[scale.lower()]) for value in digits_to_decimals(bare, locale))
+    values = (Decimal(value).scaleb(_POWERS[scale.lower()]) for value in digits_to_decimals(digits, locale))
     parts = re.findall(rf"([\d.,]+)({_HAN}|$)", scaled["more"] or "")
-    more = sum(Decimal(count.replace(",", "")).scaleb(_POWERS.get(power, 0)) for count, power in parts)
+    more = sum(
+        Decimal(value).scaleb(_POWERS.get(power, 0))
+        for count, power in parts
+        for value in digits_to_decimals(count, locale)[:1]
+    )
     return tuple(_plain(value + more) for value in values)
 
 

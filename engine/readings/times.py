@@ -70,8 +70,8 @@ RANGE = re.compile(
     re.IGNORECASE,
 )
 STAMP = re.compile(
-    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{6})(?P<mark>[Tt_ ])(?P<h>[01]\d|2[0-4]):?(?P<m>[0-5]\d)"
-    r"(?::?(?P<s>[0-5]\d|60)(?P<f>[.,]\d+)?)?(?!\d)",
+    r"(?<!\d)(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{6})[Tt_ ](?P<h>[01]\d|2[0-4]):?(?P<m>[0-5]\d)"
+    r"(?::?(?P<s>[0-5]\d|60)(?:[.,]\d+)?)?(?!\d)",
 )
 _ZONE = re.compile(
     rf"\s?\(?(?:(?P<name>(?i:utc|gmt)|{'|'.join(sorted(ZONES, key=len, reverse=True))})"
@@ -82,9 +82,9 @@ _ZONE = re.compile(
 )
 # Where a time stands beside its date: signs and words between the two.
 _BESIDE = re.compile(
-    r"(?:[\s,;|/()\[\]·•–—.:-]|\b(?:at|on|um|ab|am|den|der|le|las?|los|el|il|lo|a|à|de|del?|da|dal|dalle|alle|ore?|ora|h|kl|klo"
+    r"(?:[\s,;|/()\[\]·•–—:-]|\b(?:at|on|um|ab|am|den|der|le|las?|los|el|il|lo|a|à|de|del?|da|dal|dalle|alle|ore?|ora|h|kl|klo"
     r"|om|from|von|d[eè]s|desde|gegen|vers|circa|ca|start(?:s|ing)?|begin(?:s|n|ning)?|début|inicio|inizio|time|uhrzeit|zeit"
-    rf"|heure|hora|orario|dat[eau]|datum|fecha|day|tag|jour|día|giorno|of|the|{WEEKDAY_PATTERN})\b){{0,16}}",
+    rf"|heure|hora|orario|dat[eau]|datum|fecha|day|tag|jour|día|giorno|of|the|{WEEKDAY_PATTERN})\b\.?){{0,16}}",
     re.IGNORECASE,
 )
 _HOURS_ONLY = re.compile(r"(?!0)(?:1[0-2]|\d)\s?h(?:\s?[0-5]\d)?", re.IGNORECASE)
@@ -110,13 +110,9 @@ def is_beside(gap: str, time: str, date_first: bool, behind: str) -> bool:
     """
     if _BESIDE.fullmatch(marked(gap)) is None:
         return False
-    worded = any(map(str.isalpha, gap))
-    if _HOURS_ONLY.fullmatch(time) and not worded:
-        return False
-    if "\n" not in gap:
-        return True
-    alone = not behind.partition("\n")[0].strip()
-    return date_first and gap.count("\n") == 1 and (worded or alone)
+    worded, lines = any(map(str.isalpha, gap)), gap.count("\n")
+    near = not lines or (lines == 1 and date_first and (worded or not behind.partition("\n")[0].strip()))
+    return near and (worded or _HOURS_ONLY.fullmatch(time) is None)
 
 
 def read_time(match: re.Match[str], after: str = "") -> tuple[str, ...]:
@@ -181,13 +177,13 @@ def _offset(zone: re.Match[str], day: str, time: str) -> float | None:
     if zone["region"]:
         try:
             region = ZoneInfo(zone["city"] or _REGIONS[zone["region"][0]])
-            shift = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=region).utcoffset()
+            moved = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=region).utcoffset()
         except (ZoneInfoNotFoundError, ValueError):
             return None
-        return None if shift is None else shift.total_seconds() / 3600
-    digits = (zone["shift"] or zone["offset"] or "+0").replace("−", "-").replace(":", "")
-    hours = int(digits[1:3]) + int(digits[3:] or 0) / 60
-    return ZONES[(zone["name"] or "Z").upper()] + (-hours if digits[0] == "-" else hours)
+        return None if moved is None else moved.total_seconds() / 3600
+    sign, hours, minutes = re.findall(r"(.)(\d\d?):?(\d\d)?$", zone["shift"] or zone["offset"] or "+0")[0]
+    shift = int(hours) + int(minutes or 0) / 60
+    return ZONES[(zone["name"] or "Z").upper()] + (shift if sign == "+" else -shift)
 
 
 def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -252,6 +252,11 @@ def test_am_or_pm_after_a_range_changes_the_order() -> None:
         ("429 PM CDT FRI JUN 6 2014", "2014-06-06T16:29:00-05:00"),
         ("March 3, 2020 at 3 pm EST", "2020-03-03T15:00:00-05:00"),
         ("3. März 2020, 15.30 Uhr MEZ", "2020-03-03T15:30:00+01:00"),
+        ("3 March 2020 15:30 UTC+5:30", "2020-03-03T15:30:00+05:30"),
+        ("3 March 2020 15:30 (GMT-3)", "2020-03-03T15:30:00-03:00"),
+        ("3 July 2020, 3:30 pm Eastern", "2020-07-03T15:30:00-04:00"),
+        ("3 January 2020, 15:30 Europe/Berlin", "2020-01-03T15:30:00+01:00"),
+        ("15:30 CET on 3 March 2020", "2020-03-03T15:30:00+01:00"),
     ],
 )
 def test_a_date_with_a_time_is_read_as_rfc_3339(span: str, stamp: str) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from operator import attrgetter, itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,7 @@ _SHARE = re.compile(
     r"|tasso|aliquota|percentuale)\b",
     re.IGNORECASE,
 )
+_START = attrgetter("start")
 
 Typed = tuple[int, int, bytes]
 _Key = tuple[str, int | None, bool | None, bool, bool]
@@ -53,13 +55,12 @@ class MentionReader:
         self._cells: _Known = {}
         self._typed: dict[_Key, dict[int, bytes | None]] = {}
         self._pieces: npt.NDArray[np.int64] | None = None
-        self._moments: dict[int, list[int]] | None = None
 
     @property
     def mentions(self) -> list[Mention]:
         """All stretches that look like a number, a date, a time or a code."""
         if self._mentions is None:
-            self._mentions = sorted(scan(self.text, self.locale), key=_start)
+            self._mentions = sorted(scan(self.text, self.locale), key=_START)
         return self._mentions
 
     def readings(
@@ -109,26 +110,25 @@ class MentionReader:
         it. A date of a date-time may stand behind its time. Of times and durations the longest mention is the whole.
         """
         for begin in (start, start + 1, start - 1):
-            first = bisect_left(self.mentions, begin, key=_start)
-            last = bisect_right(self.mentions, begin, first, key=_start)
-            here = (*range(first, last), *self._around(slot, begin))
+            first = bisect_left(self.mentions, begin, key=_START)
+            last = bisect_right(self.mentions, begin, first, key=_START)
+            around = self._around.get(begin, ()) if slot.format == "date-time" else ()
+            here = (*range(first, last), *around)
             accepted = ((self.mentions[at], self._accepted(slot, at)) for at in here)
             if found := [(mention.start, mention.end, text) for mention, text in accepted if text is not None]:
-                return [max(found, key=_end)] if slot.format in _WHOLE else found
+                return [max(found, key=itemgetter(1))] if slot.format in _WHOLE else found
         return []
 
-    def _around(self, slot: Slot, start: int) -> list[int]:
-        """Returns the places among the mentions of those that a date at this character is the second part of."""
-        if slot.format != "date-time":
-            return []
-        if self._moments is None:
-            moments = [at for at, mention in enumerate(self.mentions) if mention.kind == "datetime"]
-            self._moments = {
-                day.start: [at for at in moments if self.mentions[at].start < day.start < self.mentions[at].end]
-                for day in self.mentions
-                if day.kind == "date"
-            }
-        return self._moments.get(start, [])
+    @cached_property
+    def _around(self) -> dict[int, list[int]]:
+        """The places among the mentions of those that have a date as their second part, by where the date starts."""
+        days = {mention.start for mention in self.mentions if mention.kind == "date"}
+        found: dict[int, list[int]] = {}
+        for at, mention in enumerate(self.mentions):
+            if mention.kind == "datetime":
+                for start in days.intersection(range(mention.start + 1, mention.end)):
+                    found.setdefault(start, []).append(at)
+        return found
 
     def places(self, slot: Slot, pieces: Pieces, first: int = 0, last: int | None = None) -> npt.NDArray[np.int64]:
         """Returns the pieces of [first, last) at which the slot's mentions start, or dates of a date-time, ascending.
@@ -153,19 +153,9 @@ class MentionReader:
             scaled = SCALED.match(self.text, start) if is_counted_in else None
             if scaled is not None and scaled.end() >= end:
                 known[at] = self.read(slot, scaled.span("digits"), alone=True)
-            elif is_money and _PERCENT.match(self.text, end):
-                known[at] = None
             else:
-                known[at] = self.read(slot, (start, end))
+                known[at] = None if is_money and _PERCENT.match(self.text, end) else self.read(slot, (start, end))
         return known[at]
-
-
-def _start(mention: Mention) -> int:
-    return mention.start
-
-
-def _end(mention: Typed) -> int:
-    return mention[1]
 
 
 def _key(slot: Slot) -> _Key:
