@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 
@@ -67,18 +68,22 @@ def sum_rows(table: Table, reader: MentionReader) -> set[int]:
     whole, part, since_end = (_Sum(len(columns)) for _ in range(3))
     found: set[int] = set()
     carried: set[tuple[str, ...]] = set()
+    edges = [at for at in range(len(table.rows)) if not table.repeated.isdisjoint((at, at + 1))]
+    said = Counter(_words(table.rows[at], reader.text) for at in edges)
     last = -1
     for at, own in enumerate(numbers):
         if at in ends:
             since_end = _Sum(len(columns))
         # A sum of one row repeats it, and lacks what is no number that one can sum.
-        fewer = last >= 0 and filled[at] < filled[last]
-        is_edge = not table.repeated.isdisjoint((at, at + 1))
-        again = fewer and (is_edge or at - 1 in found) and _says_again(own, numbers[at - 1])
-        again |= fewer and is_edge and whole.ends(own)
+        fewer = last >= 0 and filled[at] < filled[last if at - len(found) > 1 else at - 1]
+        is_edge, words = at in edges, _words(table.rows[at], reader.text)
+        # A booking without an amount has no other balance, and lacks one cell.
+        few = fewer and (filled[at] + 1 < filled[last] or said[words] > 1)
+        again = few and (is_edge or at - 1 in found) and _says_again(own, numbers[at - 1])
+        again |= few and is_edge and whole.ends(own)
         if again or any(one.is_met(own, fewer) for one in (whole, part, since_end)):
             found.add(at)
-            carried |= {_words(table.rows[at], reader.text)} if is_edge else set()
+            carried |= {words} if is_edge else set()
             part, since_end = _Sum(len(columns)), _Sum(len(columns))
             continue
         last = at
