@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Generic, TypeVar
 
@@ -52,11 +52,13 @@ class Limits:
     """The bounds that become states.
 
     `copies` is the most states that the copies of one array's item, or of one object's members, may take, `text` the
-    most states of a text with bounds on its length. Larger ones are left to the judge.
+    most states of a text with bounds on its length. Larger ones are left to the judge. Without `spelled` each scalar
+    has its canonical spelling alone.
     """
 
     copies: int = _UNLIMITED
     text: int = _UNLIMITED
+    spelled: bool = True
 
 
 #: The limits that are tried in turn, until the record is comfortable.
@@ -96,8 +98,12 @@ def _composed(form: Form) -> tuple[Automaton, tuple[str, ...]]:
         raise _too_large(form, plan, size)
     try:
         automaton = _Composer(plan).compose(form.root)
-    except TooLarge as too_large:
-        raise _too_large(form, plan, too_large.states) from None
+    except TooLarge:
+        plan = _Plan(replace(limits, spelled=False))
+        try:
+            automaton = _Composer(plan).compose(form.root)
+        except TooLarge as too_large:
+            raise _too_large(form, plan, too_large.states) from None
     return automaton, tuple(_left_out(form, plan))
 
 
@@ -157,7 +163,7 @@ class _Plan:
 
     def text(self, slot: Slot) -> Automaton:
         """The texts of a slot in all their spellings, without a bound on length that takes too many states."""
-        return spelled(self.canonical(slot), slot.free)
+        return spelled(self.canonical(slot), slot.free) if self.limits.spelled else self.canonical(slot)
 
     def canonical(self, slot: Slot) -> Automaton:
         """The canonical texts of a slot, without a bound on length that takes too many states."""

@@ -233,6 +233,15 @@ def test_spellings_add_few_states_to_a_record(name: str, monkeypatch: pytest.Mon
     assert canonical < spelled <= 1.1 * canonical
 
 
+def test_a_record_that_its_spellings_make_too_large_keeps_the_canonical_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = form_of(closed({"a": {"type": "number"}, "b": TEXT}, "a", "b", title="nearly too large"))
+    whole = record_language(form).states
+    monkeypatch.setattr("cinnabar.schemas.automata.automaton.MAX_STATES", whole - 1)
+    form = form_of(closed({"a": {"type": "number"}, "b": TEXT}, "a", "b", title="just too large"))
+    tight = record_language(form)
+    assert tight.accepts(b'{"a": 1.5, "b": "x"}') and not tight.accepts(b'{"a": 1.50, "b": "x"}')
+
+
 def test_commas_stand_between_the_properties_that_are_there() -> None:
     schema = closed({"a": DIGIT, "b": DIGIT, "ab": DIGIT}, "b")
     assert accepts(schema, '{"b": 1}') and accepts(schema, '{"a": 1, "b": 2}')
