@@ -6,7 +6,7 @@ later. Open properties are rows too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -74,6 +74,19 @@ State = Literal["there", "null", "out"]
 Decided = Mapping[int, State | int]
 
 
+@dataclass(frozen=True, slots=True)
+class BranchMark:
+    """A constant in a branch of a choice, which states the choice: a value only if the document does.
+
+    `branch` is the number of its branch, `selector` the instance that chooses it, and `own` are those of the slots that
+    not every other branch has.
+    """
+
+    selector: int
+    branch: int
+    own: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Layout:
     """The laid out form of one request.
@@ -81,6 +94,7 @@ class Layout:
     rows: the rows to fill. The other lists have one entry for each slot instance, in document order. slots: its slot.
     row_of: its row, -1 outside of any. excusable: whether it may stay without a value (it is nullable, optional, or
     in a place that can be left out). known: its frozen text, empty if it is left out, None if it is not known.
+    `marks` has the constants of branches, by their instances.
     """
 
     form: Form
@@ -90,6 +104,7 @@ class Layout:
     row_of: list[int] = field(default_factory=list)
     excusable: list[bool] = field(default_factory=list)
     known: list[bytes | None] = field(default_factory=list)
+    marks: dict[int, BranchMark] = field(default_factory=dict)
 
 
 def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str | None]) -> Layout:
@@ -183,7 +198,19 @@ class _Builder:
                 del layout.rows[held[1] :]
         if problem is not None and not any(branches):
             raise problem
+        self._mark(selector, branches)
         return ChoicePlace(node, selector, tuple(branches), optional, known)
+
+    def _mark(self, selector: LeafPlace, branches: Sequence[Place | None]) -> None:
+        """Notes the constants of branches that are objects."""
+        objects = {at: part for at, part in enumerate(branches) if isinstance(part, ObjectPlace) and not part.known}
+        names = [{member.name for member, _ in part.members} for part in objects.values()]
+        shared = set.intersection(*names) if len(names) > 1 else set[str]()
+        for at, branch in objects.items():
+            own = [i for member, part in branch.members if member.name not in shared for i in _instances(part)]
+            for _, part in branch.members:
+                if isinstance(part, LeafPlace) and len(part.slot.options) == 1 and not part.slot.nullable:
+                    self.layout.marks[part.instance] = BranchMark(selector.instance, at, tuple(own))
 
     def _leaf(self, slot: Slot, pointer: str, row: int, optional: bool, excusable: bool) -> LeafPlace:
         # Selectors and names of open properties have no pointer, so `known` cannot name them.
@@ -238,6 +265,20 @@ class _Builder:
             excusable = at >= demanded
             items.append((child, self.place(node.item, below, child, optional=False, excusable=excusable)))
         return ArrayPlace(node, tuple(items), demanded, optional, known, prefix, tuple(keys))
+
+
+def _instances(place: Place) -> Iterator[int]:
+    """Yields the instances of slots at this place and below it."""
+    if isinstance(place, LeafPlace):
+        yield place.instance
+    elif isinstance(place, ObjectPlace):
+        for _, part in place.members:
+            yield from _instances(part)
+    else:
+        items = () if isinstance(place, ChoicePlace) else tuple(part for _, part in place.items)
+        for one in place.branches if isinstance(place, ChoicePlace) else (*place.prefix, *items):
+            if one is not None:
+                yield from _instances(one)
 
 
 def _cuts(pointer: str) -> list[int]:

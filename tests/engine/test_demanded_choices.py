@@ -55,9 +55,23 @@ def test_a_supported_choice_is_a_value() -> None:
     assert (leaf.text, leaf.missing, leaf.demanded) == ('"EUR"', False, True)
 
 
-def test_a_choice_is_missing_if_absence_is_likelier_than_its_best_option() -> None:
-    likely, unlikely = leaf_of(CURRENCY, [0, 0, 0], absent=0.5), leaf_of(CURRENCY, [0, 0, 0], absent=-0.5)
-    assert (likely.missing, unlikely.missing) == (True, False)
+@pytest.mark.parametrize(
+    ("logits", "absent", "missing"),
+    [
+        ([0, 0, 0], 0.5, True),
+        ([0, 0, 0], -0.5, True),  # an option at .28, absence at .17
+        ([0, 0, 0], -3.0, False),  # the document states a value, whichever it is
+        ([2, 0, 0], 0.0, True),  # .71 and .10 each
+        ([4, 0, 0], 0.0, False),
+    ],
+)
+def test_a_choice_is_missing_if_absence_is_possible_and_no_option_sure(
+    logits: list[float], absent: float, missing: bool
+) -> None:
+    leaf = leaf_of(CURRENCY, logits, absent=absent)
+    assert leaf.missing == missing
+    nullable = leaf_of({"enum": [*CURRENCY["enum"], None]}, logits, absent=absent)
+    assert nullable.text == "null" or not missing
 
 
 @pytest.mark.parametrize(("confidence", "missing"), [(0.49, True), (0.5, False), (0.9, False)])
