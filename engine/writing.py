@@ -30,6 +30,10 @@ from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape, lies_within
 
 
+# The least probability of a branch that its selector alone tells.
+_TOLD = 0.5
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """The value of a slot and its evidence.
@@ -135,7 +139,8 @@ def _with_marks(layout: Layout, values: Sequence[Value]) -> Sequence[Value]:
     marked = list(values)
     for at, mark in layout.marks.items():
         selector, slot = values[mark.selector], layout.slots[mark.selector]
-        named = selector.text == slot.options[mark.branch].encode() and not selector.missing
+        named = selector.text == slot.options[mark.branch].encode() and selector.confidence >= _TOLD
+        named &= not selector.missing
         found = [values[i].confidence for i in mark.own if values[i].spans and not values[i].absent]
         sure = max([selector.confidence] * named + found, default=0.0)
         absent = values[at].absent or not (named or found)

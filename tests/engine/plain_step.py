@@ -167,7 +167,7 @@ def _note(s: PlainSlot, scores: Scores, now: Any, one: Offer, unstated: bool) ->
     s.noted = replace(
         s.noted,
         absent=s.excusable and one.choice <= 0,
-        missing=not s.excusable and (nothing > most or one.choice < 0 or (unstated and len(options) > 1)), demanded=not s.excusable,
+        missing=not s.excusable and (nothing > most or one.choice < 0 or unstated), demanded=not s.excusable,
         confidence=sure / 10_000, absent_confidence=nothing / 10_000, rival=rival / 10_000,
     )  # fmt: skip
     if guess > 0:
