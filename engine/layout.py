@@ -6,7 +6,7 @@ later. Open properties are rows too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -184,6 +184,7 @@ class _Builder:
     def _choice(self, node: ChoiceNode, pointer: str, row: int, optional: bool, known: bool) -> ChoicePlace:
         selector = self._leaf(node.selector, "", row, False, False)
         branches: list[Place | None] = []
+        places: list[range] = []
         problem: EngineFailure | None = None
         for branch in node.branches:
             layout = self.layout
@@ -196,21 +197,23 @@ class _Builder:
                 for column in (layout.slots, layout.row_of, layout.excusable, layout.known):
                     del column[held[0] :]
                 del layout.rows[held[1] :]
+            places.append(range(held[0], len(self.layout.slots)))
         if problem is not None and not any(branches):
             raise problem
-        self._mark(selector, branches)
+        if not known:
+            self._mark(node, selector.instance, places)
         return ChoicePlace(node, selector, tuple(branches), optional, known)
 
-    def _mark(self, selector: LeafPlace, branches: Sequence[Place | None]) -> None:
-        """Notes the constants of branches that are objects."""
-        objects = {at: part for at, part in enumerate(branches) if isinstance(part, ObjectPlace) and not part.known}
-        names = [{member.name for member, _ in part.members} for part in objects.values()]
-        shared = set.intersection(*names) if len(names) > 1 else set[str]()
-        for at, branch in objects.items():
-            own = [i for member, part in branch.members if member.name not in shared for i in _instances(part)]
-            for _, part in branch.members:
-                if isinstance(part, LeafPlace) and len(part.slot.options) == 1 and not part.slot.nullable:
-                    self.layout.marks[part.instance] = BranchMark(selector.instance, at, tuple(own))
+    def _mark(self, node: ChoiceNode, selector: int, places: Sequence[range]) -> None:
+        """Notes the constants of branches; `places` are the instances of each branch."""
+        slots = self.layout.slots
+        steps = {i: slots[i].path[len(node.path) + 1 :].split("/") for own in places for i in own}
+        shared = set.intersection(*({steps[i][0] for i in own} for own in places))
+        for at, own in enumerate(places):
+            telling = tuple(i for i in own if steps[i][0] not in shared)
+            for i in own:
+                if steps[i][0] and len(steps[i]) == len(slots[i].options) == 1 and not slots[i].nullable:
+                    self.layout.marks[i] = BranchMark(selector, at, telling)
 
     def _leaf(self, slot: Slot, pointer: str, row: int, optional: bool, excusable: bool) -> LeafPlace:
         # Selectors and names of open properties have no pointer, so `known` cannot name them.
@@ -265,20 +268,6 @@ class _Builder:
             excusable = at >= demanded
             items.append((child, self.place(node.item, below, child, optional=False, excusable=excusable)))
         return ArrayPlace(node, tuple(items), demanded, optional, known, prefix, tuple(keys))
-
-
-def _instances(place: Place) -> Iterator[int]:
-    """Yields the instances of slots at this place and below it."""
-    if isinstance(place, LeafPlace):
-        yield place.instance
-    elif isinstance(place, ObjectPlace):
-        for _, part in place.members:
-            yield from _instances(part)
-    else:
-        items = () if isinstance(place, ChoicePlace) else tuple(part for _, part in place.items)
-        for one in place.branches if isinstance(place, ChoicePlace) else (*place.prefix, *items):
-            if one is not None:
-                yield from _instances(one)
 
 
 def _cuts(pointer: str) -> list[int]:

@@ -127,19 +127,16 @@ def _unstated(state: BatchState, scores: Scores, shares: Shares, effort: Effort)
     with a value that has evidence they count as stated.
     """
     sure = (shares.posterior[:, 0] <= effort.unstated) | (shares.posterior[:, 1:] >= effort.option).any(1)
-    bare = [
-        len(instance.slot.options) > 1 and all(one.origin == "chosen" and not one.spans for one in own)
-        for instance, own in zip(state.canvas.instances, scores.candidates, strict=True)
-    ]
-    told = {
-        (instance.request, instance.row)
-        for instance, own, chances in zip(
-            state.canvas.instances, scores.candidates, shares.posterior[:, 1:].tolist(), strict=True
-        )
-        if instance.row >= 0 and any(c.spans and p >= effort.answer for c, p in zip(own, chances, strict=False))
-    }
-    rowed = [(instance.request, instance.row) in told for instance in state.canvas.instances]
-    doubtful = [alone and not rest for alone, rest in zip(bare, rowed, strict=True)]
+    told, places = set[tuple[int, int]](), list[tuple[int, int] | None]()
+    for instance, own, row in zip(
+        state.canvas.instances, scores.candidates, shares.posterior.tolist(), strict=True
+    ):
+        place = instance.request, instance.row
+        if instance.row >= 0 and any(c.spans and p >= effort.answer for c, p in zip(own, row[1:], strict=False)):
+            told.add(place)
+        bare = len(instance.slot.options) > 1 and all(c.origin == "chosen" and not c.spans for c in own)
+        places.append(place if bare else None)
+    doubtful = [place is not None and place not in told for place in places]
     return torch.tensor(doubtful, dtype=torch.bool, device=state.device) & ~sure
 
 

@@ -29,7 +29,6 @@ from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, 
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape, lies_within
 
-
 # The least probability of a branch that its selector alone tells.
 _TOLD = 0.5
 

@@ -25,11 +25,12 @@ _ASKING = re.compile(
 )
 # The words of headers, and those beside them in names such as `sent_at`.
 _NAME = re.compile(
-    r"from|to|cc|bcc|date|sent|received|sender|recipient|author|message|mail|email|subject|thread|reply|"
+    r"\b(?:from|to|cc|bcc|date|sent|received|sender|recipient|author|message|mail|email|subject|thread|reply|"
     r"von|an|datum|absender|empfänger|nachricht|de|à|expéditeur|destinataire|fecha|remitente|destinatario|mensaje|"
-    r"da|data|mittente|messaggio|van|aan|afzender|ontvanger|bericht|para|remetente|mensagem"
+    r"da|data|mittente|messaggio|van|aan|afzender|ontvanger|bericht|para|remetente|mensagem)\b"
 )
-_BESIDE = re.compile(r"ids?|address(?:es)?|names?|time|at|on|by|the|of|list|line|original")
+_BESIDE = re.compile(r"\b(?:ids?|address(?:es)?|names?|time|at|on|by|the|of|list|line|original)\b")
+_MAIL = re.compile(r"\be?mail\b")
 
 
 def asks_for_headers(slot: Slot) -> bool:
@@ -42,9 +43,7 @@ def _asks(path: str, title: str, description: str) -> bool:
     names = [words_of(name) for name in (*path.split("/"), title) if name.strip("*")]
     if any(_ASKING.search(text) for text in (*names, description)):
         return True
-    words = [name.split() for name in names]
     return any(
-        {"email", "mail"}.intersection(own)
-        or (any(map(_NAME.fullmatch, own)) and all(_NAME.fullmatch(w) or _BESIDE.fullmatch(w) for w in own))
-        for own in words
+        _MAIL.search(name) or (_NAME.search(name) and not _NAME.sub("", _BESIDE.sub("", name)).strip())
+        for name in names
     )
