@@ -6,6 +6,7 @@ later. Open properties are rows too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -79,7 +80,7 @@ class BranchMark:
     """A constant in a branch of a choice, which states the choice: a value only if the document does.
 
     `branch` is the number of its branch, `selector` the instance that chooses it, and `own` are those of the slots that
-    not every other branch has.
+    no other branch has.
     """
 
     selector: int
@@ -208,9 +209,9 @@ class _Builder:
         """Notes the constants of branches; `places` are the instances of each branch."""
         slots = self.layout.slots
         steps = {i: slots[i].path[len(node.path) + 1 :].split("/") for own in places for i in own}
-        shared = set.intersection(*({steps[i][0] for i in own} for own in places))
+        names = Counter(name for own in places for name in {steps[i][0] for i in own})
         for at, own in enumerate(places):
-            telling = tuple(i for i in own if steps[i][0] not in shared)
+            telling = tuple(i for i in own if names[steps[i][0]] == 1)
             for i in own:
                 if steps[i][0] and len(steps[i]) == len(slots[i].options) == 1 and not slots[i].nullable:
                     self.layout.marks[i] = BranchMark(selector, at, telling)

@@ -131,7 +131,7 @@ def _item(node: ArrayNode, at: int) -> Node:
 def _with_marks(layout: Layout, values: Sequence[Value]) -> Sequence[Value]:
     """Returns the values, constants of branches as sure as their choice; absent if nothing tells their branch.
 
-    That is the selector, or a value with evidence that not every other branch has a place for.
+    That is the selector, or a value with evidence that no other branch has a place for.
     """
     if not layout.marks:
         return values

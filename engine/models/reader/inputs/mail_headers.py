@@ -13,11 +13,12 @@ from cinnabar.engine.models.reader.inputs.questions import words_of
 from cinnabar.schemas.form.form import Slot
 
 #: How much less likely (a natural logarithm) a value from a header is for a field that asks for none.
-WEIGHT = 5.0
+WEIGHT = 3.0
 # People and addresses of a mail in seven languages.
 _ASKING = re.compile(
-    r"\b(?:senders?|sent|recipients?|addressees?|repl(?:y|ies)|e-?mails?[ -]?(?:add?ress\w*|id)|headers?|"
-    r"absender\w*|empfänger\w*|gesendet|versendet|e-?mail-?adress\w*|kopfzeilen?|"
+    r"\b(?:senders?|sent|authors?|writers?|wrote|posted|posters?|submitted by|recipients?|addressees?|repl(?:y|ies)|"
+    r"e-?mails?[ -]?(?:add?ress\w*|id)|headers?|absender\w*|verfasser\w*|autor(?:in|es|e|a)?|auteurs?|autrice|"
+    r"escri(?:to|be) por|écrite? par|empfänger\w*|gesendet|versendet|e-?mail-?adress\w*|kopfzeilen?|"
     r"expédit\w*|destinat[aá]ri\w*|destinataires?|envoyée?s?|adresse (?:e-?mail|électronique)|courriel|"
     r"remitentes?|enviad[oa]s?|correo electrónico|mittent[ei]|inviat[oa]|posta elettronica|"
     r"afzenders?|ontvangers?|verzonden|geadresseerden?|remetentes?)\b",
