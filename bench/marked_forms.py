@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import random
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -81,6 +82,16 @@ _CHOICES: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
     "fr": [("civilite", "Situation familiale", ("célibataire", "marié", "divorcé", "veuf"))],
     "es": [("estado_civil", "Estado civil", ("soltero", "casado", "divorciado", "viudo"))],
 }
+#: Name, printed question and options of a list of which several may be ticked.
+_LISTS: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
+    "en": [
+        ("symptoms", "Symptoms", ("fever", "cough", "headache", "nausea", "fatigue")),
+        ("services", "Services wanted", ("cleaning", "catering", "transport", "security")),
+    ],
+    "de": [("sprachen", "Sprachkenntnisse", ("Deutsch", "Englisch", "Spanisch", "Türkisch"))],
+    "fr": [("loisirs", "Loisirs", ("lecture", "musique", "natation", "randonnée"))],
+    "es": [("servicios", "Servicios", ("limpieza", "jardinería", "vigilancia", "transporte"))],
+}
 _SIGNED = {
     "en": ("Signature", "Date"), "de": ("Unterschrift", "Datum"), "fr": ("Signature", "Date"), "es": ("Firma", "Fecha"),
 }  # fmt: skip
@@ -133,11 +144,15 @@ def _width(text: str, size: float) -> float:
     return float(_font(100.0).getlength(text)) * size / 100.0
 
 
-def form(seed: int) -> Form:
-    """The form of this seed: everything about it is drawn by chance."""
+def form(seed: int, several: bool = False, tool: str = "") -> Form:
+    """The form of this seed: everything about it is drawn by chance, but for a tool that is given.
+
+    With `several` it has a list of options, any number of them ticked; all else stays as it is without.
+    """
     chance = random.Random(seed)
     language = chance.choice(("en", "en", "en", "de", "fr", "es"))
-    tool = chance.choice(("reportlab", "acroform", "chromium", "scan", "scan", "scan_pil", "scan_pil"))
+    drawn = chance.choice(("reportlab", "acroform", "chromium", "scan", "scan", "scan_pil", "scan_pil"))
+    tool = tool or drawn
     style = chance.choice(STYLES)
     if tool == "acroform":
         style = "square"
@@ -175,9 +190,16 @@ def form(seed: int) -> Form:
     if chance.random() < 0.6:
         name, printed, options = chance.choice(_CHOICES[language])
         chosen = chance.choice((*options, None)) if chance.random() < 0.9 else None
-        y = _choice(drawing, chance, printed, options, chosen, y + 10, size)
+        y = _choice(drawing, chance, printed, options, [chosen], y + 10, size)
         schema["properties"][name] = {"enum": [*options, None], "description": printed}
         truth[name], layouts[name] = chosen, "choice"
+    if several:
+        own = random.Random(-1 - seed)
+        name, printed, options = own.choice(_LISTS[language])
+        ticked = [option for option in options if own.random() < 0.4]
+        y = _choice(drawing, own, printed, options, ticked, y + 10, size)
+        schema["properties"][name] = {"type": "array", "items": {"enum": [*options]}, "description": printed}
+        truth[name], layouts[name] = ticked, "several"
     signature = chance.choice(("ink", "empty", "typed", "none", "ink", "empty"))
     if signature != "none":
         _sign(drawing, chance, _SIGNED[language], signature, min(y + 70, 790), size)
@@ -234,8 +256,8 @@ def _question(
 
 
 def _choice(
-    drawing: _Drawing, chance: random.Random, printed: str, options: tuple[str, ...], chosen: str | None, y: float,
-    size: float,
+    drawing: _Drawing, chance: random.Random, printed: str, options: tuple[str, ...], chosen: Collection[str | None],
+    y: float, size: float,
 ) -> float:  # fmt: skip
     side, gap, x = drawing.side, drawing.gap, 60.0
     drawing.texts.append((60, y, size, f"{printed}:"))
@@ -245,7 +267,7 @@ def _choice(
     else:
         y += 1.8 * size
     for option in options:
-        drawing.boxes.append((x + side / 2, y - 0.35 * size, option == chosen))
+        drawing.boxes.append((x + side / 2, y - 0.35 * size, option in chosen))
         drawing.texts.append((x + side + gap, y, size, option))
         if row:
             x += side + gap + _width(option, size) + 18

@@ -1,6 +1,6 @@
 """Check boxes and signatures on forms drawn by seed: right of those given, and given of those there.
 
-    python -m bench.marks [--forms 200] [--held-back] [--alone] [--wrong] [--json FILE]
+    python -m bench.marks [--forms 200] [--several] [--held-back] [--alone] [--wrong] [--json FILE]
 
 Forms are drawn by ReportLab, by pypdf (buttons that were flattened), by Chromium, and as scans (printed, ticked by
 hand, askew by up to 3 degrees, with grain, at 150 to 300 dots an inch), in four languages, with boxes of five styles,
@@ -57,8 +57,9 @@ def _alone(one: Form, found: Any) -> dict[str, Any]:
     if not isinstance(found, Document):
         return {}
     compiled = compile_schema(load_schema(one.schema).schema).form
-    nulls = {f"/{name}": Leaf("null", 0.0, slot=at) for at, name in enumerate(one.truth)}
-    empty = Filled("", json.dumps(dict.fromkeys(one.truth)), nulls, {}, 0, 0)
+    nothing: dict[str, Any] = {name: [] if layout == "several" else None for name, layout in one.layouts.items()}
+    nulls = {f"/{name}": Leaf("null", 0.0) for name, value in nothing.items() if value is None}
+    empty = Filled("", json.dumps(nothing), nulls, {}, 0, 0)
     record: dict[str, Any] = json.loads(with_marks(compiled, empty, found).record)
     return record
 
@@ -67,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--forms", type=int, default=200)
+    parser.add_argument("--several", action="store_true", help="adds a list of options, any number of them ticked")
     parser.add_argument("--held-back", action="store_true")
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--wrong", action="store_true", help="names the forms with fields that are wrong or not given")
@@ -74,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     said = parser.parse_args(arguments)
     first = _HELD_BACK if said.held_back else 0
     try:
-        forms = [form(seed) for seed in range(first, first + said.forms)]
+        forms = [form(seed, said.several) for seed in range(first, first + said.forms)]
     finally:
         close()
     counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
@@ -94,7 +96,7 @@ def _count(
     source = "scanned" if one.scanned else "digital"
     for name, true in one.truth.items():
         given, layout = record.get(name), one.layouts[name]
-        kind = "signature" if layout == "signature" else "boxes"
+        kind = layout if layout in ("signature", "several") else "boxes"
         count = Counter(
             fields=1, clear=int(true is not None), given=int(given is not None), there=int(None not in (given, true)),
             right=int(given is not None and given == true), unclear=int(true is None),
@@ -104,7 +106,7 @@ def _count(
         if kind == "boxes":
             keys += [("style", f"{source} {one.style}"), ("tick", f"{source} {one.tick}"), ("tool", one.tool),
                      ("layout", f"{source} {layout}")]  # fmt: skip
-        else:
+        elif kind == "signature":
             keys.append(("signature", f"{source} {one.signature}"))
         for key in keys:
             counts[key] += count

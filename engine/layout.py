@@ -6,6 +6,7 @@ later. Open properties are rows too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -74,6 +75,19 @@ State = Literal["there", "null", "out"]
 Decided = Mapping[int, State | int]
 
 
+@dataclass(frozen=True, slots=True)
+class BranchMark:
+    """A constant in a branch of a choice, which states the choice: a value only if the document does.
+
+    `branch` is the number of its branch, `selector` the instance that chooses it, and `own` are those of the slots that
+    no other branch has.
+    """
+
+    selector: int
+    branch: int
+    own: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Layout:
     """The laid out form of one request.
@@ -81,6 +95,7 @@ class Layout:
     rows: the rows to fill. The other lists have one entry for each slot instance, in document order. slots: its slot.
     row_of: its row, -1 outside of any. excusable: whether it may stay without a value (it is nullable, optional, or
     in a place that can be left out). known: its frozen text, empty if it is left out, None if it is not known.
+    `marks` has the constants of branches, by their instances.
     """
 
     form: Form
@@ -90,6 +105,7 @@ class Layout:
     row_of: list[int] = field(default_factory=list)
     excusable: list[bool] = field(default_factory=list)
     known: list[bytes | None] = field(default_factory=list)
+    marks: dict[int, BranchMark] = field(default_factory=dict)
 
 
 def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str | None]) -> Layout:
@@ -169,6 +185,7 @@ class _Builder:
     def _choice(self, node: ChoiceNode, pointer: str, row: int, optional: bool, known: bool) -> ChoicePlace:
         selector = self._leaf(node.selector, "", row, False, False)
         branches: list[Place | None] = []
+        places: list[range] = []
         problem: EngineFailure | None = None
         for branch in node.branches:
             layout = self.layout
@@ -181,9 +198,23 @@ class _Builder:
                 for column in (layout.slots, layout.row_of, layout.excusable, layout.known):
                     del column[held[0] :]
                 del layout.rows[held[1] :]
+            places.append(range(held[0], len(self.layout.slots)))
         if problem is not None and not any(branches):
             raise problem
+        if not known:
+            self._mark(node, selector.instance, places)
         return ChoicePlace(node, selector, tuple(branches), optional, known)
+
+    def _mark(self, node: ChoiceNode, selector: int, places: Sequence[range]) -> None:
+        """Notes the constants of branches; `places` are the instances of each branch."""
+        slots = self.layout.slots
+        steps = {i: slots[i].path[len(node.path) + 1 :].split("/") for own in places for i in own}
+        names = Counter(name for own in places for name in {steps[i][0] for i in own})
+        for at, own in enumerate(places):
+            telling = tuple(i for i in own if names[steps[i][0]] == 1)
+            for i in own:
+                if steps[i][0] and len(steps[i]) == len(slots[i].options) == 1 and not slots[i].nullable:
+                    self.layout.marks[i] = BranchMark(selector, at, telling)
 
     def _leaf(self, slot: Slot, pointer: str, row: int, optional: bool, excusable: bool) -> LeafPlace:
         # Selectors and names of open properties have no pointer, so `known` cannot name them.

@@ -22,7 +22,8 @@ class Passage:
     `digest` identifies the content (cache key). `text` begins at character `offset` of the document.
     word_start, word_end: [W] int32, characters of `text`, end exclusive.
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
-    `locale` has the conventions of the whole document; None if this text alone tells them.
+    headers: the characters [start, end) of `text` that are headers of mails, but for their subjects. `locale` has the
+    conventions of the whole document; None if this text alone tells them.
     """
 
     digest: str
@@ -32,6 +33,7 @@ class Passage:
     word_end: npt.NDArray[np.int32]
     word_box: npt.NDArray[np.float32]
     locale: Locale | None = None
+    headers: tuple[tuple[int, int], ...] = ()
 
 
 def text_passage(text: str) -> Passage:

@@ -24,13 +24,14 @@ class Proposal:
     """The proposed choice of each of the S slots, with the doubted values open again.
 
     shares: posterior over the K + 1 choices of each slot. choice, sure: [S] int64 and float32, the proposed choice, -1
-    for none, and its posterior. given_up: [S] bool, slots with a doubted value. closed: that of the state, with these
-    slots open.
+    for none, and its posterior. unstated: [S] bool, choices that the document does not seem to state. given_up: [S]
+    bool, slots with a doubted value. closed: that of the state, with these slots open.
     """
 
     shares: Shares
     choice: torch.Tensor
     sure: torch.Tensor
+    unstated: torch.Tensor
     given_up: torch.Tensor
     closed: torch.Tensor
 
@@ -55,9 +56,10 @@ def decide(state: BatchState, scores: Scores, effort: Effort) -> Proposal:
     classes = torch.zeros_like(state.excusable)
     classes[sorted(scores.classes)] = True
     defaults = _defaults(scores, shares)
-    choice, sure = _best(shares, defaults, state.excusable, classes, effort)
+    unstated = _unstated(state, scores, shares, effort)
+    choice, sure = _best(shares, defaults, state.excusable, classes, unstated, effort)
     choice, sure = _with_likeliest(state, scores, shares, defaults, choice, sure)
-    return Proposal(shares, choice, sure, given_up, state.closed & ~given_up)
+    return Proposal(shares, choice, sure, unstated, given_up, state.closed & ~given_up)
 
 
 def choose(state: BatchState, proposal: Proposal, effort: Effort) -> torch.Tensor:
@@ -118,14 +120,39 @@ def _defaults(scores: Scores, shares: Shares) -> torch.Tensor:
     return result
 
 
+def _unstated(state: BatchState, scores: Scores, shares: Shares, effort: Effort) -> torch.Tensor:
+    """Returns [S] bool, the choices whose likeliest option is not sure though absence is possible.
+
+    These are choices whose options no words and no passage show: only the network's word stands behind them. In a row
+    with a value that has evidence they count as stated.
+    """
+    sure = (shares.posterior[:, 0] <= effort.unstated) | (shares.posterior[:, 1:] >= effort.option).any(1)
+    told, places = set[tuple[int, int]](), list[tuple[int, int] | None]()
+    for instance, own, row in zip(
+        state.canvas.instances, scores.candidates, shares.posterior.tolist(), strict=True
+    ):
+        place = instance.request, instance.row
+        if instance.row >= 0 and any(c.spans and p >= effort.answer for c, p in zip(own, row[1:], strict=False)):
+            told.add(place)
+        bare = len(instance.slot.options) > 1 and all(c.origin == "chosen" and not c.spans for c in own)
+        places.append(place if bare else None)
+    doubtful = [place is not None and place not in told for place in places]
+    return torch.tensor(doubtful, dtype=torch.bool, device=state.device) & ~sure
+
+
 def _best(
-    shares: Shares, defaults: torch.Tensor, excusable: torch.Tensor, classes: torch.Tensor, effort: Effort
+    shares: Shares,
+    defaults: torch.Tensor,
+    excusable: torch.Tensor,
+    classes: torch.Tensor,
+    unstated: torch.Tensor,
+    effort: Effort,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns (index, posterior), each [S], of each slot's choice: its best value, or absence if that value is poor.
 
     Absence is column 0 or, if it is likelier, one of the `defaults` ([S, K + 1] bool). All values together need a
     share, because several readings of one place, or ten classes ([S] bool), share what a single value has alone; and
-    the likeliest needs a least share.
+    the likeliest needs a least share. A choice that is `unstated` ([S] bool) has a poor value.
     """
     only_absent = torch.zeros_like(shares.possible)
     only_absent[:, 0] = True
@@ -134,7 +161,7 @@ def _best(
     nothing = (only_absent | defaults) & shares.possible
     present = rounded(1.0 - torch.where(nothing, shares.posterior, 0.0).sum(1))
     least = torch.where(classes, effort.class_answer, effort.answer)
-    poor = (value < 0) | (present < effort.present) | (sure < least)
+    poor = (value < 0) | (present < effort.present) | (sure < least) | unstated
     absent = excusable & (none >= 0) & poor
     return torch.where(absent, none, value), torch.where(absent, chance, sure)
 
@@ -223,7 +250,7 @@ def _note_values(state: BatchState, scores: Scores, proposal: Proposal) -> None:
     alone = shares.possible[:, 0] & (shares.possible.sum(1) == 1)
     absence = torch.where(alone, shares.log_allowed.exp(), shares.posterior[:, 0])
     nothing, mass = absence.tolist(), shares.log_allowed.tolist()
-    excusable = state.excusable.tolist()
+    excusable, unstated = state.excusable.tolist(), proposal.unstated.tolist()
     for slot in open_slots:
         # A slot of one option, such as a constant, has nothing to miss. Of several options the likeliest may have
         # little, and none of them more.
@@ -234,7 +261,9 @@ def _note_values(state: BatchState, scores: Scores, proposal: Proposal) -> None:
             absent=excusable[slot] and chosen[slot] <= 0,
             confidence=round(sure[slot], 4),
             absent_confidence=round(nothing[slot], 4),
-            missing=not excusable[slot] and options != 1 and (nothing[slot] > most or chosen[slot] < 0),
+            missing=not excusable[slot]
+            and options != 1
+            and (nothing[slot] > most or chosen[slot] < 0 or unstated[slot]),
             demanded=not excusable[slot],
             allowed_mass=round(mass[slot], 4),
             rival=round(rivals[slot], 4),

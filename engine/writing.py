@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cinnabar.engine.layout import (
     ArrayPlace,
@@ -28,6 +28,9 @@ from cinnabar.engine.request import Leaf, Origin
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape, lies_within
+
+# The least probability of a branch that its selector alone tells.
+_TOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,25 @@ def _item(node: ArrayNode, at: int) -> Node:
     return part
 
 
+def _with_marks(layout: Layout, values: Sequence[Value]) -> Sequence[Value]:
+    """Returns the values, constants of branches as sure as their choice; absent if nothing tells their branch.
+
+    That is the selector, or a value with evidence that no other branch has a place for.
+    """
+    if not layout.marks:
+        return values
+    marked = list(values)
+    for at, mark in layout.marks.items():
+        selector, slot = values[mark.selector], layout.slots[mark.selector]
+        named = selector.text == slot.options[mark.branch].encode() and selector.confidence >= _TOLD
+        named &= not selector.missing
+        found = [values[i].confidence for i in mark.own if values[i].spans and not values[i].absent]
+        sure = max([selector.confidence] * named + found, default=0.0)
+        absent = values[at].absent or not (named or found)
+        marked[at] = replace(values[at], confidence=sure, absent=absent, rival=selector.rival)
+    return marked
+
+
 class Writer:
     """Writes the record of these values, and notes its leaves and rows by their final pointers.
 
@@ -136,7 +158,8 @@ class Writer:
     def __init__(
         self, layout: Layout, values: Sequence[Value], offset: int = 0, decided: Decided | None = None
     ) -> None:
-        self.layout, self.values, self.offset, self.decided = layout, values, offset, decided or {}
+        self.layout, self.offset, self.decided = layout, offset, decided or {}
+        self.values = _with_marks(layout, values)
         self.leaves: dict[str, Leaf] = {}
         self.rows: dict[str, tuple[int, float]] = {}
         self.instances: dict[str, list[int]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from decimal import Decimal
@@ -28,6 +29,9 @@ from cinnabar.extraction.store.tables import LENGTH
 from cinnabar.schemas.errors import UsageError
 from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import counted, harmless
+
+# Of the nulls of eight labelled sets that are surer than this 95% are right, of the others 9%.
+_LEAST_NULL = 0.6
 
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results of extract.")]
 
@@ -151,6 +155,15 @@ def _where(place: str | None, page: int | None) -> str:
     return " › ".join([*told, *([place] if place else [])])
 
 
+def _value(field: Mapping[str, Any]) -> str | None:
+    """Returns the value of a field as `show` prints it; a null that is rather a miss says so."""
+    value: str | None = field["value_json"]
+    if value is not None and field["origin"] == LENGTH:
+        return str(json.loads(value))
+    unsure = field["confidence"] is not None and field["confidence"] < _LEAST_NULL
+    return "nothing found" if field["origin"] == "absent" and unsure else value
+
+
 def _print(one: Shown, console: Console) -> None:
     about = [
         ("document", one.document[:16]),
@@ -171,7 +184,7 @@ def _print(one: Shown, console: Console) -> None:
     rows = [
         (
             field["pointer"],
-            json.loads(field["value_json"]) if field["origin"] == LENGTH else field["value_json"],
+            _value(field),
             field["confidence"],
             field["origin"],
             ", ".join(field["flags"] or ()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
@@ -21,6 +22,8 @@ from cinnabar.schemas.form.form import Form
 
 # A text is counted in stretches of about so many characters, which end with a line or a word.
 _STRETCH = 1 << 16
+# A header of a mail; its subject is what the mail says.
+_HEADER = re.compile(r"^(?!Subject:)[A-Z][A-Za-z-]*: [^\n]*", re.MULTILINE)
 
 
 class TokenCounter(Protocol):
@@ -149,6 +152,12 @@ def passage_of(document: Document, start: int = 0, end: int | None = None) -> Pa
         word_end=(words.end[first:last] - start).astype(np.int32),
         word_box=box,
         locale=locale_of(document, start, end),
+        headers=tuple(
+            (line.start() - start, line.end() - start)
+            for part in document.parts
+            if part.kind == "headers" and part.start < end and start < part.end
+            for line in _HEADER.finditer(document.text, max(part.start, start), min(part.end, end))
+        ),
     )
 
 

@@ -29,6 +29,7 @@ class PlainSlot:
     def __init__(self, state: BatchState, at: int) -> None:
         canvas = state.canvas
         self.at, self.slot, self.request = at, canvas.instances[at].slot, canvas.instances[at].request
+        self.row = canvas.instances[at].row
         self.given_up = int(state.reopened_times[at])
         self.closed, self.known = bool(state.closed[at]), bool(state.known[at])
         self.excusable = bool(state.excusable[at])
@@ -56,7 +57,8 @@ def plain_step(state: BatchState, scores: Scores, effort: Effort) -> list[PlainS
         if held >= 0:
             ruled_out[s.at, held] = True
     now = _best_of(scores, ruled_out)
-    offered = [_offered(s, scores, effort, now) for s in slots]
+    told = {(s.request, s.row) for s in slots if s.row >= 0 and _has_evidence(s, scores, effort, now)}
+    offered = [_offered(s, scores, effort, now, (s.request, s.row) in told) for s in slots]
     for request in range(len(state.active)):
         _choose([o for o in offered if o.slot.request == request], effort, effort.steps - steps[request])
     return slots
@@ -115,7 +117,20 @@ class Offer:
         self.slot, self.choice, self.sure = slot, choice, sure
 
 
-def _offered(s: PlainSlot, scores: Scores, effort: Effort, now: Any) -> Offer:
+def _has_evidence(s: PlainSlot, scores: Scores, effort: Effort, now: Any) -> bool:
+    likely = (p >= grains(effort.answer) for p in now[0][s.at][1:])
+    return any(good and candidate.spans for good, candidate in zip(likely, scores.candidates[s.at], strict=False))
+
+
+def _unstated(s: PlainSlot, scores: Scores, effort: Effort, now: Any) -> bool:
+    """Is it a choice that only the network's word stands behind, and that not for sure?"""
+    none, *options = now[0][s.at]
+    bare = len(s.slot.options) > 1 and all(c.origin == "chosen" and not c.spans for c in scores.candidates[s.at])
+    sure = none <= grains(effort.unstated) or max(options, default=0) >= grains(effort.option)
+    return bare and not sure
+
+
+def _offered(s: PlainSlot, scores: Scores, effort: Effort, now: Any, told: bool) -> Offer:
     posterior, _, best = now
     every = range(scores.candidate_logits.shape[1] + 1)
     value, sure = best(s.at, {0})
@@ -125,7 +140,8 @@ def _offered(s: PlainSlot, scores: Scores, effort: Effort, now: Any) -> Offer:
     }  # fmt: skip
     said, chance = best(s.at, set(every) - none)
     present = grains(1.0) - sum(posterior[s.at][k] for k in none if best(s.at, set(every) - {k})[0] >= 0)
-    poor = value < 0 or present < grains(effort.present) or sure < grains(effort.answer)
+    unstated = not told and _unstated(s, scores, effort, now)
+    poor = value < 0 or present < grains(effort.present) or sure < grains(effort.answer) or unstated
     if s.excusable and said >= 0 and poor:
         choice, sure = said, chance
     if choice in none and s.likeliest is not None and grains(s.likeliest[1]) > sure and not s.slot.path.endswith("/*"):
@@ -135,11 +151,11 @@ def _offered(s: PlainSlot, scores: Scores, effort: Effort, now: Any) -> Offer:
             choice, sure = at, posterior[s.at][at]
     one = Offer(s, choice, sure)
     if not s.closed:
-        _note(s, scores, now, one)
+        _note(s, scores, now, one, unstated)
     return one
 
 
-def _note(s: PlainSlot, scores: Scores, now: Any, one: Offer) -> None:
+def _note(s: PlainSlot, scores: Scores, now: Any, one: Offer, unstated: bool) -> None:
     """Note the value that the slot has if no later step changes it."""
     posterior, absence, best = now
     guess, _ = best(s.at, {0})
@@ -151,7 +167,7 @@ def _note(s: PlainSlot, scores: Scores, now: Any, one: Offer) -> None:
     s.noted = replace(
         s.noted,
         absent=s.excusable and one.choice <= 0,
-        missing=not s.excusable and (nothing > most or one.choice < 0), demanded=not s.excusable,
+        missing=not s.excusable and (nothing > most or one.choice < 0 or unstated), demanded=not s.excusable,
         confidence=sure / 10_000, absent_confidence=nothing / 10_000, rival=rival / 10_000,
     )  # fmt: skip
     if guess > 0:

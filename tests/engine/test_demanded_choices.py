@@ -14,6 +14,7 @@ from cinnabar.engine.demanded import without_made_up_choices
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.request import Filled, Leaf, Passage
+from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.judging.judge import Judge
 
@@ -30,13 +31,14 @@ class Choosing(Scripted):
 
 
 class Worth:
-    """A calibration that gives every leaf this confidence."""
+    """A calibration that gives every leaf this confidence, and this probability of absence."""
 
-    def __init__(self, confidence: float) -> None:
-        self.confidence = confidence
+    def __init__(self, confidence: float, absence: float = 0.0) -> None:
+        self.confidence, self.absence = confidence, absence
 
     def calibrated(self, _form: Form, _passage: Passage, result: Filled) -> Filled:
-        leaves = {pointer: replace(leaf, confidence=self.confidence) for pointer, leaf in result.leaves.items()}
+        new = {"confidence": self.confidence, "absence": self.absence}
+        leaves = {pointer: replace(leaf, **new) for pointer, leaf in result.leaves.items()}
         return replace(result, leaves=leaves)
 
 
@@ -55,9 +57,23 @@ def test_a_supported_choice_is_a_value() -> None:
     assert (leaf.text, leaf.missing, leaf.demanded) == ('"EUR"', False, True)
 
 
-def test_a_choice_is_missing_if_absence_is_likelier_than_its_best_option() -> None:
-    likely, unlikely = leaf_of(CURRENCY, [0, 0, 0], absent=0.5), leaf_of(CURRENCY, [0, 0, 0], absent=-0.5)
-    assert (likely.missing, unlikely.missing) == (True, False)
+@pytest.mark.parametrize(
+    ("logits", "absent", "missing"),
+    [
+        ([0, 0, 0], 0.5, True),
+        ([0, 0, 0], -0.5, True),  # an option at .28, absence at .17
+        ([0, 0, 0], -3.0, False),  # the document states a value, whichever it is
+        ([2, 0, 0], 0.0, True),  # .71 and .10 each
+        ([4, 0, 0], 0.0, False),
+    ],
+)
+def test_a_choice_is_missing_if_absence_is_possible_and_no_option_sure(
+    logits: list[float], absent: float, missing: bool
+) -> None:
+    leaf = leaf_of(CURRENCY, logits, absent=absent)
+    assert leaf.missing == missing
+    nullable = leaf_of({"enum": [*CURRENCY["enum"], None]}, logits, absent=absent)
+    assert nullable.text == "null" or not missing
 
 
 @pytest.mark.parametrize(("confidence", "missing"), [(0.49, True), (0.5, False), (0.9, False)])
@@ -88,6 +104,43 @@ def test_a_choice_is_demanded_if_the_schema_refuses_the_record_without_it(schema
     (got,) = Engine(model, "low").fill([request(form_of(a=schema))])
     chosen = [leaf for leaf in filled(got).leaves.values() if leaf.text == '"EUR"']
     assert chosen and all(leaf.missing for leaf in chosen)
+
+
+def chosen(worth: Worth, required: bool = True, **fields: Any) -> Filled:
+    schema = {"type": "object", "properties": fields, "required": [*fields] if required else []}
+    form = compile_schema(schema).form
+    options = sorted({text for slot in form.slots for text in slot.options if slot.options})
+    model = Choosing(options, [[6.0 if text == '"EUR"' else 0.0 for text in options]])
+    model.calibration = worth
+    (got,) = Engine(model, "low").fill([request(form)])
+    return filled(got)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "absence", "kept"),
+    [(0.49, 0.3, False), (0.2, 0.1, False), (0.49, 0.05, True), (0.5, 0.4, True), (0.9, 0.05, True)],
+)
+@pytest.mark.parametrize("how", ["null", "out"])
+def test_a_choice_that_may_be_left_out_is_if_it_is_rather_wrong_and_absence_is_possible(
+    confidence: float, absence: float, kept: bool, how: str
+) -> None:
+    nullable = {"enum": [*CURRENCY["enum"], None]} if how == "null" else CURRENCY
+    got = chosen(Worth(confidence, absence), how == "null", c=nullable, d={"type": "string"})
+    leaf, record = got.leaves["/c"], json.loads(got.record)
+    assert record.get("c", "out") == ("EUR" if kept else None if how == "null" else "out")
+    assert (leaf.origin == "chosen") == kept and not leaf.missing
+    assert kept or (leaf.confidence, leaf.spans) == (absence, ())
+
+
+def test_a_choice_that_other_rules_demand_is_missing() -> None:
+    schema = {
+        "type": "object", "properties": {"c": CURRENCY, "n": {"const": "EUR"}}, "required": ["n"],
+        "dependentRequired": {"n": ["c"]},
+    }  # fmt: skip
+    model = Choosing(['"EUR"', '"USD"', '"GBP"'], [[6, 0, 0]])
+    model.calibration = Worth(0.4, 0.4)
+    (got,) = Engine(model, "low").fill([request(compile_schema(schema).form)])
+    assert filled(got).leaves["/c"].missing
 
 
 def test_a_doubtful_item_that_the_list_may_do_without_is_no_missing_value() -> None:

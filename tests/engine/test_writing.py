@@ -205,6 +205,38 @@ def test_a_choice_writes_its_named_branch_or_else_a_present_one() -> None:
     assert nothing.record == '{"other":"?"}' and nothing.leaves["/other"].missing
 
 
+@pytest.mark.parametrize(
+    ("named", "sure", "missing", "own", "told", "confidence"),
+    [
+        (0, 0.9, False, "absent", True, 0.9),  # the selector tells the branch
+        (0, 0.4, True, "absent", False, 0.0),  # nothing does
+        (0, 0.4, True, "found", True, 0.8),  # a value that only this branch has a place for
+        (0, 0.4, True, "made up", False, 0.0),
+    ],
+)
+def test_a_constant_of_a_branch_is_as_sure_as_what_tells_the_branch(
+    named: int, sure: float, missing: bool, own: str, told: bool, confidence: float
+) -> None:
+    schema = {"oneOf": [obj(k={"const": k}, **{k: TEXT, "both": TEXT}) for k in ("one", "two")]}
+    for one in schema["oneOf"]:
+        one["required"] = ["k"]
+    layout = laid_out(obj(v=schema))
+    selector = layout.slots[0].options[named].encode()
+    values = []
+    for slot in layout.slots:
+        name = slot.path.rsplit("/", 1)[-1]
+        text = selector if not values else slot.options[0].encode() if slot.options else b'"x"'
+        absent = bool(values) and not slot.options and not (name == "one" and own != "absent")
+        spans = ((0, 1),) if name == "one" and own == "found" else ()
+        values.append(Value(text, absent, sure if not values else 0.8, spans=spans, missing=missing and not values))
+    got = Writer(layout, values)
+    if not told and own == "absent":
+        assert got.record == "{}"
+        return
+    leaf = got.leaves["/v/k"]
+    assert (leaf.text, leaf.missing, leaf.confidence) == ('"one"', not told, confidence)
+
+
 def test_a_branch_that_is_decided_is_written_with_or_without_a_value() -> None:
     layout = laid_out(CHOICE, rows_of(1))
     one, root = layout.slots[0].options[0], layout.root

@@ -125,6 +125,14 @@ export function shown(text) {
   return text;
 }
 
+// Of the nulls of eight labelled sets that are surer than this 95% are right, of the others 9%.
+const LEAST_NULL = 0.6;
+
+// How a place without a value reads: only a person, or a confidence at which nulls are right, tells that it has none.
+export function nothing(leaf) {
+  return leaf?.origin !== "human" && typeof leaf?.confidence === "number" && leaf.confidence < LEAST_NULL ? "nothing found" : "not in the document";
+}
+
 // How sure a leaf is: a name for colours and marks, and words.
 export function sureness(leaf) {
   if (leaf?.missing && typeof leaf.confidence !== "number") return { level: "doubtful", mark: "▲", words: "guessed: not found, and the schema needs a value here" };

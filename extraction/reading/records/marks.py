@@ -1,7 +1,8 @@
-"""Gives boolean fields and choices the state of the boxes beside their labels; a box in doubt makes them null.
+"""Gives boolean fields, choices and lists of options the state of the boxes beside their labels.
 
-A field and a label belong together if their words do, and if no other label is as near to the field, and no other field
-to the label. Fields that no label is near to keep what the model read.
+A box in doubt makes a field null, and a list unsure. A field and a label belong together if their words do, and if no
+other label is as near to the field, and no other field to the label. Fields that no label is near to keep what the
+model read. The description of a list of texts may name its options.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_o
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.reading.records.facts import put_value
-from cinnabar.schemas.automata.canonical import parse
+from cinnabar.schemas.automata.canonical import json_text, parse
 from cinnabar.schemas.errors import NotAccepted
 from cinnabar.schemas.form.fitting import fit
-from cinnabar.schemas.form.form import Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import escape, lies_within
 
 # The confidence of a value from a box, and of a null from one in doubt: their shares of right ones in `bench.marks`.
 _SURE, _DOUBT = 0.98, 0.8
+# That of a list with a box in doubt, or with a ticked box that is none of its options.
+_UNSURE = 0.4
 # The least likeness of a field and a label, and how much nearer they are than others.
 _LIKE, _NEARER = 0.5, 0.04
 # A faint likeness counts if it is twice that of all others.
@@ -45,18 +48,30 @@ _Told = tuple[str | None, tuple[Interval, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class _Ticked:
+    """The ticked options of a list, JSON texts, each with the places that tell it; `sure` if no box is in doubt."""
+
+    options: tuple[tuple[str, tuple[Interval, ...]], ...]
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Asked:
-    """A field of the document: its place, its slot, and the words of its name, its title and its description."""
+    """A field of the document: its place, its slot, and the words of its name, its title and its description.
+
+    array: the list whose items the slot stands for, None for a single value.
+    """
 
     pointer: str
     slot: Slot
     optional: bool
     names: tuple[_Words, ...]
+    array: ArrayNode | None = None
 
     @property
     def is_boolean(self) -> bool:
         """Returns True for a field of true and false."""
-        return set(self.slot.options) == {"true", "false"}
+        return self.array is None and set(self.slot.options) == {"true", "false"}
 
 
 def with_marks(form: Form, filled: Filled, document: Document) -> Filled:
@@ -69,20 +84,47 @@ def with_marks(form: Form, filled: Filled, document: Document) -> Filled:
     if not fields or len(document.text) > _MOST_TEXT:
         return filled
     told = _told(fields, [one for one in marks_in(document.text) if one.label.strip() and _is_seen(document, one)])
-    leaves, record = dict(filled.leaves), parse(filled.record)
-    for one in fields:
-        leaf = leaves.get(one.pointer)
-        if one.pointer in told and leaf is not None and leaf.origin not in ("known", "fact"):
-            leaves[one.pointer] = own = _leaf(one, told[one.pointer], leaf)
-            put_value(record, one.pointer, *([] if own.text is None else [parse(own.text)]))
-    if leaves == filled.leaves:
-        return filled
+    asked = {one.pointer: one for one in fields}
+    if (whole := _written(form, filled, asked, told)) is not None:
+        return whole
+    # What the boxes say of one field may be against the schema; the others keep theirs.
+    for pointer, own in told.items():
+        filled = _written(form, filled, asked, {pointer: own}) or filled
+    return filled
+
+
+def _written(
+    form: Form, filled: Filled, asked: Mapping[str, _Asked], told: Mapping[str, _Told | _Ticked]
+) -> Filled | None:
+    """Returns the record with what boxes say of its fields; None if its schema does not allow that."""
+    leaves, rows, lists = dict(filled.leaves), dict(filled.rows), dict(filled.lists)
+    record = parse(filled.record)
+    for pointer, own in told.items():
+        under = [at for at in leaves if lies_within(at, pointer)]
+        if any(leaves[at].origin in ("known", "fact") for at in under):
+            continue
+        one = asked[pointer]
+        if isinstance(own, _Ticked) and one.array is not None:
+            if len(own.options) < one.array.min_items and not (one.optional or one.array.nullable):
+                leaves |= {at: replace(leaves[at], spans=(), missing=True, demanded=True) for at in under}
+                continue
+            for at in under:
+                del leaves[at]
+                rows.pop(at, None)
+            for at, (text, spans) in enumerate(own.options):
+                leaves[f"{pointer}/{at}"] = Leaf(text, _SURE, spans, posterior=_SURE, slot=one.slot.index)
+                rows[f"{pointer}/{at}"] = spans[0][0], _SURE
+            lists[pointer] = _SURE if own.sure else _UNSURE
+            put_value(record, pointer, [parse(text) for text, _ in own.options])
+        elif (leaf := leaves.get(pointer)) is not None:
+            leaves[pointer] = new = _leaf(one, own, leaf)
+            put_value(record, pointer, *([] if new.text is None else [parse(new.text)]))
     try:
         text = fit(form, record).text
     except NotAccepted:
-        return filled
+        return None
     allowed = form.judge is None or form.judge.accepts(parse(text))
-    return replace(filled, record=text, leaves=leaves) if allowed else filled
+    return replace(filled, record=text, leaves=leaves, rows=rows, lists=lists) if allowed else None
 
 
 def _leaf(asked: _Asked, told: _Told, own: Leaf) -> Leaf:
@@ -99,10 +141,14 @@ def _asked(node: Node, pointer: str, optional: bool) -> Iterator[_Asked]:
     if isinstance(node, ObjectNode):
         for place in node.properties:
             yield from _asked(place.node, f"{pointer}/{escape(place.name)}", not place.required)
-    elif isinstance(node, Slot) and node.binding is None and 1 < len(node.options) <= _MAX_OPTIONS:
+        return
+    array, slot = (node, node.item) if isinstance(node, ArrayNode) and not node.prefix else (None, node)
+    if isinstance(node, ChoiceNode) or not isinstance(slot, Slot) or node.binding is not None:
+        return
+    if 1 < len(slot.options) <= _MAX_OPTIONS or (array is not None and slot.free):
         name = pointer.rsplit("/", 1)[-1]
         names = (_INNER.sub(" ", name), node.title, node.description)
-        yield _Asked(pointer, node, optional, tuple(filter(None, map(words_of, names))))
+        yield _Asked(pointer, slot, optional, tuple(filter(None, map(words_of, names))), array)
 
 
 def _is_seen(document: Document, mark: MarkRead) -> bool:
@@ -113,16 +159,16 @@ def _is_seen(document: Document, mark: MarkRead) -> bool:
     return at < len(document.words) and bool(np.isfinite(document.words.box[at]).all())
 
 
-def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Told]:
+def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Told | _Ticked]:
     """Returns what the marks say of the fields, by their pointers."""
     labels = [words_of(mark.label) for mark in marks]
     if not marks:
         return {}
-    told: dict[str, _Told] = {}
+    told: dict[str, _Told | _Ticked] = {}
     free = np.ones(len(marks), np.bool_)
     booleans = [one for one in fields if one.is_boolean]
     like = np.array([[_likeness(one.names, label) for label in labels] for one in booleans]).reshape(-1, len(marks))
-    for one in fields:
+    for one in (_with_options(one, marks, labels) for one in fields):
         if not one.is_boolean and (own := _options(one, marks, labels)):
             # The boxes of a choice are no other field's, and those of others may stand right below them.
             free[[*own.values()]] = False
@@ -149,6 +195,15 @@ def _told(fields: Sequence[_Asked], marks: Sequence[MarkRead]) -> dict[str, _Tol
         # of those given with its guesses, .97 without.
         told |= dict.fromkeys(others, (None, ()))
     return told
+
+
+def _with_options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words]) -> _Asked:
+    """Returns the field, with the labels that its name and description name as the options of a list of texts."""
+    if asked.slot.options:
+        return asked
+    words = {word for name in asked.names for word in name}
+    named = (mark.label.strip() for mark, label in zip(marks, labels, strict=True) if _share(label, words) == 1.0)
+    return replace(asked, slot=replace(asked.slot, options=tuple(dict.fromkeys(map(json_text, named)))))
 
 
 def _options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words]) -> dict[int, int]:
@@ -178,14 +233,22 @@ def _options(asked: _Asked, marks: Sequence[MarkRead], labels: Sequence[_Words])
 
 def _chosen(
     asked: _Asked, marks: Sequence[MarkRead], own: Mapping[int, int], others: Collection[int]
-) -> _Told | None:
-    """Returns the option whose box alone is ticked in its lists, but for those of others; None if no option's is."""
+) -> _Told | _Ticked | None:
+    """Returns the option whose box alone is ticked in its lists, but for those of others; None if no option's is.
+
+    Of a list of options it returns all that are ticked.
+    """
     groups = {marks[at].group for at in own.values()}
     boxes = [at for at, one in enumerate(marks) if one.group in groups and not (one.line or one.pair)]
     ticked = [at for at in boxes if marks[at].state and at not in others]
-    chosen = [option for option, at in own.items() if at in ticked]
+    chosen = sorted((at, asked.slot.options[option]) for option, at in own.items() if at in ticked)
+    if asked.array is not None:
+        foreign = {*boxes}.difference(own.values(), others)
+        unmatched = foreign.intersection(ticked) or (foreign and len(own) < len(asked.slot.options))
+        doubt = unmatched or any(marks[at].state is None for at in own.values())
+        return _Ticked(tuple((text, marks[at].spans) for at, text in chosen), not doubt)
     if len(ticked) == 1 and chosen:
-        return asked.slot.options[chosen[0]], marks[ticked[0]].spans
+        return chosen[0][1], marks[ticked[0]].spans
     return None if len(ticked) == 1 else (None, ())
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import Candidate
+from cinnabar.engine.models.reader.inputs.mail_headers import WEIGHT, asks_for_headers
 from cinnabar.engine.models.reader.inputs.questions import is_typed, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS
 from cinnabar.engine.models.reader.scoring.scores import Answers, WindowScores
-from cinnabar.engine.models.reader.scoring.spans import candidates_of, spans_in_window
+from cinnabar.engine.models.reader.scoring.spans import Pointed, candidates_of, spans_in_window
 
 #: The most windows whose spans are read, those that most likely hold the value.
 _WINDOWS = 4
@@ -46,6 +48,8 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         starts, ends = d.places[w]
         logs = [[x + weight[w] for x in row] for row in d.pointed[w]]
         pointed += spans_in_window(starts, ends, logs, memory.columns, window)
+    if memory.passage.headers and not asks_for_headers(slot):
+        pointed = [replace(p, log_probability=p.log_probability - WEIGHT * _in_headers(p, memory)) for p in pointed]
     if slot.format == "date-time" and (alone := [p for p in pointed if not memory.reader.starting(slot, p.start)]):
         # What points at a date without a time says that there is no date-time.
         out.absent[k] = _log_sum([out.absent[k], *(p.log_probability + here for p in alone)])
@@ -55,6 +59,10 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
     kept = math.exp(min(0.0, d.mass[best]))
     # Without any candidate all of the probability that there is a value is refused.
     out.refused[k] = math.log(max(1.0 - kept, 1e-9)) if candidates else here
+
+
+def _in_headers(pointed: Pointed, memory: Memory) -> bool:
+    return any(first <= pointed.start < last for first, last in memory.passage.headers)
 
 
 def _log_sum(logs: Sequence[float]) -> float:

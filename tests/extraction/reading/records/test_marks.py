@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
+from bench.marked_forms import form
 from drawn_pages import drawn
 from reading_model import ReadingModel
 from reportlab.pdfgen.canvas import Canvas
@@ -153,3 +155,68 @@ def test_questions_in_a_column_of_their_own_meet_the_boxes_on_their_row() -> Non
     assert record(data, "a.pdf", allergies=YES_OR_NO, pets=YES_OR_NO, keys_returned=YES_OR_NO) == {
         "allergies": False, "pets": False, "keys_returned": True,
     }  # fmt: skip
+
+
+OPTIONS = ("red wine", "white wine", "beer", "cider", "apple juice", "tea")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_list_of_options_has_those_whose_boxes_are_ticked(seed: int) -> None:
+    chance = random.Random(seed)
+    options = chance.sample(OPTIONS, chance.randrange(3, 7))
+    ticked = [option for option in options if chance.random() < 0.5]
+    yes, no = chance.choice([("☒", "☐"), ("[x]", "[ ]"), ("☑", "❏"), ("(X)", "( )")])
+    labels = [option.title() if chance.random() < 0.3 else option for option in options]
+    marked = [
+        (f"{yes if option in ticked else no} {label}" if seed % 2 else f"{label} {yes if option in ticked else no}")
+        for option, label in zip(options, labels, strict=True)
+    ]
+    text = f"Order\n\nDrinks:\n{chance.choice(['   ', chr(10)]).join(marked)}\n\nGuests: 4\n"
+    asked = chance.sample(options, len(options))
+    kinds = {
+        "enum": {"type": "array", "items": {"enum": asked}},
+        "unique": {"type": "array", "items": {"type": "string", "enum": asked}, "uniqueItems": True},
+        "nullable": {"type": ["array", "null"], "items": {"enum": asked}},
+        "described": {"type": "array", "items": {"type": "string"}, "description": f"Any of {', '.join(labels)}."},
+    }
+    for kind, schema in kinds.items():
+        found = outcome(text, drinks=schema)
+        assert found.record is not None
+        read = json.loads(found.record.text)["drinks"]
+        assert [one.lower() for one in read] == ticked, kind
+        assert found.record.lists["/drinks"] == 0.98
+        words = [one.text for leaf in found.record.leaves if leaf.evidence for one in [leaf.evidence]]
+        assert len(words) == len(ticked) and all(yes in text for text in words)
+
+
+@pytest.mark.parametrize("tool", ["reportlab", "acroform"])
+@pytest.mark.parametrize("seed", range(8))
+def test_boxes_of_drawn_pages_and_of_buttons_fill_a_list(tool: str, seed: int) -> None:
+    drawn_form = form(seed, several=True, tool=tool)
+    (name,) = [name for name, layout in drawn_form.layouts.items() if layout == "several"]
+    found = record(drawn_form.data, drawn_form.name, **{name: drawn_form.schema["properties"][name]})
+    assert found == {name: drawn_form.truth[name]}
+
+
+def test_a_list_is_unsure_if_a_box_is_in_doubt_or_another_one_ticked() -> None:
+    drinks = {"type": "array", "items": {"enum": ["beer", "cider", "tea"]}}
+    for text, expected in (
+        ("☒ beer\n⍰ cider\n☒ tea", ["beer", "tea"]),
+        ("☒ beer\n☐ cider\n☐ tea\n☒ lemonade", ["beer"]),
+        ("☒ beer\n☐ tea\n☐ lemonade", ["beer"]),
+    ):
+        found = outcome(text, drinks=drinks)
+        assert found.record is not None
+        assert json.loads(found.record.text) == {"drinks": expected} and found.record.lists["/drinks"] < 0.5
+
+
+def test_a_list_that_demands_more_items_than_are_ticked_is_missing() -> None:
+    drinks = {"type": "array", "items": {"enum": ["beer", "cider", "tea"]}, "minItems": 1}
+    found = outcome("☐ beer\n☐ cider\n☐ tea", drinks=drinks)
+    assert (found.status, found.code) == ("quarantined", "missing")
+
+
+def test_what_the_schema_refuses_of_one_field_keeps_the_boxes_of_others() -> None:
+    drinks = {"type": "array", "items": {"enum": ["beer", "cider", "tea"]}, "maxItems": 1}
+    found = record("☒ beer\n☒ cider\n☐ tea\n\nSmoker: ☒ yes ☐ no", drinks=drinks, smoker=YES_OR_NO)
+    assert found["smoker"] is True and len(found["drinks"]) <= 1
