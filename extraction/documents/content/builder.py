@@ -48,7 +48,7 @@ _JOINER = re.compile(f"[\u200c\u200d]+(?<![{_JOINED}].)")
 
 def clean(text: str) -> str:
     """Returns `text` with `\\n` as its only line end, U+FFFD for control codes, and no letters without a width."""
-    if not text.isascii():
+    if not str.isascii(text):
         text = _JOINER.sub("", _UNSEEN.sub("", text))
     if _BAD.search(text) is None:
         return text

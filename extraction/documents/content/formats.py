@@ -180,7 +180,7 @@ def content_format(data: bytes, name: str, media_type: str = "") -> Format:
     named, text = SUFFIXES.get(suffix), _beginning(data)
     if named is not None and named.name in _TEXTS:
         return _NAMED["HTML"] if named.name != "text" and _HTML.match(text) else named
-    if named is not None and _NO_TEXT.search(text):
+    if named is not None and (named.media_type.startswith("image/") or _NO_TEXT.search(text)):
         return named
     if _MAIL.match(text):
         return _NAMED["mail"]

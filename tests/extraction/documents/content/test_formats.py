@@ -50,7 +50,7 @@ _TEXTS = {
 }
 
 
-@pytest.mark.parametrize("suffix", [".xls", ".xlsx", ".docx", ".ods", ".msg", ".rtf", ".gz", ".zip", ".png"])
+@pytest.mark.parametrize("suffix", [".xls", ".xlsx", ".docx", ".ods", ".msg", ".rtf", ".gz", ".zip", ".epub"])
 @pytest.mark.parametrize("kind", _TEXTS)
 @pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
 def test_text_under_a_suffix_of_another_format_is_read_by_its_content(suffix: str, kind: str, charset: str) -> None:
