@@ -26,7 +26,7 @@ def test_dates_of_one_meaning_are_counted_by_their_order(monkeypatch: pytest.Mon
     ]
 
     @contextmanager
-    def connect(_: Path, sql: str) -> Iterator[Any]:
+    def connect(_: Path, **_sql: str) -> Iterator[Any]:
         with duckdb.connect() as connection:
             connection.execute("CREATE TABLE _fields (document TEXT, run_id TEXT, evidence_text TEXT, flags TEXT[])")
             connection.executemany("INSERT INTO _fields VALUES (?, ?, ?, ?)", rows)
