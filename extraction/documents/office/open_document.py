@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
@@ -26,7 +26,7 @@ _MAX_REPEATED, _MAX_SPACES, _MAX_PARTS, _MAX_ROWS = 16_384, 1000, 5000, 100_000
 _TELLING = ("table-properties", "drawing-page-properties", "text-properties")
 _FAMILIES = {"p": "paragraph", "h": "paragraph", "span": "text", "table": "table", "page": "drawing-page"}
 _FILLED_IN = ("page-number", "page-count", "sheet-name", "file-name", "title", "date", "time")
-_MAX_PARENTS, _HIDING = 16, "hidden-paragraph"
+_MAX_PARENTS = 16
 _ROWS = ("table-row", "table-header-rows", "table-rows", "table-row-group")
 
 
@@ -57,7 +57,7 @@ def _told_by_styles(roots: Sequence[Any], *properties: str) -> dict[tuple[str, s
     """Returns by family and name of a style the first of these properties that it has, or else that of its parents."""
     told: dict[tuple[str, str], str] = {}
     parents: dict[tuple[str, str], tuple[str, str]] = {}
-    for style in (one for root in roots for one in below(root, "style")):
+    for style in (one for root in roots for one in root.iter("{*}style")):
         family = value_of(style, "family") or ""
         key = family, value_of(style, "name") or ""
         parents[key] = family, value_of(style, "parent-style-name") or ""
@@ -157,7 +157,7 @@ class _OpenDocument:
             or told.get("display") in ("none", "false")
             or told.get("is-hidden") == "true"
             or (_FAMILIES.get(name), told.get("style-name")) in self._hidden
-            or (name in ("p", "h") and any(value_of(one, "is-hidden") == "true" for one in below(element, _HIDING)))
+            or (name in ("p", "h") and any(map(_hides, (*element, *chain.from_iterable(element)))))
         )
         return self._left_out(hidden and bool("".join(element.itertext()).strip()))
 
@@ -343,6 +343,11 @@ def _rows(table: Any) -> Iterator[Any]:
             yield element
         elif name in _ROWS:
             yield from _rows(element)
+
+
+def _hides(element: Any) -> bool:
+    """Returns True for a field that hides its paragraph."""
+    return local(element) == "hidden-paragraph" and value_of(element, "is-hidden") == "true"
 
 
 def _repeated(element: Any, key: str) -> int:

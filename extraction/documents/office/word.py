@@ -112,7 +112,7 @@ class _Word:
 
     def _within(self, member: str, root: Any) -> None:
         self._member, self._relations = member, self._package.relations(member)
-        marks = [value_of(one, "fldCharType") for one in below(root, "fldChar")]
+        marks = [value_of(one, "fldCharType") for one in root.iter("{*}fldChar")]
         # Behind a field without an end all text would be a part of it.
         self._fields, self._whole = [], marks.count("begin") == marks.count("end")
 

@@ -41,9 +41,7 @@ _WIDE_BLANKS = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x20
 # Signs of accents, which some programs draw over a letter or before it, and their combining characters.
 _ACCENTS = {ord(sign): normalize("NFKD", sign)[-1] for sign in "¨¯´¸˘˙˚˛˜˝"}
 _ACCENTS |= dict(zip(map(ord, "`^~ˆˇˉ"), "\u0300\u0302\u0303\u0302\u030c\u0304", strict=True))
-# Signs that raised digits may begin with.
-_BEFORE_RAISED = np.array([ord(sign) for sign in "([+-−–"])
-_ACCENT_CODES = np.array([*_ACCENTS])
+_IS_ACCENT = np.isin(np.arange(max(_ACCENTS) + 2), [*_ACCENTS])
 _DOTLESS = {"ı": "i", "ȷ": "j"}
 _BLANKS = np.array([0x00, 0x01, *range(0x03, 0x21), *_WIDE_BLANKS])
 
@@ -148,12 +146,15 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
     deque(map(_get_box, repeat(address), owner.tolist(), (buffer.ctypes.data + 16 * owner).tolist()), maxlen=0)
     box = frame.displayed(np.clip(np.nan_to_num(buffer[owner].astype(np.float64)), -1e6, 1e6))
 
-    # Runs between blanks share one angle; pdfium leaves the sign of the size out of it.
+    # Runs between blanks share one angle.
     run_start = np.flatnonzero(np.diff(at, prepend=-2) > 1)
     run = np.cumsum(np.diff(at, prepend=-2) > 1) - 1
     angle = np.fromiter(map(_get_angle, repeat(address), owner[run_start].tolist()), np.float64, len(run_start))
-    size = np.fromiter(map(_get_size, repeat(address), owner[run_start].tolist()), np.float64, len(run_start))
-    turn = _quarter_turns(angle + np.pi * (size < 0), frame.rotation)[run]
+    # pdfium leaves the sign of the size out of it, which matters where letters are turned or run to the left.
+    if angle.any() or (np.diff(buffer[owner, 0])[np.diff(run) == 0] < 0).any():
+        size = np.fromiter(map(_get_size, repeat(address), owner[run_start].tolist()), np.float64, len(run_start))
+        angle += np.pi * (size < 0)
+    turn = _quarter_turns(angle, frame.rotation)[run]
 
     seen = turned(box, turn)
     if (accents := _compose(code, seen)).any():
@@ -167,7 +168,7 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
     digit = (code >= 0x30) & (code <= 0x39)
     split, stacked = _breaks(seen, rtl, solid, digit)
     if not scan:
-        split |= _raised(seen, digit, digit | np.isin(code, _BEFORE_RAISED))
+        split |= _raised(seen, digit, digit | (code == 0x28) | (code == 0x5B))
     begins = (np.diff(run, prepend=-1) != 0) | split
     starts = np.flatnonzero(begins)
     stacked &= ~begins
@@ -214,7 +215,7 @@ def _compose(code: _Ints, box: _Floats) -> npt.NDArray[np.bool_]:
     """Joins accents to the letters that they stand over, in place, and marks the accents."""
     done = np.zeros(len(code), np.bool_)
     middle = (box[:, 0] + box[:, 2]) / 2
-    for at in np.flatnonzero(np.isin(code, _ACCENT_CODES)).tolist():
+    for at in np.flatnonzero(_IS_ACCENT[np.minimum(code, len(_IS_ACCENT) - 1)]).tolist():
         for near in (at + 1, at - 1, at - 2, at + 2):
             if not 0 <= near < len(code) or not box[near, 0] < middle[at] < box[near, 2]:
                 continue
@@ -280,9 +281,8 @@ def _subscripts(
 def _raised(box: _Floats, digit: npt.NDArray[np.bool_], begins: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Marks raised digits behind another character, and digits behind raised ones, so that they join no number."""
     split = np.zeros(len(box), np.bool_)
-    high = box[:, 3] - box[:, 1]
+    high, lift = box[:, 3] - box[:, 1], -np.diff(box[:, 3])
     before, after = high[:-1], high[1:]
-    lift = box[:-1, 3] - box[1:, 3]
     split[1:] = (after < SMALLER * before) & (lift > HIGHER * before) & begins[1:]
     split[1:] |= (before < SMALLER * after) & (-lift > HIGHER * after) & digit[:-1] & digit[1:]
     return split
