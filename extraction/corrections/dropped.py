@@ -34,8 +34,7 @@ def check_corrections_kept(store: Store, source: SchemaSource, compiled: Compile
         if pair[1] == source.name:
             known = [renamed_correction(one, renames[one.schema_fingerprint]) for one in in_force(rows.of(pair))]
             for _, unit in counting_of(known):
-                places = (_template(pointer) for pointer in lost_places(unit, compiled.form))
-                lost.update({*places})
+                lost.update({_template(pointer) for pointer in lost_places(unit, compiled.form)})
     if lost:
         places = ", ".join(f"{place or '/'} ({count})" for place, count in lost.most_common(8))
         raise UsageError(

@@ -35,12 +35,14 @@ def renamed_record(record: Record, renames: Renames) -> Record:
     """Returns a record with the new names, in its text and in all that is known of it."""
     if not renames.pairs:
         return record
-    here = {name: getattr(record, name) for name in ("rows", "lists", "lengths")}
+    moved = renames.pointer
     return replace(
         record,
         text=json_text(renames.value(parse(record.text))),
-        leaves=tuple(replace(leaf, pointer=renames.pointer(leaf.pointer)) for leaf in record.leaves),
-        **{name: {renames.pointer(at): one for at, one in known.items()} for name, known in here.items()},
+        leaves=tuple(replace(leaf, pointer=moved(leaf.pointer)) for leaf in record.leaves),
+        rows={moved(at): sure for at, sure in record.rows.items()},
+        lists={moved(at): sure for at, sure in record.lists.items()},
+        lengths={moved(at): note for at, note in record.lengths.items()},
     )
 
 

@@ -306,8 +306,8 @@ def states(
         own = [entry for entry in committed if entry.schema_name == name]
         for state in _outcomes(out, own, {document for document, other in pairs if other == name}, name):
             pair = state.document, name
-            known = renamed_corrections(out, rows.of(pair), name, state.schema_fingerprint)
-            whole = replace(state, corrections=known)
+            renamed = renamed_corrections(out, rows.of(pair), name, state.schema_fingerprint)
+            whole = replace(state, corrections=renamed)
             if (kept := bases.get((*pair, state.schema_fingerprint))) is not None:
                 run_id, base = kept
                 # A later run may have written the record anew while no correction was in force.

@@ -153,7 +153,7 @@ def improve(
 def more_than_chance(better: int, worse: int) -> bool:
     """Returns whether so many documents of two kinds are no chance, by a two-sided sign test at .1."""
     ways = [math.comb(better + worse, count) for count in range(min(better, worse) + 1)]
-    return 2 * sum(ways) / 2 ** (better + worse) < 0.1
+    return float(2 * sum(ways)) < 0.1 * 2.0 ** (better + worse)
 
 
 def check_enough(corrected: CorrectedSet) -> None:
