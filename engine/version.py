@@ -23,13 +23,13 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "language": (14, "249aeb58fe9f298e"),
     "remote": (12, "bc9d6304c983b2b4"),
     "parsing": (13, "0d8e9778b3137465"),
-    "merging": (18, "448ffa25e46540fe"),
+    "merging": (18, "25e371db2de17fcd"),
     "routing": (11, "7a041b54b5141af7"),
     "plain": (12, "048dbabe378eb349"),
-    "pdf": (14, "ce00804b716a52c4"),
+    "pdf": (14, "fdc9d825ae6b8540"),
     "ocr": (13, "1900308de73b3cc6"),
     "mail": (12, "5420ab82b3d58622"),
-    "office": (12, "03e2747aeac27ff5"),
+    "office": (12, "2cba392cf89aee17"),
     "web": (12, "f382b8e38927fcdf"),
     "archives": (12, "cb1ffc94cfbe7fb1"),
 }
@@ -82,7 +82,7 @@ PARTS: dict[str, Part] = {
     "ocr": Part(("parsing", "pdf"), ("extraction/documents/ocr",)),
     "mail": Part(("parsing", "plain"), ("extraction/documents/mail",)),
     "office": Part(("parsing", "plain"), ("extraction/documents/office",)),
-    "web": Part(("parsing", "plain"), ("extraction/documents/web",)),
+    "web": Part(("parsing", "plain", "office"), ("extraction/documents/web",)),
     "archives": Part(("parsing",), ("extraction/documents/archives",)),
 }  # fmt: skip
 #: Within these places, what decides no stored value: conversations of the server, drawings for people, training (its

@@ -90,8 +90,9 @@ def export(
             columns = connection.sql(f"FROM {quoted(what)}").columns
             left_out |= _HASHES - ({"document"} if "path" not in columns else set())
             left_out &= set(columns)
+        ordered = " ORDER BY path" if form == "xlsx" and records else ""
         chosen = f"* EXCLUDE ({', '.join(sorted(left_out))})" if left_out else "*"
-        statement = question(connection, what if sql else f"SELECT {chosen} FROM {quoted(what)}")
+        statement = question(connection, what if sql else f"SELECT {chosen} FROM {quoted(what)}{ordered}")
         answer = connection.sql(statement).to_arrow_reader(_ROWS)
         write = {
             "csv": _csv(formulas),

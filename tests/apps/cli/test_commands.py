@@ -297,7 +297,7 @@ def test_shells_complete_commands_and_schemas(shell: str, tmp_path: Path) -> Non
 def test_documents_and_views_of_a_folder_are_completed(done: Path) -> None:
     (known,) = completed("bash", f"cinnabar show --out {done} docs/1", done.parent)
     assert known == "docs/1.txt"
-    assert completed("bash", f"cinnabar export --out {done} no", done.parent) == ["note"]
+    assert completed("bash", f"cinnabar export --out {done} no", done.parent) == ["note", "note_history"]
     assert not [name for name in completed("bash", f"cinnabar export --out {done} ", done.parent) if name[:1] == "_"]
     assert completed("bash", f"cinnabar improve --out {done} ", done.parent) == ["note"]
     assert completed("bash", f"cinnabar correct --out {done} docs/1.txt --schema n", done.parent) == ["note"]

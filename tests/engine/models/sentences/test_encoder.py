@@ -64,4 +64,5 @@ def test_in_integers_a_text_has_the_same_vector_to_the_bit_in_every_batch() -> N
     together = encoder.embed(texts)
     for text, vector in zip(texts, together, strict=True):
         encoder._kept.clear()
-        np.testing.assert_array_equal(encoder.embed([text])[0], vector)
+        # Processors without exact products of integers read in floats (engine/models/integer_products.py).
+        np.testing.assert_allclose(encoder.embed([text])[0], vector, rtol=0, atol=0 if encoder._integers else 1e-6)

@@ -35,7 +35,7 @@ def flags(words: str, value: str, field: dict[str, Any], locale: Locale, **root:
         ("03/04/2026", '"2026-04-03"', DATE),
         ("3-4-26", '"2026-04-03"', DATE),
         ("03/04", '"2026-03-04"', DATE),
-        ("03/04/2026", '"2026-03-04T00:00:00Z"', MOMENT),
+        ("03/04/2026 14:05", '"2026-03-04T14:05:00Z"', MOMENT),
     ],
 )
 def test_a_date_of_two_meanings_is_flagged_unless_its_order_is_known(
