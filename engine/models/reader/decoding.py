@@ -15,7 +15,7 @@ from torch import Tensor
 from cinnabar.engine.choices import is_compared, selectors
 from cinnabar.engine.models.integer_products import IntegerLinear
 from cinnabar.engine.models.reader.batch_sizes import batch_sizes
-from cinnabar.engine.models.reader.inputs.questions import is_typed
+from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, to_device
 from cinnabar.engine.models.reader.inputs.views import View, write_board
 from cinnabar.engine.models.reader.inputs.windows import phrases, pieces_above, sheet
@@ -235,7 +235,7 @@ class WindowDecoder:
             memory, windows, slots = one.request.memory, [], []
             for view in one.views:
                 window, own = memory.windows[view.window], [one.request.slot(k) for k in asked[at]]
-                typed = [is_typed(slot) for slot in own]
+                typed = [kind_of(slot) in TYPED for slot in own]
                 allowed[at, : len(own)] = start_masks(own, typed, memory.reader, memory.pieces, window, width)
                 ends[at] = end_mask(memory.pieces, window, width)
                 windows.append(window)

@@ -20,8 +20,8 @@ from cinnabar.schemas.pointers import unescape
 
 #: The pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
-# The kinds of slots that take whole mentions (mentions.py).
-_TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
+#: The kinds of slots that take whole mentions (mentions.py).
+TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
 # Letters of scripts that are written without blanks: Thai, and what follows from kana and Chinese on.
 _WITHOUT_BLANKS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ud7ff\U00020000-\U0003ffff]")
 _WORD_OR_SIGN = re.compile(rf"[^\W_]+|[{CURRENCY_SIGNS}]")
@@ -109,7 +109,7 @@ def _question(path: str, title: str, note: str, names: dict[str, str]) -> Questi
 
 def _slot_question(slot: Slot, names: dict[str, str]) -> Question:
     asked = _question(slot.path, slot.title, _note(slot), names)
-    return replace(asked, named=named_values(slot, asked.note, is_typed(slot)))
+    return replace(asked, named=named_values(slot, asked.note, kind_of(slot) in TYPED))
 
 
 def _array_question(array: ArrayNode, names: dict[str, str]) -> Question:
@@ -146,14 +146,9 @@ def kind_of(slot: Slot) -> int:
         return KINDS.index("number")
     if slot.format in ("date", "date-time"):
         return KINDS.index("date")
-    if slot.format == "time":
+    if slot.format in ("time", "duration"):
         return KINDS.index("time")
     return KINDS.index("text" if slot.free else "pattern")
-
-
-def is_typed(slot: Slot) -> bool:
-    """Returns whether a slot takes whole mentions (mentions.py)."""
-    return kind_of(slot) in _TYPED or slot.format == "duration"
 
 
 def plain_words(text: str) -> str:

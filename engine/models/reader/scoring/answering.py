@@ -9,7 +9,7 @@ from dataclasses import replace
 from cinnabar.engine.canvas import Canvas
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.mail_headers import WEIGHT, asks_for_headers
-from cinnabar.engine.models.reader.inputs.questions import is_typed, kind_of
+from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.network.network import BOOLEANS
@@ -41,7 +41,7 @@ def answer(k: int, d: WindowScores, memory: Memory, canvas: Canvas, out: Answers
         ]
         out.logits[k] = [log + here for log in mixed]
         return
-    typed = is_typed(slot)
+    typed = kind_of(slot) in TYPED
     pointed = []
     for w in sorted(range(len(present)), key=lambda at: -present[at])[:_WINDOWS]:
         window = memory.windows[d.windows[w]]

@@ -82,6 +82,7 @@ KIND_OF: list[tuple[dict[str, Any], str]] = [
     ({"type": "string", "format": "date"}, "date"),
     ({"type": "string", "format": "date-time"}, "date"),
     ({"type": "string", "format": "time"}, "time"),
+    ({"type": "string", "format": "duration"}, "time"),
     ({"type": "string", "format": "email"}, "pattern"),
     ({"type": "integer"}, "number"),
     ({"type": ["number", "null"]}, "number"),
