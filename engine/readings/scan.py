@@ -12,7 +12,7 @@ from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.durations import DURATION
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS, digits_to_decimals
-from cinnabar.engine.readings.quantities import quantity_spans
+from cinnabar.engine.readings.quantities import SCALED, quantity_spans
 from cinnabar.engine.readings.times import RANGE, STAMP, TIME, is_beside, zone_after
 
 MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]
@@ -69,7 +69,10 @@ def scan(text: str, locale: Locale) -> list[Mention]:
     covers = _add_covers(text, locale, out)
     for pattern in (DURATION, RANGE):
         for match in pattern.finditer(text):
-            out.add(Mention(match.start(), match.end(), "duration"))
+            # "0.1 M€" is no 0.1 minutes.
+            scaled = SCALED.match(text, match.start())
+            if scaled is None or not scaled["glued"]:
+                out.add(Mention(match.start(), match.end(), "duration"))
     for match in _TOKEN.finditer(text):
         if _CODE_TOKEN.fullmatch(match[0]):
             out.add(Mention(match.start(), match.end(), "code"))

@@ -86,7 +86,7 @@ def in_the_forms_way(form: Form, fitted: Fitted) -> str:
     for slot, row in zip(layout.slots, layout.row_of, strict=True):
         text = fitted.texts.get((slot.index, row), "null")
         absent = text == "null"
-        values.append(Value((slot.minimal if absent else text).encode(), absent))
+        values.append(Value((slot.minimal if absent else text).encode(), absent, confidence=1.0))
     return Writer(layout, values).record
 
 
