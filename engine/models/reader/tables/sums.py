@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, pairwise
@@ -25,6 +26,7 @@ _SUMS, _FEWEST = 0.6, 2
 _HOLDS, _TOGETHER, _COLUMNS, _SUMMED = 0.9, 0.3, 12, 4
 #: How far a sum may be from what is printed, for numbers rounded to two places.
 _ROUNDED = 0.011
+_WIDE = re.compile(r"\t[ \t]*| {2,}\t?")
 
 
 class _Sum:
@@ -143,7 +145,14 @@ def _is(number: float, total: float) -> bool:
 
 
 def number_of(cell: Sequence[Span], reader: MentionReader) -> float:
-    """Returns the number of a cell, 0 if it is none; one among words ("from page 1") is none."""
+    """Returns the number of a cell, 0 if it is none; one among words ("from page 1") is none.
+
+    Words before a wide gap come from the column beside it.
+    """
+    if cell:
+        start, end = cell[-1]
+        behind = [gap.end() for gap in _WIDE.finditer(reader.text, start, end)]
+        cell = ((behind[-1], end),) if behind else cell
     is_number = is_figure(cell, reader.text) or is_amount(words_of(cell, reader.text))
     for reading in reader.readings(*cell, alone=True) if cell and is_number else ():
         if reading[:1] in b"-0123456789":

@@ -21,7 +21,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.binding import balanced, bind
 from cinnabar.engine.models.reader.tables.carried import filled_down
 from cinnabar.engine.models.reader.tables.columns import Signs
-from cinnabar.engine.models.reader.tables.sums import sum_rows, total_columns
+from cinnabar.engine.models.reader.tables.sums import number_of, sum_rows, total_columns
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.engine.tables.table import Table, tables_of, words_of
 from cinnabar.schemas import compile_schema
@@ -116,6 +116,14 @@ def test_rows_that_carry_a_sum_or_a_balance_over_a_page_are_found(seed: int) -> 
     items = [row for at, row in enumerate(table.rows) if at not in found]
     assert len(items) == rows - len(gone), text
     assert not any(words in words_of(cell, text) for row in items for cell in row.cells), text
+
+
+SPILLED = {"forward        134.82": 134.82, "Seite 2\t1.234,50": 1234.5, "from page 1": 0.0, "12 EUR": 12.0}
+
+
+@pytest.mark.parametrize(("cell", "number"), SPILLED.items())
+def test_the_number_of_a_cell_is_its_last_part_and_none_among_words(cell: str, number: float) -> None:
+    assert number_of(((0, len(cell)),), MentionReader(cell)) == number
 
 
 def test_numbers_of_rows_and_single_numbers_are_no_sums() -> None:
