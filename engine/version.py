@@ -17,8 +17,8 @@ FIRST = 11
 #: The version of each part, and the hash of its code when the version was raised (`make version`).
 VERSIONS: dict[str, tuple[int, str]] = {
     "schemas": (13, "38fd38580dd7c138"),
-    "engine": (26, "ab25c4360f4e0ee1"),
-    "reader": (25, "b227edad496a3da2"),
+    "engine": (26, "1b103086d0510e93"),
+    "reader": (25, "ec46fd24658bca0f"),
     "replies": (12, "cff4fbdc76a86856"),
     "language": (14, "249aeb58fe9f298e"),
     "remote": (12, "bc9d6304c983b2b4"),
