@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/preact-htm.mjs";
 import * as api from "./api.js";
 import { Panel } from "./panels.js";
-import { nothing, shown, stopsOf, titleOf, treeOf, typed } from "./values.js";
+import { nullText, shown, stopsOf, titleOf, treeOf, typed } from "./values.js";
 import { Viewer } from "./viewer.js";
 
 const nothing = () => {};
@@ -21,7 +21,7 @@ function Verdict({ place, verdict, set }) {
   const { pointer, leaf, kind } = place;
   const [problem, setProblem] = useState("");
   const list = kind === "list";
-  const text = list ? (place.rows.length === 1 ? "1 row" : `${place.rows.length} rows`) : shown(leaf?.value) || nothing(leaf);
+  const text = list ? (place.rows.length === 1 ? "1 row" : `${place.rows.length} rows`) : shown(leaf?.value) || nullText(leaf);
   const name = titleOf(place);
   const say = (said) => {
     try {

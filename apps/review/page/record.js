@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./vendor/preact-htm.mjs";
 import { Editor } from "./editor.js";
-import { nothing, shown, sureness, titleOf } from "./values.js";
+import { nullText, shown, sureness, titleOf } from "./values.js";
 
 const BLOCK = 60;
 export const idOf = (pointer) => `place-${[...new TextEncoder().encode(pointer)].map((one) => one.toString(16)).join("")}`;
@@ -39,7 +39,7 @@ function ObjectGroup({ place, page }) {
 
 function Value({ leaf, place }) {
   const text = shown(leaf?.value);
-  if (text === "") return html`<span class="nothing">${place.present || leaf?.origin ? nothing(leaf) : "not set"}</span>`;
+  if (text === "") return html`<span class="nothing">${place.present || leaf?.origin ? nullText(leaf) : "not set"}</span>`;
   return html`<bdi>${text}</bdi>`;
 }
 

@@ -129,7 +129,7 @@ export function shown(text) {
 const LEAST_NULL = 0.6;
 
 // How a place without a value reads: only a person, or a confidence at which nulls are right, tells that it has none.
-export function nothing(leaf) {
+export function nullText(leaf) {
   return leaf?.origin !== "human" && typeof leaf?.confidence === "number" && leaf.confidence < LEAST_NULL ? "nothing found" : "not in the document";
 }
 
