@@ -104,16 +104,17 @@ def _written(
         if any(leaves[at].origin in ("known", "fact") for at in under):
             continue
         one = asked[pointer]
-        if isinstance(own, _Ticked) and one.array is not None:
+        if isinstance(own, _Ticked):
+            assert one.array is not None, "only lists have several options"
             if len(own.options) < one.array.min_items and not (one.optional or one.array.nullable):
                 leaves |= {at: replace(leaves[at], spans=(), missing=True, demanded=True) for at in under}
                 continue
             for at in under:
                 del leaves[at]
                 rows.pop(at, None)
-            for at, (text, spans) in enumerate(own.options):
-                leaves[f"{pointer}/{at}"] = Leaf(text, _SURE, spans, posterior=_SURE, slot=one.slot.index)
-                rows[f"{pointer}/{at}"] = spans[0][0], _SURE
+            for number, (text, spans) in enumerate(own.options):
+                leaves[f"{pointer}/{number}"] = Leaf(text, _SURE, spans, posterior=_SURE, slot=one.slot.index)
+                rows[f"{pointer}/{number}"] = spans[0][0], _SURE
             lists[pointer] = _SURE if own.sure else _UNSURE
             put_value(record, pointer, [parse(text) for text, _ in own.options])
         elif (leaf := leaves.get(pointer)) is not None:
