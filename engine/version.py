@@ -22,14 +22,14 @@ VERSIONS: dict[str, tuple[int, str]] = {
     "replies": (12, "cff4fbdc76a86856"),
     "language": (14, "249aeb58fe9f298e"),
     "remote": (12, "bc9d6304c983b2b4"),
-    "parsing": (13, "0d8e9778b3137465"),
+    "parsing": (13, "3927b5266348988b"),
     "merging": (18, "25e371db2de17fcd"),
     "routing": (11, "7a041b54b5141af7"),
     "plain": (12, "048dbabe378eb349"),
     "pdf": (14, "fdc9d825ae6b8540"),
     "ocr": (13, "1900308de73b3cc6"),
     "mail": (12, "5420ab82b3d58622"),
-    "office": (12, "2cba392cf89aee17"),
+    "office": (12, "1e92dc0c01787686"),
     "web": (12, "f382b8e38927fcdf"),
     "archives": (12, "cb1ffc94cfbe7fb1"),
 }
@@ -68,7 +68,8 @@ PARTS: dict[str, Part] = {
     # What all formats share: their detection, the document, and helpers of several families.
     "parsing": Part(("engine",), (
         "extraction/documents/content", "extraction/documents/ingest", "extraction/documents/processes",
-        "extraction/documents/marks", "extraction/documents/office/package.py", "extraction/documents/plain/rows.py",
+        "extraction/documents/marks", "extraction/documents/office/package.py",
+        "extraction/documents/office/sheet_text.py", "extraction/documents/plain/rows.py",
     )),
     "merging": Part(("engine", "parsing"), (
         "extraction/documents/chunking.py", "extraction/documents/invoice_copies.py", "extraction/reading/checks",
@@ -82,7 +83,7 @@ PARTS: dict[str, Part] = {
     "ocr": Part(("parsing", "pdf"), ("extraction/documents/ocr",)),
     "mail": Part(("parsing", "plain"), ("extraction/documents/mail",)),
     "office": Part(("parsing", "plain"), ("extraction/documents/office",)),
-    "web": Part(("parsing", "plain", "office"), ("extraction/documents/web",)),
+    "web": Part(("parsing", "plain"), ("extraction/documents/web",)),
     "archives": Part(("parsing",), ("extraction/documents/archives",)),
 }  # fmt: skip
 #: Within these places, what decides no stored value: conversations of the server, drawings for people, training (its
