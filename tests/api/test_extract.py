@@ -392,7 +392,8 @@ def test_progress_is_told_to_a_function_and_on_standard_error(
     cinnabar.extract(mails, Delivery, batch=1, progress=told.append)
     assert told[0] == cinnabar.Progress(4) and told[-1] == cinnabar.Progress(4, 3, 1)
     assert [now.done for now in told] == sorted(now.done for now in told) and len(told) > 2
-    assert capsys.readouterr().err == ""
+    # Confidence that was fitted with older rules is told, whatever else is.
+    assert [line for line in capsys.readouterr().err.splitlines() if "was fitted with" not in line] == []
 
     async def read() -> None:
         await cinnabar.aextract(mails / "1182.txt", Delivery, progress=True)
