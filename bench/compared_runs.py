@@ -34,13 +34,15 @@ SCHEMA = {
     "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
     "required": ["name", "total"],
 }
-#: The content of the tables about documents, without the run that wrote it.
+#: The content of the tables about documents, without the run that wrote it, and without what read it: a document whose
+#: parser died names no parsers.
+_OTHER = "run_id, engine_fingerprint"
 ROWS = {
-    "records": "SELECT * EXCLUDE (run_id) FROM records ORDER BY ALL",
-    "note": "SELECT * EXCLUDE (run_id) FROM note ORDER BY ALL",
-    "fields": "SELECT * EXCLUDE (run_id) FROM fields ORDER BY ALL",
+    "records": f"SELECT * EXCLUDE ({_OTHER}) FROM records ORDER BY ALL",
+    "note": f"SELECT * EXCLUDE ({_OTHER}) FROM note ORDER BY ALL",
+    "fields": f"SELECT * EXCLUDE ({_OTHER}) FROM fields ORDER BY ALL",
     "documents": "SELECT * EXCLUDE (run_id) FROM documents ORDER BY ALL",
-    "outcomes": "SELECT * EXCLUDE (run_id) FROM outcomes WHERE outcome <> 'skipped' ORDER BY ALL",
+    "outcomes": f"SELECT * EXCLUDE ({_OTHER}, parsers) FROM outcomes WHERE outcome <> 'skipped' ORDER BY ALL",
 }
 #: The exit status of a run that ended with one of Cinnabar's errors.
 FAILED = 7

@@ -36,7 +36,6 @@ def test_every_kind_of_disk_fault_is_tried(loop, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_the_loop_finds_a_run_that_writes_a_manifest_before_its_files(
     loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
