@@ -308,7 +308,8 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
 
 def _views_made() -> int:
     """Returns a number of the queries of the views: a snapshot of an older version is built anew."""
-    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, _WITHDRAWN, _MOVED, _SUPERSEDED, _LATEST, 2)).encode())
+    conditions = (_WITHDRAWN, _MOVED, _SUPERSEDED, _NOT_WITHDRAWN, _IN_PLACE, _WHO, _LATEST)
+    return zlib.crc32(repr((VIEWS, _WIDE, _RECORDS, conditions)).encode())
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

@@ -66,12 +66,13 @@ def waiting(out: Path) -> list[Waiting]:
 
 def put(out: Path, events: Sequence[Event], addresses: Sequence[str]) -> None:
     """Has these events wait for the addresses that want them, each once, on disk before it returns."""
+    folder = outbox_of(out)
     for event in events:
         kind = kind_of(event)
         for address in (one for one in addresses if kind in (kinds_of(one) or KINDS)):
             # Names sort by run, then by kind.
             digest = hashlib.sha256(address.encode()).hexdigest()[:16]
-            path = outbox_of(out) / f"{event['subject']}-{KINDS.index(kind)}-{digest}.json"
+            path = folder / f"{event['subject']}-{KINDS.index(kind)}-{digest}.json"
             write_bytes(path, orjson.dumps({"address": address, "event": event}) + b"\n")
 
 
