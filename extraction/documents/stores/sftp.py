@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from cinnabar.extraction.documents.stores.address import StoreAddress
 from cinnabar.extraction.documents.stores.backend import Denied, Fault, Folder, Refused, StoredObject, check_size
+from cinnabar.schemas.errors import DocumentError
 
 if TYPE_CHECKING:
     import paramiko
@@ -40,6 +41,7 @@ class SftpBackend:
         self._address = address
         self._lock, self._own = threading.Lock(), threading.local()
         self._client: paramiko.SSHClient | None = None
+        self._strange: set[str] = set()
 
     def entries(self, folder: Folder, after: str) -> list[StoredObject | Folder]:  # noqa: ARG002 (folders have no order)
         """Returns the file with this key, or the files and folders there; links are left out."""
@@ -49,8 +51,12 @@ class SftpBackend:
                 return [_stored(folder.key, one)]
             found: list[StoredObject | Folder] = []
             for one in sftp.listdir_attr(f"/{folder.key}"):
-                key = f"{folder.key}/{one.filename}".lstrip("/")
-                if stat.S_ISDIR(one.st_mode or 0):
+                name = os.fsencode(one.filename).decode("utf-8", "backslashreplace")
+                key = f"{folder.key}/{name}".lstrip("/")
+                if name != one.filename:
+                    self._strange.add(key)
+                    found.append(StoredObject(key, one.st_size or 0, "", None))
+                elif stat.S_ISDIR(one.st_mode or 0):
                     found.append(Folder(key, "folder"))
                 elif stat.S_ISREG(one.st_mode or 0):
                     found.append(_stored(key, one))
@@ -59,7 +65,12 @@ class SftpBackend:
         return self._asked(listed)
 
     def fetch(self, one: StoredObject) -> tuple[bytes, str]:
-        """Returns the bytes of a file now, and their version if nobody wrote to it meanwhile or just before."""
+        """Returns the bytes of a file now, and their version if nobody wrote to it meanwhile or just before.
+
+        Raises DocumentError for one whose name, or whose folder's name, is not UTF-8.
+        """
+        if one.key in self._strange:
+            raise DocumentError("unreadable", f"the name {one.key!r} is not in UTF-8; rename it on the server")
 
         def read(sftp: paramiko.SFTPClient) -> tuple[bytes, StoredObject, StoredObject]:
             with sftp.open(f"/{one.key}", "rb") as file:
@@ -87,8 +98,6 @@ class SftpBackend:
             raise
         except PermissionError:
             raise Denied("access is denied; the user needs to read files and folders there") from None
-        except UnicodeDecodeError as error:
-            raise Refused(f"the name {error.object!r} is not in UTF-8; rename it on the server") from None
         except (OSError, EOFError, SSHException) as error:
             self._own.channel = None
             raise _fault(error) from None
@@ -101,7 +110,7 @@ class SftpBackend:
                 self._client = _connected(self._address)
             client, channel = getattr(self._own, "channel", None) or (None, None)
             if channel is None or client is not self._client:
-                channel = self._client.open_sftp()
+                channel = _opened(self._client)
                 channel.get_channel().settimeout(_TIMEOUT)
                 self._own.channel = self._client, channel
             return channel
@@ -141,6 +150,22 @@ def _connected(address: StoreAddress) -> paramiko.SSHClient:
         what = f"the server's key is not known; check it, and add it ({line}) or name a file by {KNOWN_HOSTS}"
         raise Refused(what) from None
     return client
+
+
+def _opened(client: paramiko.SSHClient) -> paramiko.SFTPClient:
+    """Returns a channel whose names may be any bytes, as `os.fsdecode` has them: paramiko fails for a whole folder."""
+    from paramiko import Message
+
+    channel = client.open_sftp()
+    ask = channel._request
+
+    def request(*asked: object) -> tuple[int, Message]:
+        kind, answer = ask(*asked)
+        answer.get_text = lambda: os.fsdecode(answer.get_string())
+        return kind, answer
+
+    channel._request = request  # type: ignore[method-assign]
+    return channel
 
 
 def _fault(error: Exception) -> Fault:

@@ -67,11 +67,15 @@ def test_a_folder_is_listed_as_a_local_one(server: Sftp) -> None:
         found(server.address("none"))
 
 
-def test_a_name_that_is_not_in_utf_8_is_told(server: Sftp) -> None:
-    (server.folder / "latin").mkdir()
-    (server.folder / os.fsdecode(b"latin/\xfc.txt")).write_text("a")
-    with pytest.raises(UsageError, match=r"xfc.*not in UTF-8"):
-        found(server.address("latin"))
+def test_names_that_are_not_in_utf_8_hold_back_themselves_alone(server: Sftp) -> None:
+    put(server, "latin/ü.txt", "a")
+    for name in (b"latin/\xfc.txt", b"latin/\xfd.txt"):
+        (server.folder / os.fsdecode(name)).write_text("a")
+    (server.folder / os.fsdecode(b"latin/\xe9t\xe9")).mkdir()
+    items = {one.path.rpartition("/")[2]: one.problem for one in found(server.address("latin"))}
+    assert items.pop("ü.txt") is None
+    assert sorted(items) == ["\\xe9t\\xe9", "\\xfc.txt", "\\xfd.txt"]
+    assert {(one.code, "not in UTF-8; rename it" in str(one)) for one in items.values()} == {("unreadable", True)}
 
 
 def test_only_a_time_that_is_old_enough_stands_for_the_bytes(server: Sftp, tmp_path: Path) -> None:
