@@ -40,7 +40,10 @@ def init(
         # Cold start: Torch takes a second.
         from cinnabar.extraction.people.drafting.library_choice import choose_library_schema, library_schema
 
-        choice = choose_library_schema(parsed_documents([str(path) for path in documents])[0])
+        parsed, problems = parsed_documents([str(path) for path in documents])
+        for path, reason in problems:
+            print(harmless(f"cinnabar: {path}: left out: {reason}"), file=sys.stderr)
+        choice = choose_library_schema(parsed)
         schema = None if choice.schema is None else library_schema(choice.schema)
         print(harmless(f"cinnabar: {choice}"), file=sys.stderr)
     done = make_project(folder, documents, schema)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli import completion, drafting
+from cinnabar.apps.cli import completion
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.schema_report import report_of
@@ -20,11 +20,11 @@ schema_app = typer.Typer()
 
 @schema_app.callback(invoke_without_command=True)
 def schema_group(context: typer.Context) -> None:
-    """List, check, offer and infer schemas.
+    """List and check schemas.
 
     \b
     Examples:
-      cinnabar schema draft inbox --to invoice.yaml
+      cinnabar schema list
       cinnabar schema check invoice.yaml
     """
     if context.invoked_subcommand is None:
@@ -101,7 +101,3 @@ def check_schema(
     console.print(table(("field", "asks for", "if it is missing"), fields, report.name))
     for line in report.lines:
         console.print(harmless(line), markup=False)
-
-
-schema_app.command("draft", short_help="Offer documents a schema of the library.")(drafting.draft)
-schema_app.command("infer", short_help="Make one from a class, a CSV file or records.")(drafting.infer)

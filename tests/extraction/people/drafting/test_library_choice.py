@@ -45,47 +45,27 @@ def test_the_schema_with_the_best_mean_probability_is_chosen_if_that_is_a_half()
     assert choose_library_schema([invoice, poem, poem]).schema is None
 
 
-def test_documents_of_a_kind_of_the_library_are_offered_its_schema(
-    inbox: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (inbox / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
-    to = tmp_path / "mine.yaml"
-    assert run(["schema", "draft", str(inbox), "--to", str(to)]) == 0
-    told = capsys.readouterr()
-    assert "broken.pdf: left out: " in told.err
-    assert "4 documents look like `invoice`" in told.err and "`--schema invoice` uses it as it is" in told.err
-    assert f"cinnabar schema check {to}" in told.out
-    own, library = load_schema(to).schema, load_schema("invoice").schema
-    assert isinstance(own, dict) and isinstance(library, dict)
-    assert own["properties"] == library["properties"]
-
-
-def test_documents_of_another_kind_are_told_how_to_write_a_schema(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "poem.txt").write_text(POEM)
-    assert run(["schema", "draft", str(tmp_path)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "1 document looks like no schema of the library, most like `" in told.err
-    assert "`cinnabar init DIR`" in told.err and "`cinnabar schema infer`" in told.err
-    (tmp_path / "poem.txt").unlink()
-    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
-    assert run(["schema", "draft", str(tmp_path)]) == 2
-    assert "expected documents with text, got none" in capsys.readouterr().err
-
-
 def test_init_takes_the_schema_that_the_documents_look_like(
     inbox: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (inbox / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
     bills = tmp_path / "bills"
     assert run(["init", str(bills), str(inbox)]) == 0
     told = capsys.readouterr()
+    assert "broken.pdf: left out: " in told.err
     assert f"cinnabar extract {inbox} " in told.out and "look like `invoice`" in told.err
     assert not (bills / "documents").exists()
-    assert load_schema(bills / "schema.yaml").name == "invoice"
+    own, library = load_schema(bills / "schema.yaml"), load_schema("invoice").schema
+    assert own.name == "invoice" and isinstance(own.schema, dict) and isinstance(library, dict)
+    assert own.schema["properties"] == library["properties"]
     assert f'paths: ["{inbox}"]' in (bills / "prefect.yaml").read_text()
     assert "from invoice" in (bills / "README.md").read_text()
+
+
+def test_init_refuses_documents_of_which_none_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
+    assert run(["init", str(tmp_path / "new"), str(tmp_path / "broken.pdf")]) == 2
+    assert "expected documents with text, got none" in capsys.readouterr().err
 
 
 def test_init_keeps_its_template_for_documents_of_another_kind(tmp_path: Path) -> None:
