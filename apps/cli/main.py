@@ -61,15 +61,13 @@ COMMANDS = {
     "forget": CommandEntry("forget:forget", "Remove all that is stored of a document."),
     "serve": CommandEntry("serve:serve_model", "Answer clients of Mercury's API."),
     "eval": CommandEntry("evaluate:evaluate", "Score the whole path on labelled documents."),
-    "label": CommandEntry("label:label", "Draft a labelled set to correct."),
-    "truth": CommandEntry("label:truth", "Take corrected drafts as the truth."),
     "improve": CommandEntry("improve:improve", "Train a model on corrected documents."),
     "train": CommandEntry("train:train", "Train a model on labelled documents."),
     "calibrate": CommandEntry("calibrate:calibrate", "Fit a model's confidence on labelled documents."),
     "flows": CommandEntry("flows:flows_app", "Run on a schedule, with Prefect."),
     "login": CommandEntry("login:log_in_to_mailbox", "Log in to a mailbox by OAuth."),
     "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),
-    "schema": CommandEntry("schema:schema_app", "List, check, offer and infer schemas."),
+    "schema": CommandEntry("schema:schema_app", "List and check schemas."),
     "model": CommandEntry("model:model_app", "Check, fetch, merge and place language models."),
 }
 

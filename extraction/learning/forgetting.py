@@ -1,15 +1,16 @@
-"""Removes a document from a labelled set: its drafts, its line in the truth, and the set's copy of it."""
+"""Removes a document from a labelled set: its line in the truth, and the set's copy of it."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from cinnabar.extraction.learning.truth import drafted_file, drafts_of, known_files, truth_lines, write_truths
-from cinnabar.extraction.store.files import failures
+from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.schemas.errors import UsageError
 
 
@@ -31,18 +32,18 @@ def forget_in_set(
     4 digits) of their SHA-256, or one of `digests`. Raises UsageError if the folder is not a set.
     """
     if not (folder / "schema.json").is_file():
-        raise UsageError(f"--set {folder}: expected a set with schema.json, as `cinnabar label` makes it")
-    held = {name for name in known_files(folder) | _files(folder) if _is(folder / name, name, document, digests)}
-    drafts = [path for path in drafts_of(folder) if drafted_file(path) in held]
-    lines = truth_lines(folder)
+        raise UsageError(f"--set {folder}: expected a labelled set, with schema.json")
+    lines = _truth_lines(folder)
+    known = {line["file"] for line in lines} | _files(folder)
+    held = {name for name in known if _is(folder / name, name, document, digests)}
     kept = [line for line in lines if line["file"] not in held]
-    # The copy goes last, because its bytes tell which document this is.
-    going = [*(path.with_suffix(".html") for path in drafts), *drafts, *(folder / name for name in sorted(held))]
-    going = [path for path in going if path.is_file()]
+    going = [path for name in sorted(held) if (path := folder / name).is_file()]
     if not dry_run:
         with failures(f"{folder}: could not forget {document}"):
+            # The copy goes last, because its bytes tell which document this is.
             if len(kept) < len(lines):
-                write_truths(folder, kept)
+                text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+                write_bytes(folder / "truth.jsonl", text.encode())
             for path in going:
                 path.unlink(missing_ok=True)
     removed = tuple(path.relative_to(folder).as_posix() for path in going)
@@ -50,10 +51,25 @@ def forget_in_set(
 
 
 def _files(folder: Path) -> set[str]:
-    """Returns the documents in the set's folder: all files but those that `label` and `truth` write."""
+    """Returns the documents in the set's folder: all files but its schema and its truth."""
     own = {"schema.json", "truth.jsonl"}
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return {name for name in names if name not in own and not name.startswith("drafts/")}
+    return {name for name in names if name not in own}
+
+
+def _truth_lines(folder: Path) -> list[dict[str, Any]]:
+    """Returns the lines of a set's truth. Raises UsageError if one is malformed."""
+    path = folder / "truth.jsonl"
+    if not path.is_file():
+        return []
+    try:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    except ValueError as error:
+        raise UsageError(f"{path}: expected one JSON object a line: {error}") from error
+    for line in lines:
+        if not isinstance(line, dict) or not isinstance(line.get("file"), str):
+            raise UsageError(f"{path}: expected an object with file and truth a line, got {json.dumps(line)}")
+    return lines
 
 
 def _is(path: Path, name: str, document: str, digests: Collection[str]) -> bool:

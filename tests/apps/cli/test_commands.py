@@ -166,13 +166,10 @@ USES = {
     "quarantine retry": "quarantine retry --out out --model {model}",
     "schema list": "schema list",
     "schema check": "schema check note.json",
-    "schema draft": "schema draft {contract}",
-    "schema infer": "schema infer note:Note",
-    "label": "label docs --schema note.json --out set --model {model}",
 }
 ELSEWHERE = {
     "serve", "flows serve", "flows alert", "review", "model check", "model fetch", "model merge", "model place",
-    "eval", "truth",
+    "eval",
     "train", "calibrate", "improve", "login", "packet",
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Commands with a language model's folder: extract, escalation, backfill, eval, label; and one line for wrong use."""
+"""Commands with a language model's folder: extract, escalation, backfill, eval; and one line for wrong use."""
 
 from __future__ import annotations
 
@@ -66,14 +66,12 @@ def test_unsure_fields_are_escalated_to_a_folder(model: str, tiny_model: Path, c
     assert f"3 fields escalated to {Path(model).name}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_folder_is_scored_and_drafts_labels(model: str, place: Path, capsys: Captured) -> None:
+def test_a_folder_is_scored(model: str, place: Path, capsys: Captured) -> None:
     lines = [{"file": f"docs/{number}.txt", "truth": {"name": f"N{number}"}} for number in range(3)]
     (place / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (place / "schema.json").write_bytes((place / "one.json").read_bytes())
     common = ["--model", model, "--device", "cpu", "--effort", "instant", "--json"]
     assert run(["eval", str(place), *common]) == 0
-    assert json.loads(capsys.readouterr().out)["documents"] == 3
-    assert run(["label", "docs", "--schema", "one.json", "--out", "own", *common]) == 0
     assert json.loads(capsys.readouterr().out)["documents"] == 3
 
 

@@ -1,4 +1,4 @@
-"""A labelled set loses a document: drafts, truth and copy."""
+"""A labelled set loses a document: truth and copy."""
 
 from __future__ import annotations
 
@@ -9,31 +9,27 @@ from pathlib import Path
 import pytest
 
 from cinnabar.extraction.learning.forgetting import forget_in_set
-from cinnabar.extraction.learning.truth import known_files
 from cinnabar.schemas.errors import UsageError
 
 
 @pytest.fixture
 def labelled(tmp_path: Path) -> Path:
     folder = tmp_path / "set"
-    for name in ("drafts", "docs/in"):
-        (folder / name).mkdir(parents=True)
+    (folder / "docs/in").mkdir(parents=True)
     (folder / "schema.json").write_text("{}")
-    for number, name in enumerate(("docs/in/a.txt", "docs/b.txt"), 1):
+    for name in ("docs/in/a.txt", "docs/b.txt"):
         (folder / name).write_text(f"text of {name}")
-        (folder / "drafts" / f"{number:03}-x.json").write_text(json.dumps({"file": name, "truth": {}}))
-        (folder / "drafts" / f"{number:03}-x.html").write_text(f"text of {name}")
     lines = [{"file": "docs/in/a.txt", "truth": {}}, {"file": "docs/b.txt", "truth": {}}]
     (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
 
 
-def test_a_set_loses_drafts_truth_and_copy_of_a_document_and_no_other(labelled: Path) -> None:
+def test_a_set_loses_truth_and_copy_of_a_document_and_no_other(labelled: Path) -> None:
     found = forget_in_set(labelled, "in/a.txt")
     assert found.truths == 1
-    assert found.files == ("drafts/001-x.html", "drafts/001-x.json", "docs/in/a.txt")
-    assert not any((labelled / name).exists() for name in found.files)
-    assert known_files(labelled) == {"docs/b.txt"} and (labelled / "docs/b.txt").is_file()
+    assert found.files == ("docs/in/a.txt",) and not (labelled / "docs/in/a.txt").exists()
+    assert "docs/b.txt" in (labelled / "truth.jsonl").read_text() and (labelled / "docs/b.txt").is_file()
+    assert "docs/in/a.txt" not in (labelled / "truth.jsonl").read_text()
 
 
 def test_a_document_of_a_set_is_known_by_its_bytes(labelled: Path) -> None:
