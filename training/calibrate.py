@@ -1,29 +1,80 @@
-"""Fits the confidence of the shipped weights on the sets of their recipe, without the documents that trained them.
+"""Fits a model's confidence on labelled documents that did not train it, and prints what it is worth.
 
     python -m bench.list_layouts runs/lists/calibration --documents 96 --part tuning --seed 31 --rows 6 150
     python -m training.calibrate ../shared/data --lists runs/lists/calibration --cache runs/calibration \\
         --diagram docs/model/reliability.svg
+    python -m training.calibrate my_set --model my_model
 
-Of a set that trains the documents held back count, of a set that the recipe leaves out any; other sets are passed over.
-The sets of `--lists` only tell whether lists are complete: labelled documents with long lists are few.
+Of a set that trains the shipped weights the documents held back count, of a set that the recipe leaves out any; other
+sets are passed over. For another model all documents count but those that `cinnabar train` took. The sets of `--lists`
+only tell whether lists are complete: labelled documents with long lists are few. The calibration error is printed
+before and after, by cross-validation: each part of the sets is measured with a fit on the other parts.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
-from cinnabar.apps.cli.calibrate import CalibrateOptions, calibrate_on
+from cinnabar.apps.cli.console import Bar, standard_output, table
+from cinnabar.extraction.learning.scoring import means_of_lists
 from cinnabar.extraction.plan.run_options import Device
+from cinnabar.extraction.reading.model_sources import local_folder
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
+from training.confidence_fit import LEAVES, Calibrated, calibrate, worth
 from training.labelled import held_back_part
 from training.recipe import Recipe, load_recipe
+from training.reliability import reliability_svg
+
+_SHOWN = ("error", "mean_error", "covered", "mean_covered", "mean_auc")
+_OF_LISTS = ("sets", "rated_lists", "complete", "list_auc", "mean_auc", "list_ece", "mean_ece")
 
 
 def sets_of_recipe(sets: list[LabelledSet], recipe: Recipe) -> list[LabelledSet]:
     """Returns the sets that the recipe names, with the documents that it keeps from training."""
     return [held_back_part(one, recipe) for one in sets if one.name in recipe.sets or one.name in recipe.left_out]
+
+
+def groups_of(names: Collection[str], trained_on: Collection[str]) -> dict[str, frozenset[str]]:
+    """Returns the sets that are told together: all, those that trained the model, and the others."""
+    groups = {"all sets": frozenset(names)}
+    trained = groups["all sets"] & frozenset(trained_on)
+    if trained and trained < groups["all sets"]:
+        groups |= {"trained on": trained, "left out": groups["all sets"] - trained}
+    return groups
+
+
+def print_worth(done: Calibrated, names: Collection[str]) -> None:
+    """Prints the error of the confidence before and after the fit, and how it tells complete lists from others."""
+    columns = ("", "", "sets", "leaves", "ece", "mean ece", "coverage95", "mean coverage95", "mean auc")
+    rows, lists = [], []
+    for group, members in groups_of(names, done.trained_on).items():
+        if rated := done.lists(members):
+            figures = means_of_lists(rated)
+            lists.append([group, *(figures[key] for key in _OF_LISTS)])
+        for kind, families in {group: LEAVES, f"{group}: values": LEAVES[:1], f"{group}: nulls": LEAVES[1:]}.items():
+            seen, before, after = done.leaves(members, families)
+            for when, told in (("before", before), ("after", after)) if seen else ():
+                of = asdict(worth(seen, told))
+                shown = ("–" if of[key] is None else f"{of[key]:.3f}" for key in _SHOWN)
+                rows.append([kind, when, of["sets"], of["leaves"], *shown])
+    standard_output().print(table(columns, rows))
+    if lists:
+        standard_output().print(table(("lists", *_OF_LISTS), lists))
+
+
+def draw(done: Calibrated, diagram: Path) -> None:
+    """Writes an SVG of the confidence against the share of right values."""
+    seen, before, after = done.leaves()
+    right = [one.right for one in seen]
+    panels: Sequence[tuple[str, list[tuple[float, bool]]]] = (
+        ("as the model says", list(zip(before, right, strict=True))),
+        ("calibrated on other sets", list(zip(after, right, strict=True))),
+    )
+    diagram.write_text(reliability_svg(panels), encoding="utf-8")
 
 
 def main() -> None:
@@ -38,10 +89,21 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="parser processes")
     parser.add_argument("--lists", type=Path, help="a folder of sets that only tell whether lists are complete")
     asked = parser.parse_args()
-    options = CalibrateOptions(asked.model, asked.limit, asked.cache, asked.diagram, asked.device, asked.workers)
     found = [one for path in asked.sets for one in find_sets(path)]
     lists = [] if asked.lists is None else find_sets(asked.lists)
-    calibrate_on([*sets_of_recipe(found, load_recipe()), *lists], options, [one.name for one in lists])
+    sets = [*(sets_of_recipe(found, load_recipe()) if asked.model == "default" else found), *lists]
+    if asked.cache is not None:
+        asked.cache.mkdir(parents=True, exist_ok=True)
+    with Bar() as bar:
+        bar.begin(sum(min(asked.limit, len(one.truths)) for one in sets))
+        done = calibrate(
+            sets, asked.model, asked.device, asked.cache, asked.limit, asked.workers, bar.step,
+            [one.name for one in lists],
+        )  # fmt: skip
+    print_worth(done, [one.name for one in sets])
+    if asked.diagram is not None:
+        draw(done, asked.diagram)
+    print(f"written: {local_folder(asked.model) / 'calibration.json'}")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def stale_calibration(name: str | Path, part: str = "reader") -> str | None:
         return None  # there is none, or loading it says what is wrong with it
     if fitted == values_version(part):
         return None
-    advice = "make calibrate" if str(name) == "default" else "cinnabar calibrate"
+    advice = "make calibrate" if str(name) == "default" else "python -m training.calibrate"
     return (
         f"the confidence of --model {name} was fitted with version {fitted} of the rules, which are of version"
         f" {values_version(part)}: it may say too much or too little; run `{advice}` for it"

@@ -2,7 +2,7 @@
 
 A model is far too sure of itself on documents unlike its training documents. So the confidence of a value, an absence,
 a row or a list is a logistic function of several signs, the model's own probability first among them (Platt 1999, with
-more signs than one). The signs are log odds and marks. `cinnabar calibrate` fits their weights and writes them to
+more signs than one). The signs are log odds and marks. `training/calibrate.py` fits their weights and writes them to
 `calibration.json` beside the model. The weight of the model's own probability is never below zero.
 """
 
@@ -224,7 +224,7 @@ def load_calibration(folder: Path, model: str) -> Calibration | None:
     path = folder / CALIBRATION
     if not path.is_file():
         return None
-    advice = "run `cinnabar calibrate` for this model, or remove the file"
+    advice = "run `python -m training.calibrate` for this model, or remove the file"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         scales = {

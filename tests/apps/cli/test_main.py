@@ -140,11 +140,6 @@ def test_drift_is_status_3_and_a_sentence_for_who_asks(
             ["extract", ".", "--schema", "receipt", "--out", "o", "--min-confidence", "80", "--model", "m"],
             "min-confidence: expected 0 to 1",
         ),
-        (["calibrate", "empty", "--model", "m"], "truth.jsonl"),
-        (["calibrate", "empty", "--model", "empty"], "model.json"),
-        (["calibrate", "empty", "--model", "m", "--limit", "0"], "at least 1"),
-        (["calibrate", "empty", "--model", "m", "--diagram", "nowhere/a.svg"], "cannot be written"),
-        (["calibrate", "empty", "--model", "m", "--cache", "bad.json"], "no folder that can be made"),
         (["schema", "check", "false.json"], "no value is allowed here"),
         (["extract", ".", "--schema", "false.json", "--out", "o", "--model", "m"], "no value is allowed"),
         (["sql", "select 1", "--out", "nowhere"], "no results"),
@@ -401,35 +396,6 @@ def test_train_says_which_truths_break_their_schema(
     said = capsys.readouterr().err
     assert "1 of the truths break schema.json" in said and "docs/1.txt does at /day: " in said
     assert "expected at least 10 labelled documents" in said
-
-
-def test_an_empty_diagram_file_survives_the_check_that_it_can_be_written(
-    tmp_path: Path, tiny_model: Path, capsys: CaptureResult
-) -> None:
-    (tmp_path / "own.svg").touch()
-    arguments = ["--model", str(tiny_model), "--diagram", str(tmp_path / "own.svg")]
-    assert run(["calibrate", str(tmp_path / "nowhere"), *arguments]) == 2
-    assert "truth.jsonl" in capsys.readouterr().err
-    assert (tmp_path / "own.svg").is_file() and not (tiny_model / "calibration.json").exists()
-
-
-def test_calibrate_prints_the_worth_of_confidence_before_and_after(
-    labelled: Path, tmp_path: Path, capsys: CaptureResult
-) -> None:
-    from cinnabar.engine.models.identity import SHIPPED
-    from cinnabar.engine.models.reader.loading import save_network
-    from cinnabar.engine.models.reader.network.network import Network, Size
-
-    model, drawn = tmp_path / "own", tmp_path / "own.svg"
-    size = Size(hidden=48, heads=4, inner=64, layers=1, decoder_layers=1, pointer=16)
-    save_network(model, Network(size), SHIPPED / "vocab.txt", {"sources": []})
-    arguments = ["calibrate", str(labelled), "--model", str(model), "--workers", "1", "--diagram", str(drawn)]
-    assert run([*arguments, "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["all sets"]["before"]["leaves"] == figures["all sets"]["after"]["leaves"] == 6
-    assert (model / "calibration.json").is_file() and drawn.read_text().startswith("<svg")
-    assert run(arguments) == 0
-    assert "all sets" in capsys.readouterr().out
 
 
 def test_eval_takes_some_files_of_several_sets(labelled: Path, tmp_path: Path, capsys: CaptureResult) -> None:

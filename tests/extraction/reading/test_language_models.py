@@ -15,6 +15,7 @@ import torch
 from begun_runs import backfill
 from reading_model import ReadingModel
 from tiny_checkpoint import write_checkpoint
+from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.diffusion.planning import Plan, Planner
@@ -28,7 +29,6 @@ from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_c
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.learning.calibrating import calibrate
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.reading import model_sources
 from cinnabar.extraction.reading.model_sources import Escalation, LanguageSource, ModelSource, model_source, sources_of

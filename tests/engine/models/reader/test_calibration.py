@@ -154,7 +154,7 @@ def test_a_calibration_of_earlier_rules_is_used_and_said_to_be_stale(
     assert stale_calibration(folder) is None
     save_calibration(folder, replace(now, values_version=now.values_version - 1))
     told = stale_calibration(folder)
-    assert told is not None and "run `cinnabar calibrate` for it" in told
+    assert told is not None and "run `python -m training.calibrate` for it" in told
     assert model_source(str(folder), "cpu").notice == told
     assert load_model(folder, "cpu").calibration is not None
     (tmp_path / "a.txt").write_text("Seller: Acme\n")

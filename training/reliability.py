@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+
 from cinnabar.extraction.learning.scoring import CALIBRATION_BINS, calibration_error
-from cinnabar.extraction.run.report.pages import render
 
 _Rated = Sequence[tuple[float, bool]]
 
@@ -17,7 +19,9 @@ def reliability_svg(panels: Sequence[tuple[str, _Rated]]) -> str:
 
     The dashed line is perfect calibration; a bar's opacity grows with the share of leaves in its bin.
     """
-    return render("reliability.svg", panels=[_panel(title, rated) for title, rated in panels], bins=CALIBRATION_BINS)
+    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = made.from_string(Path(__file__).with_name("reliability.svg").read_text("utf-8"))
+    return template.render(panels=[_panel(title, rated) for title, rated in panels], bins=CALIBRATION_BINS)
 
 
 def _panel(title: str, rated: _Rated) -> dict[str, Any]:

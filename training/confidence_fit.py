@@ -1,6 +1,6 @@
 """Fits the calibration of a model's probabilities on labelled documents that training never saw.
 
-Each leaf of a record, each row of a list and each list is observed once (`extraction/learning/calibration_data.py`):
+Each leaf of a record, each row of a list and each list is observed once (`calibration_data.py`):
 its signs, the model's own probability, and its correctness. Logistic scales are fitted to these observations. A set
 weighs by the square root of its size, so that a few sets with long tables do not decide alone. Cross-validation
 measures the fit on unseen kinds of documents: each part of the sets is judged by scales fitted on the others.
@@ -34,7 +34,11 @@ from cinnabar.engine.precision import reading_precision
 from cinnabar.engine.version import values_version
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.learning.calibration_data import (
+from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage
+from cinnabar.extraction.reading.model_sources import local_folder
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.schemas.errors import ModelError, UsageError
+from training.calibration_data import (
     ALL,
     Family,
     Observation,
@@ -43,10 +47,6 @@ from cinnabar.extraction.learning.calibration_data import (
     unseen_files,
     write_observations,
 )
-from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage
-from cinnabar.extraction.reading.model_sources import local_folder
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
-from cinnabar.schemas.errors import ModelError, UsageError
 
 #: The families of leaves.
 LEAVES: tuple[Family, ...] = ("values", "absences")

@@ -9,6 +9,16 @@ from typing import Any
 
 import pytest
 from tiny_network import BILL, VOCABULARY, bill, tiny_network
+from training.calibrate import main
+from training.calibration_data import (
+    Observation,
+    read_observations,
+    unseen_files,
+    without_row,
+    write_observations,
+)
+from training.confidence_fit import SIGNS, calibrate, fit, worth
+from training.reliability import reliability_svg
 
 from cinnabar.engine.models.identity import SHIPPED, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import (
@@ -18,17 +28,9 @@ from cinnabar.engine.models.reader.calibration import (
     save_calibration,
 )
 from cinnabar.engine.models.reader.loading import load_model, save_network
+from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.models.reader.signs import log_odds
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.extraction.learning.calibrating import SIGNS, calibrate, fit, worth
-from cinnabar.extraction.learning.calibration_data import (
-    Observation,
-    read_observations,
-    unseen_files,
-    without_row,
-    write_observations,
-)
-from cinnabar.extraction.learning.reliability import reliability_svg
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of
 from cinnabar.schemas.errors import UsageError
 
@@ -186,3 +188,24 @@ def test_a_record_without_a_row_has_its_later_rows_one_place_up() -> None:
         "/rows/0/name": '"a"', "/rows/1/name": '"c"', "/total": "3"
     }  # fmt: skip
     assert less.rows == {"/rows/0": (0, 0.9), "/rows/1": (2, 0.9)}
+
+
+def test_the_command_prints_the_worth_of_confidence_before_and_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labelled, model, drawn = tmp_path / "set", tmp_path / "own", tmp_path / "own.svg"
+    (labelled / "docs").mkdir(parents=True)
+    fields = {"author": {"type": ["string", "null"]}, "day": {"type": ["string", "null"], "format": "date"}}
+    (labelled / "schema.json").write_text(json.dumps({"title": "letter", "type": "object", "properties": fields}))
+    for number in range(3):
+        (labelled / f"docs/{number}.txt").write_text("Author: Anna\n")
+    lines = [{"file": f"docs/{n}.txt", "truth": {"author": "Anna", "day": None}} for n in range(3)]
+    (labelled / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    size = Size(hidden=48, heads=4, inner=64, layers=1, decoder_layers=1, pointer=16)
+    save_network(model, Network(size), SHIPPED / "vocab.txt", {"sources": []})
+    asked = ["calibrate", str(labelled), "--model", str(model), "--workers", "1", "--diagram", str(drawn)]
+    monkeypatch.setattr("sys.argv", asked)
+    main()
+    told = capsys.readouterr().out
+    assert "all sets" in told and "after" in told and " 6 " in told
+    assert (model / "calibration.json").is_file() and drawn.read_text().startswith("<svg")
