@@ -420,8 +420,8 @@ def sources_of(
     if auto and not surer:
         raise UsageError(
             f"--model {AUTO}: expected a calibration of both models, {plan.escalate_to} has none; `python -m"
-            f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its values"
-            " count in any case"
+            f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
+            " values count in any case"
         )
     longest = LONGEST_LIST if surer and plan.escalate_to == DIFFUSION else None
     return source, Escalation(upper, below if plan.below is None else plan.below, surer, longest)
