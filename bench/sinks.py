@@ -180,7 +180,10 @@ def main() -> int:
     with ExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cinnabar-sinks-")))
         bucket = stack.enter_context(s3_server())
-        addresses = {f"{bucket}/results": f"{bucket}/trial", f"delta:{root / 'tables'}": f"delta:{root / 'trial'}"}
+        addresses = {
+            f"delta+{bucket}/results": f"delta+{bucket}/trial",
+            f"delta:{root / 'tables'}": f"delta:{root / 'trial'}",
+        }
         if INITDB is None:
             print("there is no PostgreSQL on this machine")
         else:

@@ -19,7 +19,6 @@ from cinnabar.extraction.store.names import quoted
 from cinnabar.extraction.store.reading import connect, views_in
 from cinnabar.extraction.store.sinks.addresses import sink_of
 from cinnabar.extraction.store.sinks.object_store import open_store
-from cinnabar.extraction.store.sinks.publishing import local_copy
 from cinnabar.extraction.store.sinks.sink import Delivered, Sink
 
 Held = dict[str, Counter[str]]
@@ -59,10 +58,7 @@ def held_by(address: str) -> Held:
     """The rows of each table of a sink."""
     if address.startswith("postgresql"):
         return _held_by_postgresql(address)
-    if address.startswith("delta"):
-        return _held_by_delta(address.removeprefix("delta:").removeprefix("delta+"))
-    with local_copy(address) as folder:
-        return held_by_folder(folder)
+    return _held_by_delta(address.removeprefix("delta:").removeprefix("delta+"))
 
 
 def _held_by_postgresql(address: str) -> Held:

@@ -36,7 +36,7 @@ def export(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="The file to write (without it, standard output), or s3://…, postgresql://…, delta:… for all results.",
+            help="The file to write (without it, standard output), or postgresql://…, delta:… for all results.",
         ),
     ] = None,
     form: Annotated[

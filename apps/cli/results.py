@@ -6,7 +6,6 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
@@ -24,10 +23,8 @@ from cinnabar.extraction.reading.table_columns import matched_columns
 from cinnabar.extraction.store.reading import Shown, distinct
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
-from cinnabar.extraction.store.sinks.addresses import is_published
 from cinnabar.extraction.store.tables import LENGTH
 from cinnabar.schemas.errors import UsageError
-from cinnabar.schemas.extras import check_extra
 from cinnabar.schemas.wording import counted, harmless
 
 # Of the nulls of eight labelled sets that are surer than this 95% are right, of the others 9%.
@@ -44,9 +41,7 @@ def warn_of_unread(out: Path) -> None:
 
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.")],
-    out: Annotated[
-        str, typer.Option(metavar="DIR", help="The folder with the results of extract, or a published copy: s3://….")
-    ],
+    out: Out,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each row.")] = False,
 ) -> None:
     """Query the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
@@ -56,10 +51,8 @@ def sql(
       cinnabar sql "select path, number, gross_total from invoice" --out tables
       cinnabar sql "select path, code, detail from quarantine" --out tables
       cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
-      cinnabar sql "select path, number from invoice" --out s3://bucket/results
     """
-    with _folder(out) as folder:
-        answer = ask(folder, query)
+    answer = ask(out, query)
     if as_json:
         names = distinct(answer.columns)
         rows = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in answer.rows]
@@ -68,17 +61,6 @@ def sql(
     console = standard_output()
     console.print(table(answer.columns, answer.rows))
     console.print(counted(len(answer.rows), "row"))
-
-
-def _folder(out: str) -> AbstractContextManager[Path]:
-    """Returns the folder of results at a path, or a local copy of those published at an address."""
-    if not is_published(out):
-        return nullcontext(Path(out))
-    check_extra("stores", "sql")
-    # Extra: stores.
-    from cinnabar.extraction.store.sinks.publishing import local_copy
-
-    return local_copy(out)
 
 
 def _plain(value: Any) -> Any:

@@ -44,6 +44,7 @@ from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.waiting_corrections import files_aside
+from cinnabar.schemas.automata.cache import cache_folder
 from cinnabar.schemas.errors import UsageError
 
 #: Stands in a run's arguments for the path of a forgotten document.
@@ -364,6 +365,9 @@ def _read_from(out: Path, one: DocumentNames | Forgotten) -> list[str]:
 
 
 def _remove_caches(out: Path, forgotten: Forgotten) -> None:
+    if (cache := cache_folder()) is not None:
+        # Copies of published results, which earlier versions kept there.
+        shutil.rmtree(cache / "published", ignore_errors=True)
     if (out / ENCODINGS).is_dir():
         shutil.rmtree(out / ENCODINGS)
     for training in out.glob(_TRAININGS):

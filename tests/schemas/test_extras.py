@@ -65,7 +65,7 @@ ROOMS = (
     "extraction/documents/ocr/text_lines.py", "extraction/documents/ocr/detector.py",
     "extraction/documents/ocr/page_marks.py", "extraction/documents/marks/scanned.py",
     "extraction/store/sinks/delta.py", "extraction/store/sinks/object_store.py",
-    "extraction/store/sinks/postgresql.py", "extraction/store/sinks/publishing.py",
+    "extraction/store/sinks/postgresql.py",
 )  # fmt: skip
 
 

@@ -15,17 +15,11 @@ from cinnabar.schemas.extras import check_extra
 
 # The schemes of object stores; `file` is a folder, of a network disk for example.
 _STORES = ("s3://", "gs://", "az://", "file:")
-# The extra, the module and the class of each beginning of an address.
+# The module and the class of each beginning of an address.
 _SINKS = {
-    **dict.fromkeys(_STORES, ("stores", "publishing", "PublishedCopy")),
-    **dict.fromkeys(("postgresql://", "postgres://"), ("sinks", "postgresql", "PostgresqlSink")),
-    **dict.fromkeys(("delta:", *(f"delta+{scheme}" for scheme in _STORES)), ("sinks", "delta", "DeltaSink")),
+    **dict.fromkeys(("postgresql://", "postgres://"), ("postgresql", "PostgresqlSink")),
+    **dict.fromkeys(("delta:", *(f"delta+{scheme}" for scheme in _STORES)), ("delta", "DeltaSink")),
 }
-
-
-def is_published(address: str) -> bool:
-    """Returns True if this is the address of an object store, which a folder is published to."""
-    return address.startswith(_STORES)
 
 
 def is_sink(text: str) -> bool:
@@ -41,11 +35,11 @@ def sink_of(address: str, out: Path | None = None) -> Sink:
     beginning = next((one for one in _SINKS if address.startswith(one)), None)
     if beginning is None:
         raise UsageError(f"expected an address of a sink that begins with one of {', '.join(_SINKS)}")
-    extra, module, name = _SINKS[beginning]
-    check_extra(extra, beginning)
+    module, name = _SINKS[beginning]
+    check_extra("sinks", beginning)
     if out is not None and _place(address).is_relative_to(out.resolve()):
         raise UsageError(f"{address}: lies in the output folder {out}; name another place")
-    # Extra: sinks, stores.
+    # Extra: sinks.
     sink: Sink = getattr(import_module(f"cinnabar.extraction.store.sinks.{module}"), name)(address)
     return sink
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from datetime import datetime
 from functools import cached_property
 
 import obstore
@@ -69,19 +68,16 @@ def told(error: Exception) -> str:
     return re.sub(r"\?[^\s\"')]+", "?…", line)[:300]
 
 
-def check_store(store: ObjectStore, address: str) -> datetime:
-    """Returns the store's own time after it has shown that it creates an object only if there is none.
-
-    Raises UsageError if it cannot be reached, or cannot do that.
+def check_store(store: ObjectStore, address: str) -> None:
+    """Raises UsageError if the store cannot be reached, or does not create an object only if there is none.
     """
     name = f"cinnabar-probe-{secrets.token_hex(8)}"
     try:
         obstore.put(store, name, b"", mode="create")
-        made = obstore.head(store, name)["last_modified"]
         try:
             obstore.put(store, name, b"", mode="create")
         except AlreadyExistsError:
-            return made
+            return
         finally:
             obstore.delete(store, name)
     except (BaseError, OSError) as error:

@@ -28,10 +28,5 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def published(tmp_path: Path) -> str:
-    return f"file://{tmp_path}/published"
-
-
-@pytest.fixture
 def tables(tmp_path: Path) -> str:
     return f"delta:{tmp_path}/tables"

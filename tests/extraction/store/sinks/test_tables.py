@@ -289,14 +289,11 @@ def test_a_database_that_does_not_answer_is_told_before_work(out: Path) -> None:
         sink_of("postgresql://me@127.0.0.1:1/x", out).check()
 
 
-@pytest.mark.parametrize("address", ["s3://bucket/x", "delta+s3://bucket/x"])
-def test_no_error_of_a_store_shows_the_password_of_its_endpoint(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_error_of_a_store_shows_the_password_of_its_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://someone:s3cr3t@127.0.0.1:9")
     monkeypatch.setattr(object_backend, "_RETRY", {"max_retries": 0})
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "x")
     with pytest.raises(UsageError) as refusal:
-        sink_of(address).check()
+        sink_of("delta+s3://bucket/x").check()
     assert "s3cr3t" not in str(refusal.value)
