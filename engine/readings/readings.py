@@ -234,9 +234,8 @@ def _add_inner_dates(readings: _Found, core: str, locale: Locale, after: str) ->
     full, local = read_datetimes(core, locale, after) if len(core) >= 10 else ((), ())
     readings.add("datetime", (*full, *local))
     dates = dates_in(core, locale) if len(core) >= 5 else []
-    if len(dates) == 1 or full:
-        values = dates[0][2] if dates else ()
-        readings.add_last("date", values)
+    if dates and (len(dates) == 1 or full):
+        readings.add_last("date", dates[0][2])
     if full and STAMP.search(core) is not None:
         readings.add_last("date", [full[0][:10]])
     if not dates:

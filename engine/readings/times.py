@@ -101,6 +101,12 @@ def zone_after(text: str, end: int) -> re.Match[str] | None:
     return zone if exact or re.match(r"\s[-−]\d{4}", text[end:]) else None
 
 
+def with_zone(text: str, end: int) -> int:
+    """Returns the end of a time with the zone behind it; the time itself ends at this character."""
+    zone = zone_after(text, end)
+    return end if zone is None else zone.end()
+
+
 def is_beside(gap: str, time: str, date_first: bool, behind: str) -> bool:
     """Returns whether a date and a time belong together by the text in the gap between them.
 
