@@ -119,8 +119,8 @@ def _written(
         elif (leaf := leaves.get(pointer)) is not None:
             leaves[pointer] = new = _leaf(one, own, leaf)
             put_value(record, pointer, *([] if new.text is None else [parse(new.text)]))
-    text = accepted(form, record)
-    return None if text is None else replace(filled, record=text, leaves=leaves, rows=rows, lists=lists)
+    fitting = accepted(form, record)
+    return None if fitting is None else replace(filled, record=fitting, leaves=leaves, rows=rows, lists=lists)
 
 
 def _leaf(asked: _Asked, told: _Told, own: Leaf) -> Leaf:
