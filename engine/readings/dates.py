@@ -116,8 +116,7 @@ def _months(text: str, match: re.Match[str], group: str) -> tuple[int, ...]:
 def _dates(text: str, match: re.Match[str], locale: Locale) -> tuple[str, ...]:
     group = match.groupdict()
     if group["iso_y"]:
-        first = _iso(group["iso_y"], group["iso_m"], group["iso_d"])
-        return first or _iso(group["iso_y"], group["iso_d"], group["iso_m"])
+        return _either(group["iso_y"], group["iso_m"], group["iso_d"], False, False)
     if group["ra"]:
         return _either(group["ry"], group["ra"], group["rb"], locale.day_first, True)
     if group["a"]:
