@@ -198,6 +198,7 @@ class _Builder:
                 for column in (layout.slots, layout.row_of, layout.excusable, layout.known):
                     del column[held[0] :]
                 del layout.rows[held[1] :]
+                layout.marks = {at: mark for at, mark in layout.marks.items() if at < held[0]}
             places.append(range(held[0], len(self.layout.slots)))
         if problem is not None and not any(branches):
             raise problem
