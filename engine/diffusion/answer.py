@@ -130,7 +130,7 @@ def read_written(request: Request, remaining: Remaining, written: Written | None
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
     filled = record_of(request, taken, weigh)
     if not isinstance(filled, Filled):
-        if not accepted(request.form, record):
+        if accepted(request.form, record) is None:
             raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(filled)}")
         filled = _as_written(request, record, taken, weigh)
     return filled if written is None else replace(filled, steps=written.steps, reopened=written.reopened)

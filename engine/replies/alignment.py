@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from cinnabar.engine.readings.align import find_value
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.readings import readings
+from cinnabar.engine.readings.readings import around, readings
 from cinnabar.engine.readings.scan import scan
 from cinnabar.schemas.automata.canonical import parse
 from cinnabar.schemas.form.form import Slot
@@ -161,8 +161,7 @@ class Aligner:
         texts: dict[str, list[Span]] = defaultdict(list)
         for mention in scan(self.text, self._locale):
             start, end = span = mention.start, mention.end
-            before, after = self.text[max(0, start - 40) : start], self.text[end : end + 40]
-            for reading in readings(self.text[start:end], self._locale, before, after):
+            for reading in readings(self.text[start:end], self._locale, *around(self.text, start, end)):
                 if reading.kind == "number":
                     if mention.kind in ("number", "duration"):
                         _note(numbers, Decimal(str(reading.value)), span)

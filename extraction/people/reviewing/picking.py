@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from cinnabar.engine.readings.locale import document_locale
-from cinnabar.engine.readings.readings import readings
+from cinnabar.engine.readings.readings import around, readings
 from cinnabar.extraction.documents.content.document import Span
 from cinnabar.schemas.automata.canonical import json_text
 
@@ -26,9 +26,7 @@ def picked_values(place: Mapping[str, Any], text: str, spans: Sequence[Span]) ->
         return []
     if place["kind"] != "value":
         return [json_text(picked)]
-    before = text[max(0, spans[0].start - 40) : spans[0].start]
-    after = text[spans[-1].end : spans[-1].end + 40]
-    read = readings(picked, document_locale(text), before, after)
+    read = readings(picked, document_locale(text), *around(text, spans[0].start, spans[-1].end))
     types, texts = place["types"], dict[str, None]()
     if options := place.get("options"):
         meant = {picked.casefold(), *(str(one.value).casefold() for one in read)}
