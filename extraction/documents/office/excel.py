@@ -13,7 +13,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
-from cinnabar.extraction.documents.content.runs import joined
+from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
 from cinnabar.extraction.documents.office.package import Package, below, child, level_of, local, value_of, xml_tree

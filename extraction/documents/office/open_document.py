@@ -8,7 +8,7 @@ from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
-from cinnabar.extraction.documents.content.runs import joined
+from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.package import Package, below, child, local, value_of
 from cinnabar.extraction.documents.office.sheet_text import CellCount, SheetText, column_name

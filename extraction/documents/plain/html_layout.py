@@ -16,7 +16,7 @@ from inscriptis.html_properties import Display
 from inscriptis.model.html_element import HtmlElement
 from lxml import html as lxml_html  # type: ignore[import-untyped]
 
-from cinnabar.extraction.documents.content.raised import raised_text
+from cinnabar.extraction.documents.content.raised import BEFORE, raised_text
 from cinnabar.extraction.documents.plain.html_hidden import points, style_of
 
 _BLOCKS = (
@@ -38,8 +38,8 @@ _NO_VALUES = frozenset(("hidden", "password", "submit", "reset", "button", "imag
 _INLINE = ("none", "inline", "contents", "table-cell", "initial", "inherit", "unset", "revert")
 # A narrower space, in points, is one between letters.
 _LEAST_GAP = 3.0
-# Characters of a line that tell what a raised text is, the elements of more than that, and how deep data are read.
-_KEPT, _FEW, _MAX_DEPTH = 40, 9, 20
+# Elements of more than a mark or a letter, and how deep data are read.
+_FEW, _MAX_DEPTH = 9, 20
 
 
 class Layout:
@@ -68,10 +68,10 @@ class Layout:
                 _begin_line(element, bool(display))
         elif style or apart or element.tag in ("sup", "sub"):
             self._set_apart(element, style, apart)
-        self._line = (self._line + (element.text or ""))[-_KEPT:]
+        self._line = (self._line + (element.text or ""))[-BEFORE:]
         for child in element:
             self.arrange(child, "flex" in display or "grid" in display)
-            self._line = (self._line + (child.tail or ""))[-_KEPT:]
+            self._line = (self._line + (child.tail or ""))[-BEFORE:]
         if own_line:
             self._line = ""
 
@@ -125,7 +125,7 @@ def _is_one_letter(one: lxml_html.HtmlElement | None, other: lxml_html.HtmlEleme
 def _text_of(element: lxml_html.HtmlElement) -> str:
     """Returns the beginning of the text in an element; empty for one of many elements, which is no mark or letter."""
     few = sum(1 for _ in islice(element.iter(), _FEW)) < _FEW
-    return "".join(element.itertext())[:_KEPT] if few else ""
+    return "".join(element.itertext())[:BEFORE] if few else ""
 
 
 def _rise(tag: str, style: dict[str, str]) -> int:
