@@ -15,23 +15,23 @@ from inscriptis.css_profiles import STRICT_CSS_PROFILE
 from inscriptis.html_properties import Display
 from inscriptis.model.html_element import HtmlElement
 from lxml import html as lxml_html  # type: ignore[import-untyped]
+from lxml.html.defs import table_tags  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.content.raised import BEFORE, raised_text
 from cinnabar.extraction.documents.plain.html_hidden import points, style_of
 
+# Elements that begin a line of their own, beside those that the renderer knows as such.
 _BLOCKS = (
-    "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr",
-    "legend", "li", "main", "menu", "nav", "ol", "optgroup", "option", "p", "pre", "search", "section", "summary", "ul",
+    "center", "dd", "details", "dialog", "dir", "dl", "dt", "fieldset", "form", "hr", "legend", "menu", "optgroup",
+    "option", "search", "section", "summary",
 )  # fmt: skip
-_OF_TABLES = frozenset(("caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"))
-_OWN_LINES = frozenset((*_BLOCKS, *_OF_TABLES, "br"))
 #: What the renderer knows of elements: which begin a line of their own, and which are not shown.
 CSS: dict[str, HtmlElement] = {
-    **{name: HtmlElement(display=Display.block) for name in _BLOCKS},
     **STRICT_CSS_PROFILE,
+    **{name: HtmlElement(display=Display.block) for name in _BLOCKS},
     **{name: HtmlElement(display=Display.none) for name in ("template", "datalist")},
 }
+_OWN_LINES = table_tags | {"br", *(name for name, look in CSS.items() if look.display is Display.block)}
 _FIELDS = frozenset(("input", "select", "textarea", "button", "output"))
 # Kinds of inputs that show no value, or a secret.
 _NO_VALUES = frozenset(("hidden", "password", "submit", "reset", "button", "image", "file", "range", "color"))
@@ -62,9 +62,9 @@ class Layout:
         elif (state := element.get("aria-checked")) in ("true", "false"):
             element.text = f"{'☒' if state == 'true' else '☐'} {element.text or ''}"
         inline = display in _INLINE or display.startswith("inline-")
-        if own_line := element.tag in _OF_TABLES or (not inline and (bool(display) or element.tag in _OWN_LINES)):
+        if own_line := element.tag in table_tags or (not inline and (bool(display) or element.tag in _OWN_LINES)):
             self._line = ""
-            if element.tag not in _OF_TABLES:
+            if element.tag not in table_tags:
                 _begin_line(element, bool(display))
         elif style or apart or element.tag in ("sup", "sub"):
             self._set_apart(element, style, apart)
