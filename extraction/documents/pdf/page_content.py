@@ -202,7 +202,7 @@ def _add_entries(
         if len(seen) < len(listed):
             content.flags.add("hidden_text")
         for one in seen:
-            box = frame.displayed(np.array([one.box], np.float64))[0]
+            box = frame.displayed([one.box])[0]
             placed = replace(one, box=(float(box[0]), float(box[1]), float(box[2]), float(box[3])))
             if not (one.drawn and shown(placed)):
                 kept.append(placed)
@@ -299,17 +299,15 @@ def _marked(
         content.flags.add("marks_unsearched")
         return words, []
     begun = time.process_time()
-    pressed = frame.displayed(np.array([box for box, _ in entries.buttons], np.float64).reshape(-1, 4))
+    pressed = frame.displayed([box for box, _ in entries.buttons])
     if scan:
         marks = scanned_page_marks(page, frame, words, pressed)
     else:
-        buttons = frame.displayed(np.array(entries.widgets, np.float64).reshape(-1, 4))
         shapes = drawn_shapes(page, frame)
-        marks = drawn_marks(page, frame, words, buttons, shapes)
+        marks = drawn_marks(page, frame, words, frame.displayed(entries.widgets), shapes)
         if letters := single_letters(words):
-            values = np.array([one.box for one in entries.fields], np.float64).reshape(-1, 4)
-            fields = zip(frame.displayed(values).tolist(), (one.text for one in entries.fields), strict=True)
-            groups = in_fields(letters, words, fields)
+            boxes = frame.displayed([one.box for one in entries.fields]).tolist()
+            groups = in_fields(letters, words, zip(boxes, (one.text for one in entries.fields), strict=True))
             known = {at for group in groups for at in group}
             groups += in_boxes([at for at in letters if at not in known], words, shapes)
             boxed = words.box[[at for group in groups for at in group]]
