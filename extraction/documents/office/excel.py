@@ -17,7 +17,7 @@ from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
 from cinnabar.extraction.documents.office.package import Package, below, child, level_of, local, value_of, xml_tree
-from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, SheetText
+from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, sheet_rows
 from cinnabar.schemas.errors import DocumentError
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -74,47 +74,35 @@ class _Workbook:
 
     def add(self, member: str, name: str, hidden: bool) -> None:
         """Appends a sheet; a hidden one only if the settings ask for it."""
-        builder = self._reading.builder
-        if hidden:
-            builder.flags.add("hidden_text")
-            if not self._reading.settings.hidden:
-                return
+        if self._reading.leaves_out(hidden):
+            return
         relations = self._package.relations(member)
-        builder.open("hidden" if hidden else "sheet", name)
-        text = MarkedText(builder)
-        rows = SheetText(text, self._count)
-        data = self._package.read(member)
-        headers, footers = _page_lines(data)
-        for line in headers:
-            text.line(line, "page header")
-        text.blank()
-        try:
-            for number, cells in self._rows(data):
-                if not rows.row(number, cells):
-                    break
-        except etree.LxmlError:
-            builder.flags.add("repaired")
-        rows.flush()
-        text.blank()
-        for line in footers:
-            text.line(line, "page footer")
-        notes: list[tuple[str, str]] = []
-        for relation in relations.values():
-            if relation.outside or relation.target not in self._package:
-                continue
-            if relation.kind == "drawing":
-                self._drawing(relation.target, text)
-            elif relation.kind in ("comments", "threadedComment"):
-                notes += self._comments(relation.target)
-            elif relation.kind in ("package", "oleObject"):
-                self.inner.mention(relation)
-        text.flush()
-        builder.mark("")
-        # A threaded comment also stands among the plain ones, after an explanation.
-        threaded = {label for label, _ in notes if label.startswith("comment at ")}
-        notes = [one for one in notes if f"comment at {one[0]}" not in threaded]
-        add_notes(self._reading, f"Comments of {name}", notes)
-        builder.close()
+        with sheet_rows(self._count, name, hidden) as rows:
+            data = self._package.read(member)
+            headers, footers = _page_lines(data)
+            rows.page_lines(headers, "header")
+            try:
+                for number, cells in self._rows(data):
+                    if not rows.row(number, cells):
+                        break
+            except etree.LxmlError:
+                self._reading.builder.flags.add("repaired")
+            rows.page_lines(footers, "footer")
+            notes: list[tuple[str, str]] = []
+            for relation in relations.values():
+                if relation.outside or relation.target not in self._package:
+                    continue
+                if relation.kind == "drawing":
+                    self._drawing(relation.target, rows.text)
+                elif relation.kind in ("comments", "threadedComment"):
+                    notes += self._comments(relation.target)
+                elif relation.kind in ("package", "oleObject"):
+                    self.inner.mention(relation)
+            rows.text.flush()
+            # A threaded comment also stands among the plain ones, after an explanation.
+            threaded = {label for label, _ in notes if label.startswith("comment at ")}
+            notes = [one for one in notes if f"comment at {one[0]}" not in threaded]
+            add_notes(self._reading, f"Comments of {name}", notes)
 
     def _shared(self, name: str) -> Iterator[str]:
         for at, item in enumerate(self._elements(self._package.read(name), "si")):
@@ -153,7 +141,6 @@ class _Workbook:
         """Yields the number and the cells of each row that has any."""
         number = 0
         hidden: set[int] = set()
-        show = self._reading.settings.hidden
         for element in self._elements(data, "row", "col"):
             if local(element) == "col":
                 if element.get("hidden") in ("1", "true"):
@@ -168,10 +155,8 @@ class _Workbook:
                 shown = self._value(cell)
                 if not shown:
                     continue
-                if out_of_sight or column in hidden:
-                    self._reading.builder.flags.add("hidden_text")
-                    if not show:
-                        continue
+                if (out_of_sight or column in hidden) and self._reading.leaves_out():
+                    continue
                 cells.append((column, shown))
             if cells:
                 yield number, cells
@@ -213,8 +198,7 @@ class _Workbook:
         shown = form.write_text(value) if isinstance(value, str) else form.write(value, self._from_1904)
         if shown or not value:
             return shown
-        self._reading.builder.flags.add("hidden_text")
-        if not self._reading.settings.hidden:
+        if self._reading.leaves_out():
             return ""
         return value if isinstance(value, str) else GENERAL.write(value)
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes
+from cinnabar.extraction.documents.content.marked_text import add_notes, part_text
 from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_of
@@ -41,10 +41,8 @@ def add_powerpoint(reading: Reading, data: bytes) -> None:
             reading.builder.flags.add("repaired")
             continue
         hidden = slide.get("show") in ("0", "false")
-        if hidden:
-            reading.builder.flags.add("hidden_text")
-            if not reading.settings.hidden:
-                continue
+        if reading.leaves_out(hidden):
+            continue
         _Slide(reading, package, inner, relation.target, number).add(slide, hidden)
     inner.add()
 
@@ -56,25 +54,21 @@ class _Slide:
         self._reading, self._package, self._inner, self._number = reading, package, inner, number
         self._member = member
         self._relations = package.relations(member)
-        self._text = MarkedText(reading.builder)
 
     def add(self, root: Any, hidden: bool) -> None:
         """Appends the slide with its notes and comments."""
-        builder = self._reading.builder
         shapes = list(_shapes(root))
         titles = [one for one in shapes if _placeholder(one) in _TITLES]
         title = " ".join(" ".join(_paragraphs(one)) for one in titles).strip()
-        builder.open("hidden" if hidden else "slide", title[:200])
-        for shape in [*titles, *(one for one in shapes if one not in titles)]:
-            self._shape(shape)
-        self._text.flush()
-        builder.mark("")
-        notes: list[tuple[str, str]] = []
-        for relation in self._relations.values():
-            if not relation.outside and relation.kind in ("notesSlide", "comments"):
-                notes += self._notes(relation.target)
-        add_notes(self._reading, "Notes", notes)
-        builder.close()
+        with part_text(self._reading, "hidden" if hidden else "slide", title[:200]) as self._text:
+            for shape in [*titles, *(one for one in shapes if one not in titles)]:
+                self._shape(shape)
+            self._text.flush()
+            notes: list[tuple[str, str]] = []
+            for relation in self._relations.values():
+                if not relation.outside and relation.kind in ("notesSlide", "comments"):
+                    notes += self._notes(relation.target)
+            add_notes(self._reading, "Notes", notes)
 
     def _line(self, text: str) -> None:
         if text.strip():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cinnabar.extraction.documents.content.document_in_making import Reading
-from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, body_text
+from cinnabar.extraction.documents.content.marked_text import MarkedText, add_notes, part_text
 from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.numbering import Numbering
@@ -37,7 +37,7 @@ def add_word(reading: Reading, data: bytes) -> None:
     root = package.tree(main)
     if root is None:
         raise DocumentError("broken", "the Word file has no document part")
-    with body_text(reading) as text:
+    with part_text(reading) as text:
         word = _Word(reading, package, text, _numbering(package, main))
         for name in _distinct(package, main, "header"):
             word.add_member(name)
@@ -198,8 +198,7 @@ class _Word:
         vanish = child(run, "rPr", "vanish")
         if vanish is None or not is_on(vanish) or child(run, "t") is None:
             return False
-        self._reading.builder.flags.add("hidden_text")
-        return not self._reading.settings.hidden
+        return self._reading.leaves_out()
 
     def _table(self, element: Any) -> None:
         self._tables += 1
