@@ -24,7 +24,9 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # Codes in page headers: fonts, sizes, colours, sides, and what is filled in.
 _PAGE_CODE = re.compile(r"&(\"[^\"]*\"|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|\d{1,3}|.)", re.DOTALL)
 _PRINTED = {"&": "&", **dict.fromkeys("LCR", "\n"), **dict.fromkeys("PNDTAFZ", "\0")}
-_DIFFERENT, _MAX_HEADER = {"first": "differentFirst", "even": "differentOddEven"}, 100_000
+_PAGE_LINES = re.compile(rb"<headerFooter\b.{0,100000}?</headerFooter>", re.DOTALL)
+# Pages that differ have headers of their own.
+_DIFFERENT = {"first": "differentFirst", "even": "differentOddEven"}
 _MAX_SHEETS, _MAX_STRINGS, _MAX_FORMATS = 2000, 4_000_000, 70_000
 
 
@@ -242,14 +244,12 @@ def _page_lines(sheet: bytes) -> tuple[list[str], list[str]]:
     A line of which a page number, a date or a name is the most is left out.
     """
     rest = re.sub(rb"<(/?)\w{1,20}:", rb"<\1", sheet[sheet.rfind(b"sheetData") :])
-    begin, end = rest.find(b"<headerFooter"), rest.find(b"</headerFooter>")
-    root = xml_tree(rest[begin:end] + b"</headerFooter>")[0] if 0 <= begin < end < begin + _MAX_HEADER else None
+    found = _PAGE_LINES.search(rest)
+    root = xml_tree(found[0])[0] if found else None
     lines: dict[str, list[str]] = {"Header": [], "Footer": []}
-    # Pages that differ have headers of their own.
-    given = {} if root is None else root.attrib
     for one in () if root is None else root:
         place, kind = local(one)[:-6], local(one)[-6:]
-        if kind not in lines or (place in _DIFFERENT and given.get(_DIFFERENT[place]) not in ("1", "true")):
+        if kind not in lines or (place in _DIFFERENT and one.getparent().get(_DIFFERENT[place]) not in ("1", "true")):
             continue
         for line in _PAGE_CODE.sub(lambda code: _PRINTED.get(code[1], ""), one.text or "").split("\n"):
             bare = " ".join(line.replace("\0", " ").split())

@@ -41,7 +41,8 @@ def add_open_document(reading: Reading, data: bytes) -> None:
     body = None if root is None else child(root, "body")
     if root is None or body is None:
         raise DocumentError("broken", "the OpenDocument file has no content")
-    document = _OpenDocument(reading, package, root, package.tree("styles.xml"))
+    styles = package.tree("styles.xml")
+    document = _OpenDocument(reading, package, root, root.makeelement("none") if styles is None else styles)
     for content in body:
         kind = local(content)
         if kind == "spreadsheet":
@@ -76,12 +77,11 @@ def _told_by_styles(roots: Sequence[Any], *properties: str) -> dict[tuple[str, s
 class _OpenDocument:
     """The content of an OpenDocument file."""
 
-    def __init__(self, reading: Reading, package: Package, root: Any, styles: Any | None) -> None:
+    def __init__(self, reading: Reading, package: Package, root: Any, styles: Any) -> None:
         self._reading, self._styles, self._package = reading, styles, package
-        roots = [one for one in (styles, root) if one is not None]
-        shown = _told_by_styles(roots, "visibility", "display")
+        shown = _told_by_styles((styles, root), "visibility", "display")
         self._hidden = {key for key, value in shown.items() if value in ("none", "false", "hidden")}
-        shifts = _told_by_styles(roots, "text-position").items()
+        shifts = _told_by_styles((styles, root), "text-position").items()
         self._levels = {key: -1 if one.startswith(("sub", "-")) else int(one[:1] != "0") for key, one in shifts}
         self._paragraphs = self._tables = 0
         self._label = ""
@@ -91,7 +91,6 @@ class _OpenDocument:
 
     def add_text(self, content: Any) -> None:
         """Appends a text with the headers and footers of its pages."""
-        pages = None if self._styles is None else child(self._styles, "master-styles")
         with part_text(self._reading) as text:
             for kind in ("header", "footer"):
                 if kind == "footer":
@@ -99,7 +98,7 @@ class _OpenDocument:
                     self._blocks(content, text)
                 text.blank()
                 printed: set[str] = set()
-                for one in () if pages is None else below(pages, kind):
+                for one in below(self._styles, kind):
                     whole = " ".join("".join(one.itertext()).split())
                     if whole and whole not in printed:
                         printed.add(whole)
@@ -184,9 +183,8 @@ class _OpenDocument:
 
     def _page_lines(self, kind: str) -> list[str]:
         """Returns the lines of the pages' headers or footers once, but for page numbers, dates and names of files."""
-        pages = None if self._styles is None else child(self._styles, "master-styles")
         lines: dict[str, None] = {}
-        for one in () if pages is None or kind in self._printed else below(pages, kind):
+        for one in () if kind in self._printed else below(self._styles, kind):
             for paragraph in () if self._unseen(one, kind) else below(one, "p"):
                 line = " ".join(self._inline(paragraph, []).split())
                 if len(line.split()) > 4 or next(below(paragraph, *_FILLED_IN), None) is None:
