@@ -154,8 +154,7 @@ def _fill(element: lxml_html.HtmlElement) -> None:
         if element.get("multiple") is None:
             chosen = chosen[-1:] or (options[:1] if element.get("size", "1") == "1" else [])
         element.text = ", ".join(" ".join("".join(one.itertext()).split()) for one in chosen)
-        for child in list(element):
-            element.remove(child)
+        del element[:]
 
 
 def data_of(tree: lxml_html.HtmlElement) -> str:
