@@ -166,7 +166,7 @@ def page_content(page: Any, entries: PageEntries, settings: ParserSettings, spen
     scan = _is_scan(page, frame)
     words, hidden, nonsense = _words(content, page, frame, settings, spent, scan)
     always = settings.ocr == "always"
-    if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense)):
+    if always or (settings.ocr == "auto" and _needs_ocr(page, frame, words, nonsense, scan)):
         content.picture = _picture(content, page, frame, spent)
     if not (always and content.picture):
         content.words = Lines.of(*_marked(content, page, entries, frame, words, spent, scan), scan)
@@ -277,7 +277,7 @@ def _words(
     return words.only(~unseen), words.only(unseen), False
 
 
-def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> bool:
+def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool, scan: bool) -> bool:
     """Returns True if a page may show text that is not among its words."""
     if nonsense:
         return True
@@ -285,7 +285,7 @@ def _needs_ocr(page: Any, frame: Frame, words: PageWords, nonsense: bool) -> boo
         # A stamp on a scan, such as the line of a fax or the number of a file.
         height = frame.size[1]
         stamp = (words.box[:, 3] < _MARGIN * height) | (words.box[:, 1] > (1 - _MARGIN) * height)
-        return bool(stamp.all()) and _is_scan(page, frame)
+        return bool(stamp.all()) and scan
     return _has_image(page, _OUTLINES)
 
 
