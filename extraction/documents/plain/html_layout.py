@@ -50,8 +50,6 @@ class Layout:
 
     def arrange(self, element: lxml_html.HtmlElement, apart: bool = False) -> None:
         """Arranges an element and its children; `apart`: it stands beside its siblings as a box."""
-        if not isinstance(element.tag, str):
-            return
         style = style_of(element)
         display = style.get("display", "")
         if display == "table-cell" and (parent := element.getparent()) is not None and parent.tag == "table":
