@@ -18,7 +18,6 @@ from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.number_formats import GENERAL, NumberFormat, number_format
 from cinnabar.extraction.documents.office.package import Package, below, child, level_of, local, value_of, xml_tree
 from cinnabar.extraction.documents.office.sheet_text import WIDEST, CellCount, sheet_rows
-from cinnabar.schemas.errors import DocumentError
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 # Codes in page headers: fonts, sizes, colours, sides, and what is filled in.
@@ -33,11 +32,7 @@ _MAX_SHEETS, _MAX_STRINGS, _MAX_FORMATS = 2000, 4_000_000, 70_000
 def add_excel(reading: Reading, data: bytes) -> None:
     """Appends a workbook. Raises DocumentError: broken if it names no sheets."""
     package = Package(reading, data)
-    package.add_properties()
-    main = package.main("xl/workbook.xml")
-    root = package.tree(main)
-    if root is None:
-        raise DocumentError("broken", "the Excel file has no workbook part")
+    main, root = package.main("xl/workbook.xml", "the Excel file has no workbook part")
     workbook = _Workbook(reading, package, root, main)
     relations = package.relations(main)
     for number, sheet in enumerate(below(root, "sheet")):

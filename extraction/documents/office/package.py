@@ -94,14 +94,22 @@ class Package:
         return relations
 
     def related(self, name: str, kind: str) -> list[str]:
-        """Returns the members that this one is related to in this way."""
+        """Returns the members that this one is related to in this way, each once."""
         relations = self.relations(name).values()
-        return [one.target for one in relations if one.kind == kind and not one.outside]
+        return list(dict.fromkeys(one.target for one in relations if one.kind == kind and not one.outside))
 
-    def main(self, otherwise: str) -> str:
-        """Returns the name of the document's own member."""
+    def main(self, otherwise: str, missing: str) -> tuple[str, Any]:
+        """Returns the name and the root element of the document's own member, and adds the document's properties.
+
+        Raises DocumentError("broken", missing) without such a member.
+        """
+        self.add_properties()
         names = self.related("", "officeDocument")
-        return names[0] if names and names[0] in self else otherwise
+        name = names[0] if names and names[0] in self else otherwise
+        root = self.tree(name)
+        if root is None:
+            raise DocumentError("broken", missing)
+        return name, root
 
     def add_properties(self, member: str = "docProps/core.xml") -> None:
         """Adds the properties of the whole document, such as its title and author."""

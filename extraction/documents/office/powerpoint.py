@@ -12,7 +12,6 @@ from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
 from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_of
 from cinnabar.extraction.documents.plain.rows import table_lines
-from cinnabar.schemas.errors import DocumentError
 
 _MAX_SLIDES, _MAX_ROWS = 5000, 10_000
 _TITLES = ("title", "ctrTitle")
@@ -23,11 +22,7 @@ _REPEATED = ("sldNum", "dt", "hdr", "ftr", "sldImg")
 def add_powerpoint(reading: Reading, data: bytes) -> None:
     """Appends a presentation. Raises DocumentError: broken if it has no slides' list."""
     package = Package(reading, data)
-    package.add_properties()
-    main = package.main("ppt/presentation.xml")
-    root = package.tree(main)
-    if root is None:
-        raise DocumentError("broken", "the PowerPoint file has no presentation part")
+    main, root = package.main("ppt/presentation.xml", "the PowerPoint file has no presentation part")
     relations = package.relations(main)
     inner = InnerFiles(reading, package)
     for number, entry in enumerate(below(root, "sldId"), 1):
