@@ -169,6 +169,12 @@ def value_of(element: Any, name: str = "val") -> str | None:
     return None if found is None else str(found)
 
 
+def value_at(element: Any, *path: str, name: str = "val") -> str:
+    """Returns an attribute of the first descendant along a path of names, "" if either is missing."""
+    found = child(element, *path)
+    return "" if found is None else value_of(found, name) or ""
+
+
 def is_on(element: Any) -> bool:
     """Returns True if a switch of an office file is on: without a value it is."""
     return value_of(element) not in ("0", "false", "off", "none")
@@ -176,8 +182,7 @@ def is_on(element: Any) -> bool:
 
 def level_of(run: Any) -> int:
     """Returns 1 for a raised run of text, -1 for a lowered one, else 0."""
-    align = child(run, "rPr", "vertAlign")
-    return 0 if align is None else {"superscript": 1, "subscript": -1}.get(value_of(align) or "", 0)
+    return {"superscript": 1, "subscript": -1}.get(value_at(run, "rPr", "vertAlign"), 0)
 
 
 def child(element: Any, *path: str) -> Any | None:

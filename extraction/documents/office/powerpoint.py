@@ -10,7 +10,7 @@ from cinnabar.extraction.documents.content.document_in_making import Reading
 from cinnabar.extraction.documents.content.marked_text import add_notes, part_text
 from cinnabar.extraction.documents.content.raised import joined
 from cinnabar.extraction.documents.office.inner_files import InnerFiles
-from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_of
+from cinnabar.extraction.documents.office.package import Package, below, child, chosen, local, value_at, value_of
 from cinnabar.extraction.documents.plain.rows import table_lines
 
 _MAX_SLIDES, _MAX_ROWS = 5000, 10_000
@@ -137,8 +137,7 @@ def _paragraphs(element: Any) -> Iterator[str]:
         for one in paragraph.iter():
             name = local(one)
             if name == "t":
-                properties = child(one.getparent(), "rPr")
-                shift = "" if properties is None else properties.get("baseline") or ""
+                shift = value_at(one.getparent(), "rPr", name="baseline")
                 pieces.append((one.text or "", -1 if shift[:1] == "-" else int(shift.strip("0%") != "")))
             elif name in ("br", "tab"):
                 pieces.append(("\n" if name == "br" else "\t", 0))
