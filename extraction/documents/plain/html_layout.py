@@ -38,8 +38,8 @@ _NO_VALUES = frozenset(("hidden", "password", "submit", "reset", "button", "imag
 _INLINE = ("none", "inline", "contents", "table-cell", "initial", "inherit", "unset", "revert")
 # A narrower space, in points, is one between letters.
 _LEAST_GAP = 3.0
-# Elements of more than a mark or a letter, and how deep data are read.
-_FEW, _MAX_DEPTH = 9, 20
+# Elements of more than a mark or a letter; how deep data are read, and the characters of a label, which is repeated.
+_FEW, _MAX_DEPTH, _LONGEST_LABEL = 9, 20, 200
 
 
 class Layout:
@@ -175,7 +175,7 @@ def _values(value: Any, label: str, depth: int) -> Iterator[str]:
     if isinstance(value, dict):
         for name, one in value.items():
             if not name.startswith("@"):
-                yield from _values(one, f"{label} {name}".lstrip(), depth + 1)
+                yield from _values(one, f"{label} {name}".lstrip()[:_LONGEST_LABEL], depth + 1)
     elif isinstance(value, list):
         for one in value:
             yield from _values(one, label, depth + 1)
