@@ -173,7 +173,8 @@ class _OpenDocument:
                 repeated = _repeated(row, "number-rows-repeated")
                 unseen = value_of(row, "visibility") in ("collapse", "filter")
                 cells = [] if unseen and not self._reading.settings.hidden else self._row(row, number, unseen_columns)
-                self._reading.leaves_out(unseen and bool("".join(row.itertext()).strip()))
+                if unseen and "".join(row.itertext()).strip():
+                    self._reading.builder.flags.add("hidden_text")
                 if not all(rows.row(number + at, cells) for at in range(repeated if cells else 0)):
                     break
                 number += repeated
