@@ -14,8 +14,10 @@ _WHOLE = r"(?:\d{1,3}(?:[.,'’ \xa0\u202f]\d{3})+|\d+)"
 _PRICE = re.compile(rf"{_MONEY}\s?{_WHOLE}[.,]?\Z")
 _NUMBER = re.compile(rf"(?<![\w.,]){_WHOLE}[.,]?\Z")
 _MONEY_AFTER = re.compile(rf"\s?{_MONEY}")
-# "$45" with a raised "12" before "million" has a note.
-_SCALE_AFTER = re.compile(r"\s?(?:(?:thousand|million|billion|bn|mn|mio|mrd|tsd)\b|[km]\b)", re.IGNORECASE)
+# "$45" with a raised "12" before "million", "USD million" or "(in millions)" has a note.
+_SCALE_AFTER = re.compile(
+    rf"\s?(?:\(\s*in\s+)?(?:{_MONEY}\s?)?(?i:(?:thousand|million|billion)s?\b|(?:bn|mn|mio|mrd|tsd)\b|[km]\b)"
+)
 _CENTS = re.compile(r"\d\d(?!\d)")
 _MARK = re.compile(r"[\d*†‡§¶#()\[\],;+\u2212– -]{1,12}")
 _LETTER_MARK = re.compile(r"[(\[]?[a-z][)\]]?")
